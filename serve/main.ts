@@ -11,9 +11,8 @@ import { VERSION } from './version.ts';
 /** Why standard output takes nothing any more. A reader that closes the pipe early, such as `head`, is no failure. */
 let failure: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error) => {
+  // The command goes on to its end: the engine may be at work.
   failure ??= error;
-  // A command that goes on by itself has nobody to tell any more. Others are at their end, and the engine may be at work.
-  if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');
 });
 
 /** Ends at once: chDB leaves threads behind that need no waiting. */
@@ -25,5 +24,6 @@ function finish(exitCode: number): never {
 
 endWithParent();
 readColourOption(process.argv.slice(2), process.env);
-guardStandardInput(wantsStandardInput(process.argv.slice(2)));
+const isWanted = wantsStandardInput(process.argv.slice(2));
+if (isWanted !== undefined) guardStandardInput(isWanted);
 await runProgram(process.argv.slice(2), VERSION, finish);

@@ -1,6 +1,6 @@
-/** Hours as numbers since the epoch, both inclusive. */
 import { DAY_MS, HOUR_MS } from '../../infra/days.ts';
 
+/** Hours as numbers since the epoch, both inclusive. */
 export type HourRange = readonly [first: number, last: number];
 export const DAY_HOURS = 24;
 /** Days as numbers since the epoch. */

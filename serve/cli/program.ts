@@ -91,7 +91,10 @@ function buildProgram(version: string, finish: (exitCode: number) => never): Com
   return program;
 }
 
-/** Runs what the words of a command line ask for, and ends with its exit code. */
+/**
+ * Runs what the words of a command line ask for, and ends with its exit code, a turn later: only then does standard output
+ * tell that it cannot be written.
+ */
 export async function runProgram(
   args: readonly string[],
   version: string,
@@ -100,6 +103,7 @@ export async function runProgram(
   try {
     await buildProgram(version, finish).parseAsync(args, { from: 'user' });
   } catch (error) {
+    await setImmediate();
     // Commander has printed its own errors already; its errors include help and version.
     if (error instanceof CommanderError) return finish(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
     const { text, exitCode } = explainFailure(error);
@@ -129,7 +133,6 @@ function add(
     const [options, positional] = [given.at(-2), given.slice(0, -2)];
     const config = needsConfig ? readConfig() : null;
     const exitCode = await run({ args: positional, options, config, version, program } as never);
-    // Standard output tells a turn later that it cannot be written.
     await setImmediate();
     finish(exitCode);
   });

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 
 /** How people name standard input among paths. */
@@ -10,12 +9,14 @@ export const STANDARD_INPUT = '-';
 /** Options that take something from standard input. */
 export const PASSWORD_STDIN = '--password-stdin';
 
-/** Whether a command line wants, or may want, what stands on standard input. */
-export const wantsStandardInput = (args: readonly string[]): boolean =>
-  args.includes(STANDARD_INPUT) || args.includes(PASSWORD_STDIN) || mayLackQuery(args);
+/** Whether a command line wants what stands on standard input; undefined where only its command can tell. */
+export function wantsStandardInput(args: readonly string[]): boolean | undefined {
+  if (args.find((arg) => !arg.startsWith('-')) === 'sql') return undefined;
+  return args.includes(STANDARD_INPUT) || args.includes(PASSWORD_STDIN);
+}
 
-/** A terminal has no query waiting: without one the command tells what it needs. */
-const mayLackQuery = (args: readonly string[]) => args.includes('sql') && !isatty(0);
+/** Whether something may wait there that nobody types. */
+export const isPiped = (): boolean => !isatty(0);
 
 type Counted = Readable & { readonly bytesRead: number };
 
@@ -45,6 +46,3 @@ export function standardInput(): Counted {
   if (held === null) throw new Error('standard input was not asked for');
   return held;
 }
-
-/** All of it as text; empty where it is a terminal that nobody asked for. */
-export const readStandardInput = async (): Promise<string> => (held === null ? '' : await text(held));

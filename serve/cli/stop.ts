@@ -15,5 +15,7 @@ export function stopOnSignal(): AbortSignal {
       stop.abort();
     });
   }
+  // Nobody is told any more what is done.
+  process.stdout.on('error', () => stop.abort());
   return stop.signal;
 }

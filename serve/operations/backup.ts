@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { SCHEMA_VERSION } from '../../infra/clickhouse/schema.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
@@ -13,7 +13,12 @@ import { operation } from './operation.ts';
 /** What an archive is packed from. */
 const partOf = (archive: string) => `${archive}.part`;
 
-const isWithin = (directory: string, path: string) => !relative(resolve(directory), path).startsWith('..');
+/** Links are followed: of the path as far as it is there. */
+function isWithin(directory: string, path: string): boolean {
+  let there = path;
+  while (!existsSync(there)) there = dirname(there);
+  return !/^\.\.(?:\/|$)/.test(relative(realpathSync(directory), realpathSync(there)));
+}
 
 /** Writes a backup of the data directory into another one or into an archive, while it is in use. */
 export const backup = operation<CopyProgress>()({

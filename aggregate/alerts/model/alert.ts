@@ -5,10 +5,7 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/**
- * What happened to an item of a delivery, or to the alert of an action: one that gives it another status has `changed`
- * it, or `resolved` it; one that changes something else has `updated` it.
- */
+/** What happened to an item of a delivery, or to the alert of an action. */
 export const OUTCOMES = [
   'created',
   'grouped',
@@ -16,7 +13,6 @@ export const OUTCOMES = [
   'retried',
   'unmatched',
   'changed',
-  'updated',
   'unchanged',
   'refused',
 ] as const;

@@ -101,7 +101,7 @@ function putAll(state: ProjectState, found: Alert[], isAll: boolean): boolean {
 const OPEN_MAX = 1_000_000;
 
 /** Outcomes that change an alert; events without any of them need not be reduced again. */
-export const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed', 'updated'];
+export const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed'];
 
 async function areAlertsCurrent(store: Store, project: number, alertPosition: number): Promise<boolean> {
   const rows = await store.rows(

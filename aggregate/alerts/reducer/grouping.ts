@@ -151,10 +151,10 @@ export function decideAction(
   }
   const resolves = isOpen(alert) && status === 'resolved';
   const { assignees = alert.assignees, incident = alert.incident } = change;
-  const hasStatus = status === alert.status;
-  if (hasStatus && incident === alert.incident && isDeepStrictEqual(assignees, alert.assignees)) {
-    return { outcome: 'unchanged', alert: null, counted: null };
-  }
+  const isSame = incident === alert.incident && isDeepStrictEqual(assignees, alert.assignees);
+  // Its position moves on: an earlier version stored such an event as a change, which its row has to be behind.
+  if (isSame && status === alert.status)
+    return { outcome: 'unchanged', alert: { ...alert, position }, counted: null };
   const next: Alert = {
     ...alert,
     status,
@@ -165,5 +165,5 @@ export function decideAction(
     updated_ms: at,
     position,
   };
-  return { outcome: resolves ? 'resolved' : hasStatus ? 'updated' : 'changed', alert: next, counted: null };
+  return { outcome: resolves ? 'resolved' : 'changed', alert: next, counted: null };
 }

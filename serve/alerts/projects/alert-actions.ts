@@ -46,15 +46,19 @@ export class AlertActions {
 
   /** Returns the alert after the change, which every reader sees by then. */
   async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
-    const { assignees, ...others } = change;
+    const known = await this.#reader.get(projectId, iid);
+    const { assignees, status, ...others } = change;
     const unique = assignees && [...new Set(assignees)];
-    if (unique) await this.#requireAssignable(projectId, iid, unique);
+    if (unique) await this.#requireAssignable(projectId, known, unique);
+    const besides = { ...others, ...(unique && { assignees: unique }) };
+    // Where something else changes too, nobody is told again of the status that the alert has.
+    const repeats = status === known.status && Object.keys(besides).length > 0;
     this.#pipeline.requireRoom(Number(projectId));
     const { outcomes } = await this.#pipeline.applyAction({
       project: Number(projectId),
       iid,
       by: by?.id ?? '',
-      change: unique ? { ...others, assignees: unique } : others,
+      change: status === undefined || repeats ? besides : { ...besides, status },
     });
     const alert = await this.#reader.get(projectId, iid);
     if (outcomes[0] === 'refused') {
@@ -79,15 +83,15 @@ export class AlertActions {
     const project = Number(projectId);
     const known = await this.#reader.findAll(project, iids);
     const unknown = iids.filter((iid) => !known.has(iid));
-    const same = iids.filter((iid) => known.get(iid)?.status === status);
-    const asked = iids.filter((iid) => known.has(iid) && !same.includes(iid));
+    const had = iids.filter((iid) => known.get(iid)?.status === status);
+    const asked = iids.filter((iid) => known.has(iid) && !had.includes(iid));
     const results = await Promise.allSettled(
       asked.map((iid) => this.#pipeline.applyAction({ project, iid, by: by.id, change: { status } })),
     );
     const outcomes = results.map((one) => (one.status === 'fulfilled' ? one.value.outcomes[0] : null));
     return {
-      changed: asked.filter((_, i) => outcomes[i] !== null && outcomes[i] !== 'refused'),
-      same,
+      changed: asked.filter((_, i) => outcomes[i] === 'changed' || outcomes[i] === 'resolved'),
+      same: [...had, ...asked.filter((_, i) => outcomes[i] === 'unchanged')],
       refused: asked.filter((_, i) => outcomes[i] === 'refused'),
       unknown,
       failed: asked.filter((_, i) => outcomes[i] === null),
@@ -95,10 +99,10 @@ export class AlertActions {
   }
 
   /** Who is assigned stays so after leaving the project, also when others are added. */
-  async #requireAssignable(projectId: string, iid: number, ids: readonly string[]): Promise<void> {
+  async #requireAssignable(projectId: string, alert: Alert, ids: readonly string[]): Promise<void> {
     const refused = (text: string) => new RequestRefused('bad_request', text, 'assignee_ids');
     if (ids.length > ASSIGNEES_MAX) throw refused(`An alert can have up to ${ASSIGNEES_MAX} assignees.`);
-    const assigned = new Set((await this.#reader.get(projectId, iid)).assignees);
+    const assigned = new Set(alert.assignees);
     for (const id of ids) {
       if (assigned.has(id)) continue;
       const level = await this.#members.levelOf(projectId, id);

@@ -205,7 +205,7 @@ export class AlertReader {
     const rows = await this.#store.rows<HistoryRow>(
       sql`SELECT at, head, outcomes, iids FROM ${alertEvents} FINAL
         WHERE project = ${alert.project} AND position BETWEEN ${alert.created_position} AND ${alert.position}
-          AND has(iids, ${alert.iid})
+          AND has(iids, ${alert.iid}) AND outcomes != ['unchanged']
         ORDER BY position DESC LIMIT ${HISTORY_MAX}`,
     );
     return rows.flatMap((row) => entriesOf(row, alert.iid));
@@ -238,7 +238,7 @@ function entriesOf({ at, head, outcomes, iids }: HistoryRow, alertIid: number): 
   const event = decodeHead(head);
   const isAction = event.kind === 'action';
   return iids.flatMap((iid, i): HistoryEntry[] => {
-    if (iid !== alertIid || outcomes[i] === 'unchanged') return [];
+    if (iid !== alertIid) return [];
     return [
       {
         at,

@@ -8,8 +8,12 @@ import type { Note } from './tables.ts';
 
 const NOTE_CHARACTERS_MAX = 10_000;
 const NOTES_MAX = 500;
+/** Members who write at the same moment may add more. */
+const LISTED_MAX = 2 * NOTES_MAX;
 
-/** Comments of members on alerts. */
+const isOf = (projectId: string, iid: number) => sql`alert = ${`${projectId}/${iid}`} AND deleted_ms = 0`;
+
+/** Notes of members on alerts. */
 export class Notes {
   readonly #records: Records<Note>;
   readonly #clock: Clock;
@@ -21,11 +25,7 @@ export class Notes {
 
   /** Oldest first. */
   list(projectId: string, iid: number): Promise<Note[]> {
-    return this.#records.find(
-      sql`alert = ${`${projectId}/${iid}`} AND deleted_ms = 0`,
-      'created_ms, id',
-      NOTES_MAX,
-    );
+    return this.#records.find(isOf(projectId, iid), 'created_ms, id', LISTED_MAX);
   }
 
   async add(projectId: string, iid: number, author: User, text: string): Promise<Note> {
@@ -34,7 +34,8 @@ export class Notes {
     if (body.length > NOTE_CHARACTERS_MAX) {
       throw new RequestRefused('bad_request', `Enter at most ${NOTE_CHARACTERS_MAX} characters.`, 'body');
     }
-    if ((await this.list(projectId, iid)).length >= NOTES_MAX) {
+    const known = await this.#records.findWithout('body', isOf(projectId, iid), 'id', NOTES_MAX);
+    if (known.length >= NOTES_MAX) {
       throw new RequestRefused('bad_request', `An alert can have up to ${NOTES_MAX} notes.`, 'body');
     }
     const note = {

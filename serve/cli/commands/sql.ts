@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
 import { RELAY_CHAINS, type RelayChain } from '../../../ingest/chains/chain.ts';
@@ -7,7 +8,7 @@ import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { formatOf, putRows, refuseBinaryTerminal } from '../rows-output.ts';
-import { readStandardInput, STANDARD_INPUT } from '../standard-input.ts';
+import { guardStandardInput, isPiped, STANDARD_INPUT, standardInput } from '../standard-input.ts';
 import { alignedTable } from '../words.ts';
 
 interface SqlOptions {
@@ -61,7 +62,10 @@ Examples:
       : (options.format ?? formatOf(output) ?? (process.stdout.isTTY ? 'table' : 'csv'));
     refuseBinaryTerminal(format, output);
     refuseReversed(options);
-    const query = given === undefined || given === STANDARD_INPUT ? await readStandardInput() : given;
+    const isGiven = given !== undefined && given !== STANDARD_INPUT;
+    const isRead = given === STANDARD_INPUT || (given === undefined && isPiped());
+    guardStandardInput(isRead);
+    const query = isGiven ? given : isRead ? await text(standardInput()) : '';
     if (query.trim() === '')
       throw new ProductError('usage', 'name a query, or --tables to see what can be queried');
     const place = relayChain === undefined ? {} : { relay_chain: relayChain };

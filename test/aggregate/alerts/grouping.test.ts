@@ -282,7 +282,7 @@ describe('actions', () => {
     expect(project.set(1, 'acknowledged').outcomes).toEqual(['changed']);
     const before = project.alerts.get(1);
     expect(project.after(5).set(1, 'acknowledged').outcomes).toEqual(['unchanged']);
-    expect(project.alerts.get(1)).toEqual(before);
+    expect(project.alerts.get(1)).toEqual({ ...before, position: 3 });
   });
 
   test('an action on an unknown alert is refused', () => {
