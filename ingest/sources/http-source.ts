@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import pRetry, { AbortError } from 'p-retry';
 import type { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { retryAfterOf } from '../../infra/retry-after.ts';
 import { parseExact } from '../decode/json.ts';
 
 export interface HttpLimits {
@@ -138,13 +139,6 @@ function failureOf({ status, headers }: Response, text: string): Error {
 
 /** What the service refuses now it will refuse again; what it could not do it may do later. */
 const isFinal = (status: number) => status < 500 && status !== 429 && status !== 408;
-
-/** Seconds or a date (RFC 9110 §10.2.3), in milliseconds from now. */
-function retryAfterOf(text: string | null): number | null {
-  if (text === null) return null;
-  const wait = /^\s*\d+\s*$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(wait) ? null : Math.max(0, wait);
-}
 
 /** What lies behind `fetch failed`; where several addresses were tried, only a code tells it. */
 function networkReason(error: unknown): string {

@@ -32,15 +32,17 @@ async function* unpackParquet(bytes: Readable, lineBytes: number): AsyncGenerato
   yield* parquetLines(bytes, lineBytes);
 }
 
+const newFrame = (): ZstdDecompress => createZstdDecompress({ chunkSize: UNPACKED_BYTES });
+
 /** Files that were packed one after another hold several frames; Node's own stream ends after the first. */
 async function* unpackZstd(bytes: Readable): AsyncGenerator<Buffer> {
-  let frame = createZstdDecompress({ chunkSize: UNPACKED_BYTES });
+  let frame = newFrame();
   for await (const piece of bytes) {
     for (let rest = Buffer.from(piece as Buffer); rest.length > 0; ) {
       const before = frame.bytesWritten;
       yield* unpacked(frame, rest);
       rest = rest.subarray(frame.bytesWritten - before);
-      if (rest.length > 0) frame = createZstdDecompress({ chunkSize: UNPACKED_BYTES });
+      if (rest.length > 0) frame = newFrame();
     }
   }
   yield* unpacked(frame);

@@ -152,7 +152,7 @@ export function decideAction(
   const resolves = isOpen(alert) && status === 'resolved';
   const { assignees = alert.assignees, incident = alert.incident } = change;
   const isSame = incident === alert.incident && isDeepStrictEqual(assignees, alert.assignees);
-  // Its position moves on: an earlier version stored such an event as a change, which its row has to be behind.
+  // An earlier version may have stored this event as a change: the row of the alert must not stay older than it.
   if (isSame && status === alert.status)
     return { outcome: 'unchanged', alert: { ...alert, position }, counted: null };
   const next: Alert = {

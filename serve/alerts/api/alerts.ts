@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertDomain } from '../domain.ts';
-import { type AlertFilter, SORTS, type Sort } from '../projects/alert-reader.ts';
+import { type AlertFilter, HISTORY_MAX, SORTS, type Sort } from '../projects/alert-reader.ts';
 import type { Note } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
@@ -163,7 +163,7 @@ function serveHistory(api: Api, { reader }: AlertParts): void {
       method: 'GET',
       path: `${one}/history`,
       tag,
-      summary: 'List the newest 100 events of an alert, newest first',
+      summary: `List the newest ${HISTORY_MAX} events of an alert, newest first`,
       role,
       params: iidOf,
       answer: z.array(

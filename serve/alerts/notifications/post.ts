@@ -2,6 +2,7 @@ import { lookup } from 'node:dns';
 import { Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { retryAfterOf } from '../../../infra/retry-after.ts';
 import { isPublicAddress } from './public-address.ts';
 
 // Sends POST requests to URLs that project members configure. Such a URL may lead anywhere.
@@ -95,7 +96,7 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
       },
       (response) => {
         const { statusCode: status = 0 } = response;
-        const retryAfterMs = waitOf(response.headers['retry-after']);
+        const retryAfterMs = retryAfterOf(response.headers['retry-after']) ?? 0;
         const answer = () => done({ status, retryAfterMs });
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
@@ -112,10 +113,4 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
     });
     request.end(body);
   });
-}
-
-/** Seconds, or a date (RFC 9110 §10.2.3); 0 where it names none, or one that is over. */
-function waitOf(retryAfter = ''): number {
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
-  return Math.max(0, ms || 0);
 }

@@ -76,7 +76,8 @@ export interface HistoryEntry {
   readonly change: JsonObject;
 }
 
-const HISTORY_MAX = 100;
+/** Events that the history of an alert lists. */
+export const HISTORY_MAX = 100;
 
 /** Reads alerts. Everything that this process has accepted is part of what it returns. */
 export class AlertReader {

@@ -91,6 +91,12 @@ export const storedEvents = (store: Store, project: number) =>
     sql`SELECT id, outcomes FROM chain_metrics.alert_events FINAL WHERE project = ${project} ORDER BY position`,
   );
 
+const UNTIL_MS_MAX = 60_000;
+
+/** What never comes must not look like a hang. */
 export const until = async (holds: () => boolean) => {
-  while (!holds()) await new Promise((later) => setTimeout(later, 5));
+  for (const since = performance.now(); !holds(); ) {
+    if (performance.now() - since > UNTIL_MS_MAX) throw new Error(`${holds} does not hold`);
+    await new Promise((later) => setTimeout(later, 5));
+  }
 };
