@@ -54,11 +54,13 @@ export interface ActionHead extends Head {
   readonly kind: 'action';
   readonly iid: number;
   readonly by: string;
-  readonly change: {
-    readonly status?: AlertStatus;
-    readonly assignees?: readonly string[];
-    readonly incident?: number;
-  };
+  readonly change: ActionChange;
+}
+
+export interface ActionChange {
+  readonly status?: AlertStatus;
+  readonly assignees?: readonly string[];
+  readonly incident?: number;
 }
 
 /** An action before it is accepted. */

@@ -30,10 +30,15 @@ export interface ReducedEvent extends ParsedEvent {
 }
 
 export function eventInsert(event: ReducedEvent, parser: EventParser): EventInsert {
-  const { head, delivery, record, body } = event;
+  const { delivery, record, body, reduction } = event;
+  // Others are told of what is stored, so that no change is told by two events.
+  const head =
+    event.head.kind === 'action' && reduction.change !== undefined
+      ? { ...event.head, change: reduction.change }
+      : event.head;
   return {
     head,
-    headJson: encodedHead(record.value),
+    headJson: head === event.head ? encodedHead(record.value) : Buffer.from(encodeHead(head)),
     columns: columnsIn(event),
     body: withoutMark(body),
     isJson: delivery?.isJson ?? false,

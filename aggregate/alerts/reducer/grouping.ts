@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Alert, type AlertItem, isOpen, type Outcome, worst } from '../model/alert.ts';
-import type { ActionHead } from '../model/event.ts';
+import type { ActionChange, ActionHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import type { CountedDelivery } from './project-state.ts';
@@ -25,6 +25,8 @@ export interface Decision {
   readonly alert: Alert | null;
   /** To be stored under the item's retry key; null when the delivery is not counted. */
   readonly counted: CountedDelivery | null;
+  /** What an action changes of all that it asks for. */
+  readonly change?: ActionChange;
 }
 
 /**
@@ -144,16 +146,15 @@ export function decideAction(
   { at, change }: ActionHead,
   position: number,
 ): Decision {
-  const status = change.status ?? alert.status;
+  const real = realChange(alert, change);
+  const { status = alert.status, assignees = alert.assignees, incident = alert.incident } = real;
   const reopens = !isOpen(alert) && status !== 'resolved';
   if (reopens && open !== null && open.iid !== alert.iid) {
     return { outcome: 'refused', alert: null, counted: null };
   }
   const resolves = isOpen(alert) && status === 'resolved';
-  const { assignees = alert.assignees, incident = alert.incident } = change;
-  const isSame = incident === alert.incident && isDeepStrictEqual(assignees, alert.assignees);
   // An earlier version may have stored this event as a change: the row of the alert must not stay older than it.
-  if (isSame && status === alert.status)
+  if (Object.keys(real).length === 0)
     return { outcome: 'unchanged', alert: { ...alert, position }, counted: null };
   const next: Alert = {
     ...alert,
@@ -165,5 +166,14 @@ export function decideAction(
     updated_ms: at,
     position,
   };
-  return { outcome: resolves ? 'resolved' : 'changed', alert: next, counted: null };
+  return { outcome: resolves ? 'resolved' : 'changed', alert: next, counted: null, change: real };
+}
+
+/** Without what the alert has already: of two users who acknowledge it at the same moment, one does. */
+function realChange(alert: Alert, { status, assignees, incident }: ActionChange): ActionChange {
+  return {
+    ...(status !== undefined && status !== alert.status && { status }),
+    ...(assignees !== undefined && !isDeepStrictEqual(assignees, alert.assignees) && { assignees }),
+    ...(incident !== undefined && incident !== alert.incident && { incident }),
+  };
 }

@@ -1,6 +1,6 @@
 import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import type { Alert, AlertItem, Outcome } from '../model/alert.ts';
-import type { ActionHead, DeliveryHead } from '../model/event.ts';
+import type { ActionChange, ActionHead, DeliveryHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import { type Decision, decideAction, decideItem } from './grouping.ts';
@@ -21,6 +21,8 @@ export interface Reduction {
   readonly created: readonly CreatedAlert[];
   /** Alerts as they are now; one that changed twice is in it twice. */
   readonly changed: readonly Alert[];
+  /** What an action changed of all that it asked for; absent where it changed nothing. */
+  readonly change?: ActionChange;
 }
 
 /** By item: the number of the alert that it created when the event was stored; 0 when it created none. */
@@ -125,5 +127,6 @@ function reduceAction(state: ProjectState, head: ActionHead): Reduction {
     retryKeys: [''],
     created: [],
     changed: decision.alert ? [decision.alert] : [],
+    ...(decision.change && { change: decision.change }),
   };
 }

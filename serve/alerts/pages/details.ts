@@ -187,13 +187,17 @@ function notesCard(base: string, token: Html, notes: readonly Note[], nameOf: (i
 }
 
 function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {
-  const who = by === '' ? '' : `by @${nameOf(by)}`;
-  if (typeof change.status === 'string') return `${change.status} ${who}`;
+  const changes: string[] = [];
+  if (typeof change.status === 'string') changes.push(change.status);
   if (Array.isArray(change.assignees)) {
     const names = change.assignees.map((id) => `@${nameOf(String(id))}`).join(', ');
-    return names === '' ? `unassigned ${who}` : `assigned to ${names} ${who}`;
+    changes.push(names === '' ? 'unassigned' : `assigned to ${names}`);
   }
-  if (change.incident !== undefined) return `incident #${change.incident} created ${who}`;
+  if (change.incident !== undefined) changes.push(`incident #${change.incident} created`);
+  if (changes.length > 0) {
+    const refused = outcome === 'refused' ? 'refused: ' : '';
+    return `${refused}${changes.join(', ')}${by === '' ? '' : ` by @${nameOf(by)}`}`;
+  }
   const labels: Readonly<Record<string, string>> = {
     created: 'first event',
     grouped: 'repeated event',

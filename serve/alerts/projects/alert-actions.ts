@@ -47,18 +47,14 @@ export class AlertActions {
   /** Returns the alert after the change, which every reader sees by then. */
   async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
     const known = await this.#reader.get(projectId, iid);
-    const { assignees, status, ...others } = change;
-    const unique = assignees && [...new Set(assignees)];
-    if (unique) await this.#requireAssignable(projectId, known, unique);
-    const besides = { ...others, ...(unique && { assignees: unique }) };
-    // Where something else changes too, nobody is told again of the status that the alert has.
-    const repeats = status === known.status && Object.keys(besides).length > 0;
+    const assignees = change.assignees && [...new Set(change.assignees)];
+    if (assignees) await this.#requireAssignable(projectId, known, assignees);
     this.#pipeline.requireRoom(Number(projectId));
     const { outcomes } = await this.#pipeline.applyAction({
       project: Number(projectId),
       iid,
       by: by?.id ?? '',
-      change: status === undefined || repeats ? besides : { ...besides, status },
+      change: { ...change, ...(assignees && { assignees }) },
     });
     const alert = await this.#reader.get(projectId, iid);
     if (outcomes[0] === 'refused') {

@@ -1,0 +1,101 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../infra/ports/opened.ts';
+import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { Receiver } from './receiver.ts';
+import { type Person, Service, type Source } from './service.ts';
+
+const MEMBERS = 12;
+
+let service: Service;
+let people: readonly Person[];
+let receiver: Receiver;
+beforeAll(async () => {
+  service = await Service.open({ ALERT_PRIVATE_TARGETS: 'true', ALERT_RETRY_WINDOW_SECONDS: '0' });
+  people = await Promise.all(Array.from({ length: MEMBERS }, (_, i) => service.person(`p${i}`, PASSWORD)));
+});
+afterAll(() => service?.close());
+afterEach(() => receiver?.close());
+
+const owner = () => people[0] as Person;
+
+/** A project of all people, with a webhook and one alert. */
+async function watched(): Promise<Source> {
+  receiver = await Receiver.open();
+  const project = await service.project(owner());
+  for (const { user } of people.slice(1))
+    await service.api(owner(), 'POST', `/projects/${project}/members`, {
+      username: user.username,
+      access_level: 30,
+    });
+  await service.api(owner(), 'POST', `/projects/${project}/hooks`, { url: receiver.url });
+  const source = await service.source(owner(), project);
+  await service.send(source, { title: 'contested' });
+  return source;
+}
+
+interface Entry {
+  readonly outcome: string;
+  readonly user_id: number | null;
+  readonly change: { readonly status?: string; readonly assignees?: readonly string[] };
+}
+const pathOf = ({ project }: Source) => `/projects/${project}/alerts/1`;
+const historyOf = async (source: Source): Promise<Entry[]> =>
+  (await service.api(owner(), 'GET', `${pathOf(source)}/history`)).body;
+
+describe('members who act at the same moment', () => {
+  test('acknowledge an alert once, whoever of them is assigned too', async () => {
+    const source = await watched();
+    const answers = await Promise.all(
+      people.flatMap((person) =>
+        [{}, { assignee_ids: [Number(person.user.id)] }].map((others) =>
+          service.api(person, 'PUT', pathOf(source), { status: 'acknowledged', ...others }),
+        ),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    await service.send(source, { title: 'contested', end_time: '2026-11-21' });
+    await until('the end was told', () => receiver.accepted.some(({ event }) => event === 'resolved'));
+    expect(receiver.accepted.map(({ event }) => event)).toEqual(['created', 'acknowledged', 'resolved']);
+    const changes = (await historyOf(source)).filter(({ outcome }) => outcome === 'changed');
+    expect(changes.filter(({ change }) => change.status !== undefined)).toHaveLength(1);
+    const assigned = changes
+      .filter(({ change }) => change.assignees !== undefined)
+      .map(({ user_id }) => user_id);
+    expect(assigned.sort()).toEqual(people.map(({ user }) => Number(user.id)).sort());
+  });
+
+  test('acknowledge it once through pages and the API', async () => {
+    const source = await watched();
+    const page = `/projects/${source.project}/alerts/1`;
+    const browsers = await Promise.all(people.map(({ user }) => signedIn(service, user)));
+    await Promise.all([
+      ...browsers.map((browser) =>
+        browser.submitAndFollow(page, `${page}/status`, { status: 'acknowledged' }),
+      ),
+      ...people.map(({ user }) =>
+        service.api(owner(), 'PUT', pathOf(source), {
+          status: 'acknowledged',
+          assignee_ids: [Number(user.id)],
+        }),
+      ),
+    ]);
+    await service.send(source, { title: 'contested', end_time: '2026-11-21' });
+    await until('the end was told', () => receiver.accepted.some(({ event }) => event === 'resolved'));
+    expect(receiver.accepted.map(({ event }) => event)).toEqual(['created', 'acknowledged', 'resolved']);
+    const entries = (await historyOf(source)).filter(({ change }) => change.status !== undefined);
+    expect(entries).toHaveLength(1);
+  });
+
+  test('all change it when their changes differ', async () => {
+    const source = await watched();
+    await Promise.all(
+      (['acknowledged', 'ignored'] as const).map((status) =>
+        service.api(owner(), 'PUT', pathOf(source), { status, assignee_ids: [Number(owner().user.id)] }),
+      ),
+    );
+    const changes = (await historyOf(source)).flatMap(({ outcome, change }) =>
+      outcome === 'changed' ? [Object.keys(change).sort()] : [],
+    );
+    expect(changes).toEqual([['status'], ['assignees', 'status']]);
+  });
+});
