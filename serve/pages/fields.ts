@@ -16,6 +16,8 @@ export interface TextField {
   /** For verification codes. */
   readonly isCode?: boolean;
   readonly rows?: number;
+  /** For texts whose spelling a browser may check. */
+  readonly isProse?: boolean;
 }
 
 /** A labelled field with its hint and fault, linked for screen readers. */
@@ -31,13 +33,14 @@ export function textField(field: TextField): Html {
     autocomplete,
     rows,
     isCode,
+    isProse,
   } = field;
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true" autofocus`}${field.required !== false && html` required`}`;
   const input =
     rows === undefined
       ? html`<input ${common} type="${type}" value="${type === 'password' ? '' : value}" autocomplete="${autocomplete ?? 'off'}"${isCode && html` inputmode="numeric" class="code" autocapitalize="none" spellcheck="false"`}>`
-      : html`<textarea ${common} rows="${rows}" spellcheck="false">${value}</textarea>`;
+      : html`<textarea ${common} rows="${rows}"${!isProse && html` spellcheck="false"`}>${value}</textarea>`;
   return html`<div class="field"><label for="${id}">${label}</label>${input}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}</div>`;
 }

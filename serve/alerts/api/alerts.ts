@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertDomain } from '../domain.ts';
-import { type AlertFilter, HISTORY_MAX, SORTS, type Sort } from '../projects/alert-reader.ts';
+import { type AlertFilter, SORTS, type Sort } from '../projects/alert-reader.ts';
 import type { Note } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
@@ -55,7 +55,7 @@ type AlertParts = Pick<AlertDomain, 'actions' | 'notes' | 'reader' | 'users'>;
 export function serveAlertRoutes(api: Api, domain: AlertParts, url: () => string): void {
   serveList(api, domain, url);
   serveOne(api, domain, url);
-  serveHistory(api, domain);
+  serveHistory(api, domain, url);
   serveNotes(api, domain);
 }
 
@@ -157,15 +157,20 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
   );
 }
 
-function serveHistory(api: Api, { reader }: AlertParts): void {
+/** So many were listed before there were pages. */
+const HISTORY_PER_PAGE = 100;
+
+function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void {
   api.add(
     {
       method: 'GET',
       path: `${one}/history`,
       tag,
-      summary: `List the newest ${HISTORY_MAX} events of an alert, newest first`,
+      summary: 'List the events of an alert, newest first',
+      doc: PAGES_DOC,
       role,
       params: iidOf,
+      query: z.object({ ...pageQuery, per_page: pageQuery.per_page.unwrap().default(HISTORY_PER_PAGE) }),
       answer: z.array(
         z.object({
           at: z.iso.datetime(),
@@ -176,10 +181,12 @@ function serveHistory(api: Api, { reader }: AlertParts): void {
         }),
       ),
     },
-    async ({ membership, params, store }) => {
+    async ({ membership, params, query: { page: number, per_page: size }, request, reply, store }) => {
       const own = reader.as(store);
       const alert = await own.get(membership.project.id, params.alert_iid);
-      return (await own.history(alert)).map(({ at, outcome, by, integration, change }) => ({
+      const { entries, total } = await own.history(alert, { number, size });
+      setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
+      return entries.map(({ at, outcome, by, integration, change }) => ({
         at: timeText(at),
         outcome,
         user_id: by === '' ? null : Number(by),

@@ -1,19 +1,20 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ALERT_STATUSES, type Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { button, time } from '../../pages/fields.ts';
+import { button, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { markdown } from '../../pages/markdown.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { isOncallLink } from '../notifications/oncall-link.ts';
-import { PROJECT_ROLES } from '../projects/access.ts';
+import { PROJECT_ROLES, RequestRefused } from '../projects/access.ts';
 import type { HistoryEntry } from '../projects/alert-reader.ts';
 import type { ProjectMember } from '../projects/members.ts';
 import type { Integration, Note } from '../projects/tables.ts';
 import { STATUS_ACTIONS } from './bulk.ts';
 import { ago, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
+import { pageOf, pager } from './pager.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
 const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
@@ -31,12 +32,16 @@ export function serveDetails(
   clock: Clock,
 ): void {
   const { actions, incidents, notes, reader } = domain;
-  pages.get(PATH, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Developer');
+  const send = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, refused?: RefusedNote) => {
     const alert = await reader.as(visit.store).get(visit.membership.project.id, iidOf(request));
-    const body = await alertBody(domain, visit, alert, clock.now());
-    return frame.send(request, reply, visit, { tab: 'alerts', title: alert.title, body });
-  });
+    const page = pageOf((request.query as { history?: unknown }).history);
+    const body = await alertBody(domain, visit, alert, { now: clock.now(), page, refused });
+    const status = refused ? 422 : 200;
+    return frame.send(request, reply, visit, { tab: 'alerts', title: alert.title, body, status });
+  };
+  pages.get(PATH, async (request, reply) =>
+    send(request, reply, await frame.visit(request, reply, 'Developer')),
+  );
   const action = (
     name: string,
     work: (visit: Visit, iid: number, request: FastifyRequest) => Promise<string>,
@@ -44,8 +49,14 @@ export function serveDetails(
     pages.post(`${PATH}/${name}`, async (request, reply) => {
       const visit = await frame.visit(request, reply, 'Developer');
       const iid = iidOf(request);
-      const message = await work(visit, iid, request);
-      return seeOther(reply, `/projects/${visit.membership.project.id}/alerts/${iid}`, message);
+      const path = `/projects/${visit.membership.project.id}/alerts/${iid}`;
+      try {
+        return await seeOther(reply, path, await work(visit, iid, request));
+      } catch (error) {
+        if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+        if (name !== 'notes') return seeOther(reply, path, error.message, 'bad');
+        return send(request, reply, visit, { text: formOf(request).text('body'), fault: error.message });
+      }
     });
   action('status', async ({ user, membership: { project } }, iid, request) => {
     const status = ALERT_STATUSES.find((name) => name === formOf(request).text('status')) ?? 'triggered';
@@ -68,21 +79,36 @@ export function serveDetails(
   });
 }
 
+/** A note that was not added, and why. */
+interface RefusedNote {
+  readonly text: string;
+  readonly fault: string;
+}
+
+interface Shown {
+  readonly now: number;
+  /** Of the history. */
+  readonly page: number;
+  readonly refused: RefusedNote | undefined;
+}
+
+const HISTORY_PER_PAGE = 100;
+
 async function alertBody(
   { integrations, members, notes: noteStore, reader, users }: DetailsParts,
   { membership: { project }, token, store }: Visit,
   alert: Alert,
-  now: number,
+  { now, page, refused }: Shown,
 ): Promise<Html> {
   const [{ payload, annotations }, history, notes, projectMembers, integration] = await Promise.all([
     reader.as(store).details(alert),
-    reader.as(store).history(alert),
+    reader.as(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
     noteStore.list(project.id, alert.iid),
     members.list(project.id),
     integrations.find(alert.integration),
   ]);
   const people = await users.byId([
-    ...history.map(({ by }) => by),
+    ...history.entries.map(({ by }) => by),
     ...notes.map(({ author_id }) => author_id),
     ...alert.assignees,
   ]);
@@ -101,8 +127,9 @@ ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl 
 </div><div>
 ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
-${notesCard(base, token, notes, nameOf)}
-<section class="card"><h2>History</h2><ol class="history">${history.map((entry) => html`<li>${time(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol></section>
+${notesCard(base, token, notes, refused, nameOf)}
+<section class="card"><h2>History</h2><ol class="history">${history.entries.map((entry) => html`<li>${time(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol>
+${pager({ page, size: HISTORY_PER_PAGE, total: history.total, of: 'events' }, (to) => `${base}?history=${to}`)}</section>
 </div></div>`;
 }
 
@@ -174,7 +201,13 @@ function incidentCard(base: string, project: string, token: Html, { incident }: 
 /** An alert may have hundreds of long notes; those after these characters are shown as they are written. */
 const NOTES_MARKDOWN_CHARACTERS = 100_000;
 
-function notesCard(base: string, token: Html, notes: readonly Note[], nameOf: (id: string) => string): Html {
+function notesCard(
+  base: string,
+  token: Html,
+  notes: readonly Note[],
+  refused: RefusedNote | undefined,
+  nameOf: (id: string) => string,
+): Html {
   let left = NOTES_MARKDOWN_CHARACTERS;
   const bodyOf = ({ body }: Note) => {
     left -= body.length;
@@ -183,7 +216,7 @@ function notesCard(base: string, token: Html, notes: readonly Note[], nameOf: (i
   return html`<section class="card"><h2>Notes</h2>${notes.map(
     (note) =>
       html`<article class="remark"><p class="under"><b>@${nameOf(note.author_id)}</b> ${time(note.created_ms)}</p>${bodyOf(note)}</article>`,
-  )}<form method="post" action="${base}/notes">${token}<div class="field"><label for="note">Add a note</label><textarea id="note" name="body" rows="3" required aria-describedby="note-hint"></textarea><p class="hint" id="note-hint">Markdown is rendered.</p></div><button class="second">Add note</button></form></section>`;
+  )}<form method="post" action="${base}/notes">${token}${textField({ name: 'body', id: 'note', label: 'Add a note', rows: 3, isProse: true, hint: 'Markdown is rendered.', value: refused?.text, fault: refused?.fault })}<button class="second">Add note</button></form></section>`;
 }
 
 function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {

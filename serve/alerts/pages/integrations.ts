@@ -57,7 +57,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     const visit = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
     const key = await takeShown(frame.accounts, request, visit.user);
-    return sendOne(parts, request, reply, visit, integration, key);
+    return sendOne(parts, request, reply, visit, integration, { key });
   });
   pages.get(`${ONE}/live`, async (request, reply) => {
     const { membership, store } = await frame.visit(request, reply, 'Maintainer');
@@ -84,36 +84,31 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
 
 const ROTATION_HOURS = 24;
 
-function serveChanges(pages: FastifyInstance, { frame, integrations }: IntegrationPageParts): void {
-  const action = (
-    name: string,
-    work: (visit: Visit, id: string, request: FastifyRequest) => Promise<string>,
-  ) =>
-    pages.post(`${ONE}/${name}`, async (request, reply) => {
-      const visit = await frame.visit(request, reply, 'Maintainer');
-      const list = `/projects/${visit.membership.project.id}/integrations`;
-      const id = integrationIdOf(request);
-      try {
-        const message = await work(visit, id, request);
-        return seeOther(reply, `${list}/${id}`, message);
-      } catch (error) {
-        if (!(error instanceof RequestRefused) || error.status === 404) throw error;
-        return seeOther(reply, `${list}/${id}`, error.message, 'bad');
-      }
-    });
-  action('save', async ({ membership: { project } }, id, request) => {
+function serveChanges(pages: FastifyInstance, parts: IntegrationPageParts): void {
+  const { frame, integrations } = parts;
+  pages.post(`${ONE}/save`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const { project } = visit.membership;
     const form = formOf(request);
-    await integrations.change(project, id, {
-      name: form.text('name'),
-      is_active: form.has('active'),
-      ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
-      heartbeat_minutes: wholeNumberIn(form.text('heartbeat')),
-    });
-    return 'Changes saved.';
+    try {
+      const integration = await integrations.change(project, integrationIdOf(request), {
+        name: form.text('name'),
+        is_active: form.has('active'),
+        ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
+        heartbeat_minutes: wholeNumberIn(form.text('heartbeat')),
+      });
+      return await seeOther(reply, pathOf(integration), 'Changes saved.');
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      const integration = await integrations.get(project, integrationIdOf(request));
+      return sendOne(parts, request, reply, visit, integration, { error });
+    }
   });
-  action('end-old-key', async ({ membership: { project } }, id) => {
-    await integrations.revokeOldKey(project, id);
-    return 'Previous key revoked.';
+  pages.post(`${ONE}/end-old-key`, async (request, reply) => {
+    const { membership } = await frame.visit(request, reply, 'Maintainer');
+    const integration = await integrations.get(membership.project, integrationIdOf(request));
+    await integrations.revokeOldKey(membership.project, integration.id);
+    return seeOther(reply, pathOf(integration), 'Previous key revoked.');
   });
 }
 
@@ -184,28 +179,36 @@ function urlField(value: string, fault: string | null): Html {
   });
 }
 
+/** Fields of the form of one integration, by the names of the API. */
+const EDITED: ReadonlySet<string> = new Set(['name', 'api_url', 'heartbeat_minutes']);
+
 async function sendOne(
   { clock, frame, heartbeats, url, receivedDeliveries, webhookSender }: IntegrationPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
-  key: string | null,
+  { key = null, error }: { readonly key?: string | null; readonly error?: RequestRefused },
 ): Promise<FastifyReply> {
   const now = clock.now();
+  const form = formOf(request);
+  const shownOf = (name: string, stored: string) => (error ? form.text(name) : stored);
+  const faultOf = (field: string) => (error?.field === field ? error.message : null);
+  const isActive = error ? form.has('active') : integration.is_active;
   const type = typeOf(integration);
   const isForwarding = isOncallLink(integration);
   const hasHeartbeat = integration.heartbeat_minutes > 0;
   const last = await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX);
   const body = html`${heading(integration, 'settings', isForwarding ? null : liveBar(`${pathOf(integration)}/live`, pathOf(integration)))}
 ${!isForwarding && waitingNote(last, now)}
+${error && !EDITED.has(error.field ?? '') && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${key && secretCard('New authorization key', key)}
 ${connectCard(url(), integration, type, key)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${pathOf(integration)}/save">${visit.token}
-${textField({ name: 'name', label: 'Name', value: integration.name })}
-<label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
-${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: integration[name], required: isRequired }))}
-${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: String(integration.heartbeat_minutes), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
+${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.name), fault: faultOf('name') })}
+<label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
+${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, integration[name]), required: isRequired, fault: faultOf(name) }))}
+${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
 ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf([integration])).get(integration.id), now)}</p>`}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
@@ -217,6 +220,7 @@ ${!isForwarding && deliveryCard(last, integration.project_id)}
     title: integration.name,
     body,
     script: 'alerts.js',
+    status: error === undefined ? 200 : 422,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { table, textField, time } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
@@ -84,9 +85,9 @@ const LEVEL_OPTIONS = Object.entries(PROJECT_ROLES).map(([role, level]): [string
 
 function serveMembers(pages: FastifyInstance, frame: ProjectFrame, { members }: ProjectPageParts): void {
   const path = '/projects/:id/members';
-  pages.get(path, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Guest');
+  const send = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, fault: string | null) => {
     const { project, level } = visit.membership;
+    const form = formOf(request);
     const mayChange = level >= PROJECT_ROLES.Maintainer;
     const found = await members.list(project.id);
     const base = `/projects/${project.id}/members`;
@@ -106,17 +107,21 @@ ${table({ caption: 'Members', head: ['Account', 'Role', 'Member since', ''], row
 ${
   mayChange &&
   html`<section class="card"><h2>Add member</h2><form method="post" action="${base}/add">${visit.token}
-${textField({ name: 'user', label: 'Username', hint: 'As shown in the profile of the user.' })}
+${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: 'As shown in the profile of the user.', fault })}
 <div class="picker">${select(
     'level',
     'Role',
     LEVEL_OPTIONS.filter(([value]) => Number(value) <= level),
-    '30',
+    form.text('level') || '30',
   )}<button>Add member</button></div></form>
 <dl class="facts"><dt>Guest</dt><dd>Can view the project and its members</dd><dt>Reporter</dt><dd>Can view incidents and analytics</dd><dt>Developer</dt><dd>Can manage alerts and send test alerts</dd><dt>Maintainer</dt><dd>Can manage integrations, webhooks and members</dd><dt>Owner</dt><dd>Can change the plan and delete the project</dd></dl></section>`
 }`;
-    return frame.send(request, reply, visit, { tab: 'members', title: 'Members', body });
-  });
+    const status = fault === null ? 200 : 422;
+    return frame.send(request, reply, visit, { tab: 'members', title: 'Members', body, status });
+  };
+  pages.get(path, async (request, reply) =>
+    send(request, reply, await frame.visit(request, reply, 'Guest'), null),
+  );
   for (const mode of ['add', 'change', 'remove'] as const) {
     pages.post(`${path}/${mode}`, async (request, reply) => {
       const visit = await frame.visit(request, reply, 'Guest');
@@ -140,6 +145,8 @@ ${textField({ name: 'user', label: 'Username', hint: 'As shown in the profile of
         return seeOther(reply, base, MEMBER_MESSAGES[mode]);
       } catch (error) {
         if (!(error instanceof RequestRefused)) throw error;
+        if (mode === 'add' && visit.membership.level >= PROJECT_ROLES.Maintainer)
+          return send(request, reply, visit, error.message);
         return seeOther(reply, base, error.message, 'bad');
       }
     });
@@ -154,15 +161,15 @@ const MEMBER_MESSAGES = {
 
 function serveSettings(pages: FastifyInstance, frame: ProjectFrame, { projects }: ProjectPageParts): void {
   const path = '/projects/:id/settings';
-  pages.get(path, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    const { project, level } = visit.membership;
+  const send = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, fault: string | null) => {
+    const { level } = visit.membership;
+    const project = { ...visit.membership.project, ...(fault !== null && changesIn(formOf(request))) };
     const isOwner = level >= PROJECT_ROLES.Owner;
     const base = `/projects/${project.id}/settings`;
     const check = (name: string, isOn: boolean, title: string, detail: string) =>
       html`<label class="choice"><input type="checkbox" name="${name}" value="on"${isOn && html` checked`}><div><b>${title}</b><span>${detail}</span></div></label>`;
     const body = html`<h1>Settings</h1><section class="card"><form method="post" action="${base}">${visit.token}
-${textField({ name: 'name', label: 'Name', value: project.name })}
+${textField({ name: 'name', label: 'Name', value: project.name, fault })}
 <fieldset class="field"><legend>Incidents</legend>
 ${check('makes_incidents', project.makes_incidents, 'Create an incident for each new alert', 'The incident contains the description of the alert and the Markdown that the source adds.')}
 ${check('closes_incidents', project.closes_incidents, 'Close the incident when its alert is resolved', 'When a user closes an incident, its alert is always resolved.')}</fieldset>
@@ -179,24 +186,37 @@ ${
   )}</div>`
 }
 <button>Save changes</button></form></section>
-${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${project.name}">Delete project</a></section>`}`;
-    return frame.send(request, reply, visit, { tab: 'settings', title: 'Settings', body });
-  });
+${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${visit.membership.project.name}">Delete project</a></section>`}`;
+    const status = fault === null ? 200 : 422;
+    return frame.send(request, reply, visit, { tab: 'settings', title: 'Settings', body, status });
+  };
+  pages.get(path, async (request, reply) =>
+    send(request, reply, await frame.visit(request, reply, 'Maintainer'), null),
+  );
   pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
-    const form = formOf(request);
-    const plan = form.text('plan');
-    const isPlan = plan === 'free' || plan === 'premium';
-    if (isPlan && plan !== visit.membership.project.plan) requireRole(visit.membership, 'Owner');
-    await projects.change(visit.membership.project.id, {
-      name: form.text('name'),
-      makes_incidents: form.has('makes_incidents'),
-      closes_incidents: form.has('closes_incidents'),
-      ...(isPlan ? { plan } : {}),
-    });
-    return seeOther(reply, `/projects/${visit.membership.project.id}/settings`, 'Changes saved.');
+    const { project } = visit.membership;
+    const changes = changesIn(formOf(request));
+    if (changes.plan !== undefined && changes.plan !== project.plan) requireRole(visit.membership, 'Owner');
+    try {
+      await projects.change(project.id, changes);
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.field !== 'name') throw error;
+      return send(request, reply, visit, error.message);
+    }
+    return seeOther(reply, `/projects/${project.id}/settings`, 'Changes saved.');
   });
   serveDeletion(pages, frame, projects);
+}
+
+function changesIn(form: Form) {
+  const plan = form.text('plan');
+  return {
+    name: form.text('name'),
+    makes_incidents: form.has('makes_incidents'),
+    closes_incidents: form.has('closes_incidents'),
+    ...((plan === 'free' || plan === 'premium') && { plan }),
+  };
 }
 
 /** Asks for the name of the project first; a form without it changes nothing. */

@@ -44,6 +44,11 @@ export interface AlertFilter {
   readonly started_before?: number | undefined;
 }
 
+export interface PageOfList {
+  readonly number: number;
+  readonly size: number;
+}
+
 export interface AlertOrder {
   readonly sort: Sort;
   readonly descending: boolean;
@@ -76,9 +81,6 @@ export interface HistoryEntry {
   readonly change: JsonObject;
 }
 
-/** Events that the history of an alert lists. */
-export const HISTORY_MAX = 100;
-
 /** Reads alerts. Everything that this process has accepted is part of what it returns. */
 export class AlertReader {
   readonly #store: Pick<Store, 'rows'>;
@@ -99,7 +101,7 @@ export class AlertReader {
     project: number,
     filter: AlertFilter,
     order: AlertOrder,
-    page: { readonly number: number; readonly size: number },
+    page: PageOfList,
   ): Promise<readonly Alert[]> {
     await this.#pipeline.waitUntilWritten();
     const direction = raw(order.descending ? 'DESC' : 'ASC');
@@ -201,15 +203,24 @@ export class AlertReader {
     };
   }
 
-  /** The newest events of an alert, newest first. */
-  async history(alert: Alert): Promise<HistoryEntry[]> {
-    const rows = await this.#store.rows<HistoryRow>(
-      sql`SELECT at, head, outcomes, iids FROM ${alertEvents} FINAL
+  /** One page of the events of an alert, newest first, and the number of all; a delivery may have several. */
+  async history(
+    alert: Alert,
+    { number, size }: PageOfList,
+  ): Promise<{ readonly entries: readonly HistoryEntry[]; readonly total: number }> {
+    const ofAlert = (columns: Sql) => sql`FROM (
+        SELECT ${columns}, outcomes, iids FROM ${alertEvents} FINAL
         WHERE project = ${alert.project} AND position BETWEEN ${alert.created_position} AND ${alert.position}
-          AND has(iids, ${alert.iid}) AND outcomes != ['unchanged']
-        ORDER BY position DESC LIMIT ${HISTORY_MAX}`,
-    );
-    return rows.flatMap((row) => entriesOf(row, alert.iid));
+          AND has(iids, ${alert.iid}) AND outcomes != ['unchanged'])
+      ARRAY JOIN outcomes AS outcome, iids AS iid, arrayEnumerate(iids) AS item WHERE iid = ${alert.iid}`;
+    const [rows, [counted]] = await Promise.all([
+      this.#store.rows<HistoryRow>(
+        sql`SELECT at, head, outcome ${ofAlert(raw('position, at, head'))}
+          ORDER BY position DESC, item DESC LIMIT ${size} OFFSET ${(number - 1) * size}`,
+      ),
+      this.#store.rows<{ total: number }>(sql`SELECT count() AS total ${ofAlert(raw('position'))}`),
+    ]);
+    return { entries: rows.map(entryOf), total: counted?.total ?? 0 };
   }
 }
 
@@ -231,25 +242,14 @@ function statusCounts(rows: readonly Counted[]): StatusCounts {
 interface HistoryRow {
   readonly at: number;
   readonly head: string;
-  readonly outcomes: readonly string[];
-  readonly iids: readonly number[];
+  readonly outcome: string;
 }
 
-function entriesOf({ at, head, outcomes, iids }: HistoryRow, alertIid: number): HistoryEntry[] {
+function entryOf({ at, head, outcome }: HistoryRow): HistoryEntry {
   const event = decodeHead(head);
-  const isAction = event.kind === 'action';
-  return iids.flatMap((iid, i): HistoryEntry[] => {
-    if (iid !== alertIid) return [];
-    return [
-      {
-        at,
-        outcome: outcomes[i] ?? '',
-        by: isAction ? event.by : '',
-        integration: isAction ? '' : event.integration,
-        change: isAction ? (event.change as JsonObject) : {},
-      },
-    ];
-  });
+  return event.kind === 'action'
+    ? { at, outcome, by: event.by, integration: '', change: event.change as JsonObject }
+    : { at, outcome, by: '', integration: event.integration, change: {} };
 }
 
 function conditionOf(project: number, filter: AlertFilter): Sql {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../infra/ports/opened.ts';
 import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { firing, prometheusBody } from './made.ts';
 import { Receiver } from './receiver.ts';
 import { type Person, Service, type Source } from './service.ts';
 
@@ -97,5 +98,37 @@ describe('members who act at the same moment', () => {
       outcome === 'changed' ? [Object.keys(change).sort()] : [],
     );
     expect(changes).toEqual([['status'], ['assignees', 'status']]);
+  });
+});
+
+describe('the history of an alert', () => {
+  test('is paged like other lists, also where a delivery has several events of it', async () => {
+    const source = await watched();
+    const bodies = Array.from({ length: 5 }, () => prometheusBody([firing(), firing()]));
+    for (const body of bodies) await service.send(source, body);
+    await service.api(owner(), 'PUT', `/projects/${source.project}/alerts/2`, { status: 'ignored' });
+    const path = `/projects/${source.project}/alerts/2/history`;
+    const whole = await service.api(owner(), 'GET', path);
+    expect(whole.headers).toMatchObject({ 'x-total': '11', 'x-per-page': '100', 'x-next-page': '' });
+    const outcomes = whole.body.map(({ outcome }: Entry) => outcome);
+    expect(outcomes).toEqual(['changed', ...Array(9).fill('grouped'), 'created']);
+    const pages = await Promise.all(
+      [1, 2, 3, 4].map((page) => service.api(owner(), 'GET', `${path}?per_page=4&page=${page}`)),
+    );
+    expect(pages.map(({ body }) => body.length)).toEqual([4, 4, 3, 0]);
+    expect(pages.flatMap(({ body }) => body)).toEqual(whole.body);
+    expect(pages[1]?.headers).toMatchObject({ 'x-total-pages': '3', 'x-page': '2', 'x-next-page': '3' });
+    expect(pages[1]?.headers.link).toContain('/history?per_page=4&page=3>; rel="next"');
+  });
+
+  test('has pages on the page of the alert', async () => {
+    const source = await watched();
+    for (let i = 0; i < 100; i++) await service.send(source, { title: 'contested' });
+    const browser = await signedIn(service, owner().user);
+    const page = `/projects/${source.project}/alerts/1`;
+    const first = (await browser.get(page)).body;
+    expect(first).toContain('Page 1 of 2 (101 events)');
+    expect(first).not.toContain('<span>first event</span>');
+    expect((await browser.get(`${page}?history=2`)).body).toContain('<span>first event</span>');
   });
 });

@@ -345,7 +345,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await page.getByRole('link', { name: 'Thermometer' }).click();
     await page.getByLabel('Heartbeat (minutes)').fill('5 min');
     await clickButton('Save changes');
-    expect(await text('.note.bad')).toContain('minutes');
+    expect(await text('.fault')).toContain('minutes');
     await page.getByLabel('Heartbeat (minutes)').fill('5');
     await clickButton('Save changes');
     await page.getByRole('link', { name: 'Send test alert' }).click();
@@ -365,7 +365,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('members');
     await page.getByLabel('Username').fill('nobody-there');
     await clickButton('Add member');
-    expect(await text('.note.bad')).toContain('User Not Found');
+    expect(await text('.fault')).toContain('User Not Found');
     await page.goto(`${origin}/projects/1/settings`);
     await look('settings');
     await page.emulateMedia({ colorScheme: 'dark' });

@@ -584,8 +584,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the newest 100 events of an alert, newest first
-         * @description Needs the role Developer in the project.
+         * List the events of an alert, newest first
+         * @description The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages. Needs the role Developer in the project.
          */
         get: operations["getProjectsIdAlertsAlert_iidHistory"];
         put?: never;
@@ -6563,7 +6563,10 @@ export interface operations {
     };
     getProjectsIdAlertsAlert_iidHistory: {
         parameters: {
-            query?: never;
+            query?: {
+                page?: number;
+                per_page?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -6573,7 +6576,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the newest 100 events of an alert, newest first */
+            /** @description List the events of an alert, newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
