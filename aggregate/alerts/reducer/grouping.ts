@@ -126,11 +126,14 @@ function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
   };
 }
 
+/** Clocks differ, and a source may name any time: an end before the start counts as the start. */
+const endOf = ({ started_ms }: Alert, endedMs: number): number => Math.max(started_ms, endedMs);
+
 function recovered(open: Alert, { item, at, position }: Occurrence): Alert {
   return {
     ...open,
     status: 'resolved',
-    ended_ms: happenedAt(item.endedMs, at, END_AHEAD_MS),
+    ended_ms: endOf(open, happenedAt(item.endedMs, at, END_AHEAD_MS)),
     updated_ms: at,
     position,
   };
@@ -159,7 +162,7 @@ export function decideAction(
   const next: Alert = {
     ...alert,
     status,
-    ended_ms: resolves ? at : reopens ? 0 : alert.ended_ms,
+    ended_ms: resolves ? endOf(alert, at) : reopens ? 0 : alert.ended_ms,
     acknowledged_ms: status === 'acknowledged' ? alert.acknowledged_ms || at : alert.acknowledged_ms,
     assignees,
     incident,

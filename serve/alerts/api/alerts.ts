@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertDomain } from '../domain.ts';
+import { RequestRefused } from '../projects/access.ts';
 import { type AlertFilter, SORTS, type Sort } from '../projects/alert-reader.ts';
 import type { Note } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
@@ -148,6 +149,9 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
       answer: alertShape,
     },
     async ({ caller, membership, params, body }) => {
+      // A field of another name is not read: without a word its sender would take the change for made.
+      if (body.status === undefined && body.assignee_ids === undefined)
+        throw new RequestRefused('bad_request', 'Send status, assignee_ids or both.');
       const changed = await actions.change(membership.project.id, params.alert_iid, caller.user, {
         ...(body.status === undefined ? {} : { status: body.status }),
         ...(body.assignee_ids === undefined ? {} : { assignees: body.assignee_ids.map(String) }),

@@ -94,6 +94,22 @@ describe('grouping', () => {
     expect(project.send({ title: 'a' })).toEqual({ outcomes: ['created'], created: [2] });
   });
 
+  test.each([
+    [
+      'before the start',
+      { start_time: '2026-11-20T12:00:00Z' },
+      '2026-11-20T11:00:00Z',
+      '2026-11-20T12:00:00Z',
+    ],
+    ['before an alert without a start came', {}, '2026-11-20T23:59:00Z', '2026-11-21T00:00:00Z'],
+    ['at the start', { start_time: '2026-11-20T12:00:00Z' }, '2026-11-20T12:00:00Z', '2026-11-20T12:00:00Z'],
+  ])('an end %s resolves, and is never before the start', (_when, start, end_time, ended) => {
+    const project = new TestProject();
+    project.send({ title: 'a', ...start });
+    expect(project.send({ title: 'a', ...start, end_time }).outcomes).toEqual(['resolved']);
+    expect(project.alerts.get(1)).toMatchObject({ status: 'resolved', ended_ms: Date.parse(ended) });
+  });
+
   test('a resolve without an open alert is unmatched and creates nothing', () => {
     const project = new TestProject();
     expect(project.send({ title: 'a', ...resolves })).toEqual({ outcomes: ['unmatched'], created: [] });

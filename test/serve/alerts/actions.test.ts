@@ -101,6 +101,14 @@ describe('members who act at the same moment', () => {
   });
 });
 
+test('a change of nothing is refused, also where a field has another name', async () => {
+  const source = await watched();
+  for (const change of [{}, { assignees: [1] }]) {
+    const { status, body } = await service.api(owner(), 'PUT', pathOf(source), change);
+    expect([status, body.message]).toEqual([400, '400 Send status, assignee_ids or both.']);
+  }
+});
+
 describe('the history of an alert', () => {
   test('is paged like other lists, also where a delivery has several events of it', async () => {
     const source = await watched();

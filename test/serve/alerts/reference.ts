@@ -19,6 +19,7 @@ export interface ReferenceAlert {
   severity: string;
   status: string;
   events: number;
+  started_ms: number;
   created_ms: number;
   seen_ms: number;
   ended_ms: number;
@@ -35,6 +36,8 @@ interface Occurrence {
   readonly title: string;
   readonly severity: string;
   readonly resolves: boolean;
+  /** 0 when the source names none. */
+  readonly start: number;
   readonly end: number;
   readonly retryKey: string;
   readonly windowMs: number;
@@ -77,7 +80,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
     ({ fingerprint, status }) => fingerprint === one.fingerprint && status !== 'resolved',
   );
   if (one.resolves) {
-    if (open) Object.assign(open, { status: 'resolved', ended_ms: one.end || at });
+    if (open) Object.assign(open, { status: 'resolved', ended_ms: Math.max(open.started_ms, one.end || at) });
     return open !== undefined;
   }
   if (open) {
@@ -93,6 +96,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
     severity: one.severity,
     status: 'triggered',
     events: 1,
+    started_ms: one.start === 0 || one.start > at + 300_000 ? at : one.start,
     created_ms: at,
     seen_ms: at,
     ended_ms: 0,
@@ -115,7 +119,7 @@ function applyAction(
     if (other) return;
     alert.ended_ms = 0;
   }
-  if (alert.status !== 'resolved' && status === 'resolved') alert.ended_ms = at;
+  if (alert.status !== 'resolved' && status === 'resolved') alert.ended_ms = Math.max(at, alert.started_ms);
   if (status === 'acknowledged' && alert.acknowledged_ms === 0) alert.acknowledged_ms = at;
   alert.status = status;
 }
@@ -131,6 +135,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
         title: body.title,
         severity: body.severity ?? 'critical',
         resolves: body.end_time !== undefined,
+        start: 0,
         end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
         retryKey: named,
         windowMs: windows.namedMs,
@@ -146,6 +151,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
       title: labels.alertname ?? '',
       severity: severities[labels.severity ?? ''] ?? 'critical',
       resolves: status === 'resolved',
+      start: Date.parse(startsAt),
       end: status === 'resolved' && !endsAt.startsWith('0001') ? Date.parse(endsAt) : 0,
       retryKey:
         named === ''
