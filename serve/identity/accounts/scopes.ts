@@ -8,11 +8,20 @@ export const SCOPES = {
     title: 'Read your personal information',
     detail: 'Read-only access to your username, name and email.',
   },
-  profile: { title: 'Read your profile', detail: 'Your username, name and picture.' },
+  profile: {
+    title: 'Read your profile',
+    detail: 'Your username and name, together with “Authenticate you”.',
+  },
   read_repository: { title: 'Read repositories', detail: 'Clone and fetch with Git over HTTPS.' },
   write_repository: { title: 'Write repositories', detail: 'Clone, fetch and push with Git over HTTPS.' },
-  openid: { title: 'Authenticate you', detail: 'Recognize your account when you sign in again.' },
-  email: { title: 'Read your email', detail: 'Only the email, and whether it is confirmed.' },
+  openid: {
+    title: 'Authenticate you',
+    detail: 'Recognize your account when you sign in again, and read your username and name.',
+  },
+  email: {
+    title: 'Read your email',
+    detail: 'Your email, and whether it is confirmed, together with “Authenticate you”.',
+  },
 } as const;
 
 export type Scope = keyof typeof SCOPES;

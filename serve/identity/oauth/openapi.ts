@@ -29,7 +29,7 @@ const USERINFO: Described = {
   needsToken: true,
   summary: 'Who the user is (scope openid)',
   description:
-    'The e-mail address is returned only with the scope email; `email_verified` tells whether an operator has confirmed it.',
+    'The scope openid opens it and gives sub, name, nickname, preferred_username and profile. The e-mail address is returned only with the scope email too; `email_verified` tells whether an operator has confirmed it. The scopes profile and email alone open nothing.',
   answer: {
     sub: '1',
     name: 'Alice',

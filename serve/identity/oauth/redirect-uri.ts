@@ -24,7 +24,7 @@ export function redirectUriFault(text: string, { insecure }: RedirectRules): str
   if (url.protocol === 'https:') return hostFault(text, url);
   if (url.protocol === 'http:') {
     if (insecure || isLoopbackHost(url.hostname)) return hostFault(text, url);
-    return 'uses plain http; use https, or http on 127.0.0.1 or [::1]';
+    return 'uses plain http; use https, or http on localhost, 127.0.0.1 or [::1]';
   }
   // A private-use scheme must be a reversed domain name (RFC 8252 §7.1).
   if (/^[a-z][a-z0-9+-]*\.[a-z0-9+.-]+:\/(?!\/)/.test(text)) return null;

@@ -45,6 +45,21 @@ describe('/oauth/userinfo (OpenID Connect Core §5.3)', () => {
     },
   );
 
+  test('the scope profile adds nothing to openid; it and email alone open nothing', async () => {
+    const scopes = ['openid', 'profile', 'email'];
+    const asking = await party(world, { scopes });
+    const told = async (scope: string) => {
+      const { access_token } = await aPair(asking, { scope });
+      return get('/oauth/userinfo', bearer(access_token));
+    };
+    expect((await told('openid profile')).json()).toEqual((await told('openid')).json());
+    for (const scope of ['profile', 'email', 'profile email']) {
+      const answer = await told(scope);
+      expect([answer.statusCode, answer.json()]).toEqual([403, refusal('insufficient_scope')]);
+      expect(answer.headers['www-authenticate']).toContain('scope="openid"');
+    }
+  });
+
   test('accepts the token in a form (RFC 6750 §2.2)', async () => {
     const { access_token } = await aPair(the, { scope: 'openid' });
     expect((await post(world, '/oauth/userinfo', { access_token })).statusCode).toBe(200);
