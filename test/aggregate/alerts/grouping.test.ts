@@ -52,6 +52,10 @@ class TestProject {
   }
 
   set(iid: number, status: AlertStatus) {
+    return this.#record(this.act(iid, { status }));
+  }
+
+  act(iid: number, change: ActionHead['change']): Reduction {
     const head: ActionHead = {
       kind: 'action',
       id: '',
@@ -60,9 +64,9 @@ class TestProject {
       project: 1,
       iid,
       by: '1',
-      change: { status },
+      change,
     };
-    return this.#record(reduceEvent(this.state, { head, delivery: null }, RULES));
+    return reduceEvent(this.state, { head, delivery: null }, RULES);
   }
 
   #record({ outcomes, created, changed }: Reduction) {
@@ -299,6 +303,16 @@ describe('actions', () => {
     const before = project.alerts.get(1);
     expect(project.after(5).set(1, 'acknowledged').outcomes).toEqual(['unchanged']);
     expect(project.alerts.get(1)).toEqual({ ...before, position: 3 });
+  });
+
+  test('of an action only what the alert did not have is a change', () => {
+    const project = new TestProject();
+    project.send({ title: 'a' });
+    const asked = { status: 'acknowledged', assignees: ['1'], incident: 0 } as const;
+    expect(project.act(1, asked).change).toEqual({ status: 'acknowledged', assignees: ['1'] });
+    expect(project.act(1, { ...asked, assignees: ['2'] }).change).toEqual({ assignees: ['2'] });
+    expect(project.act(1, { ...asked, assignees: ['2'], incident: 7 }).change).toEqual({ incident: 7 });
+    expect(project.act(1, { status: 'acknowledged', assignees: ['2'] })).not.toHaveProperty('change');
   });
 
   test('an action on an unknown alert is refused', () => {

@@ -148,13 +148,13 @@ export interface paths {
         };
         /**
          * Who the user is (scope openid)
-         * @description The e-mail address is returned only with the scope email; `email_verified` tells whether an operator has confirmed it.
+         * @description The scope openid opens it and gives sub, name, nickname, preferred_username and profile. The e-mail address is returned only with the scope email too; `email_verified` tells whether an operator has confirmed it. The scopes profile and email alone open nothing.
          */
         get: operations["getOauthUserinfo"];
         put?: never;
         /**
          * Who the user is (scope openid)
-         * @description The e-mail address is returned only with the scope email; `email_verified` tells whether an operator has confirmed it.
+         * @description The scope openid opens it and gives sub, name, nickname, preferred_username and profile. The e-mail address is returned only with the scope email too; `email_verified` tells whether an operator has confirmed it. The scopes profile and email alone open nothing.
          */
         post: operations["postOauthUserinfo"];
         delete?: never;
