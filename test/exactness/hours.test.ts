@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { uptimeHour } from '../../aggregate/metrics/activity/uptime-hour.ts';
 import { join, raw, sql } from '../../infra/clickhouse/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { within } from '../../ingest/raw/canonical.ts';
@@ -109,6 +110,17 @@ it('a gap between two blocks is that of one load, whatever hours and days are be
   await loadAndCompute(pipeline, children);
   for (const parent of parents) await loadAndCompute(pipeline, [parent]);
   expect(differences(await contentOf(pipeline), expected)).toEqual([]);
+});
+
+it('a parent is found in whatever month it is dated', async () => {
+  const months = [0, 35, 70, 1].map((days) => FIRST + days * 24 * HOUR_MS);
+  const [child, between, parent, next] = months as [number, number, number, number];
+  const lines = [blockAt(101, child), blockAt(90, between), blockAt(100, parent), blockAt(95, next)];
+  await using opened = await openTestPipeline();
+  await loadAndCompute(opened.pipeline, lines);
+  const window = { relays: ['kusama'], from: '2026-03-04', until: '2026-03-05' };
+  const rows = await opened.pipeline.runtime.store.rows(uptimeHour.select(window));
+  expect(rows).toEqual([expect.objectContaining({ evaluated: 1, max_gap_seconds: (child - parent) / 1000 })]);
 });
 
 it('days without blocks keep their rows beside a window that begins within an earlier day', {

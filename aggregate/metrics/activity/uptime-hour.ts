@@ -35,10 +35,19 @@ export const uptimeHour = metric({
     const days = daysOf(window);
     const following = sql`SELECT relay_chain, chain, argMin(first_block, date) AS number FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
-    // Heights rise with time: a parent is of the day of its child, or of the last day before it that has blocks.
-    const monthsBeside = sql`SELECT toString(toYYYYMM(arrayJoin([
-          maxIf(date, date < ${days.from}), minIf(date, date >= ${days.until})])))
-        FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain`;
+    // A parent is of the day of its child, of the last day before it that has blocks or, where heights do not rise with
+    // time, of any month that holds its height.
+    const isOfWindow = sql`date >= ${days.from} AND date < ${days.until}`;
+    const monthsOfParents = sql`SELECT toString(arrayJoin(arrayConcat(
+          [toYYYYMM(max(before)), toYYYYMM(minIf(after, after >= ${days.from}))],
+          arrayMap(of -> of.1, arrayFilter(of -> of.2 <= max(highest) AND of.3 + 1 >= minIf(lowest, highest > 0),
+            groupArray((month, low, high)))))))
+        FROM (
+          SELECT relay_chain, chain, toYYYYMM(date) AS month, min(first_block) AS low, max(last_block) AS high,
+            minIf(first_block, ${isOfWindow}) AS lowest, maxIf(last_block, ${isOfWindow}) AS highest,
+            maxIf(date, date < ${days.from}) AS before, minIf(date, date >= ${days.until}) AS after
+          FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain, month)
+        GROUP BY relay_chain, chain`;
     const heights = sql`
       SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)])
       FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
@@ -51,7 +60,7 @@ export const uptimeHour = metric({
         toDate(assumeNotNull(parent_time)) AS parent_day,
         dateDiff('millisecond', assumeNotNull(parent_time), child_time) AS gap
       FROM (SELECT * FROM ${blocks} FINAL
-        WHERE (${ofMonths(window)} OR _partition_id IN (${monthsBeside}))
+        WHERE (${ofMonths(window)} OR _partition_id IN (${monthsOfParents}))
           AND ${ofRelays(window)} AND (relay_chain, chain, number) IN (${heights})
           AND rank NOT IN (SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)}))
       WINDOW previous AS (PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`;
