@@ -46,6 +46,14 @@ const POLL_MS = 1000;
 const LEAVE_MS_MAX = 120_000;
 const LEAVE_POLL_MS = 100;
 
+/** Settings of tables whose parts are forced to the disk before an insert is acknowledged, or a merge replaces others. */
+const FORCED = [
+  'fsync_after_insert = 1',
+  'fsync_part_directory = 1',
+  'min_rows_to_fsync_after_merge = 1',
+  'min_compressed_bytes_to_fsync_after_merge = 1',
+];
+
 /** The group of the processes that write rows by a schema. */
 const writersOf = (identity: string) => `schema/${identity}`;
 /** Key of the identity that the store is migrated to; the table of facts has it too. */
@@ -82,7 +90,7 @@ export class StoredSchema {
     const { runtime, config, roles, waits, version } = options;
     this.#runtime = runtime;
     this.#config = config;
-    this.#tuning = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
+    this.#tuning = config.STORE_FSYNC ? FORCED : [];
     this.#identity = identityOf(schema, this.#tuning, { decoders: DECODER_VERSIONS, version });
     this.#writes = roles.has('load') || roles.has('work');
     this.#waits = waits;

@@ -19,6 +19,7 @@ import { reasonOf, unwritable } from '../errors.ts';
 import type { Ack, LogRecord, Message } from '../ports.ts';
 import { plural } from '../words.ts';
 import type { DamageReport } from './damage.ts';
+import { forceNames } from './forced-names.ts';
 import {
   type DamagedBytes,
   emptyRecord,
@@ -149,13 +150,18 @@ export class Journal {
     if (this.#fileBytes >= this.#options.segmentBytes) this.#startSegment();
     try {
       writeAll(this.#file, pieces, this.#fileBytes);
-      if (this.#options.fsync) await this.#options.sync(this.#file);
+      if (this.#options.fsync) await this.#force();
     } catch (error) {
       // Offsets are counted by position, so that nothing of a rejected append may stay.
       ftruncateSync(this.#file, this.#fileBytes);
       throw error;
     }
     this.#fileBytes += pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  async #force(): Promise<void> {
+    await this.#options.sync(this.#file);
+    if (this.#fileBytes === 0) await forceNames(this.#options.directory);
   }
 
   #startSegment(): void {

@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import { reasonOf, unwritable } from '../errors.ts';
 import type { Pieces } from '../ports.ts';
 import type { DamageReport } from './damage.ts';
+import { forceNames } from './forced-names.ts';
 import { writeAll } from './write-all.ts';
 
 /** A staged batch on disk. */
@@ -60,6 +61,7 @@ export class Spool {
       const file = join(this.#directory, `${age}-${table}.${hex(sum)}.ndjson`);
       // Only a complete batch has a name without `.part`.
       await rename(part, file);
+      if (this.#fsync) await forceNames(this.#directory);
       return { file, table };
     } catch (error) {
       // On a full disk it would take the room that the next attempt needs.

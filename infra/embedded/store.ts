@@ -39,6 +39,7 @@ import {
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { DamageReport } from './damage.ts';
+import { ForcedNames } from './forced-names.ts';
 import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
 import { piecesOf, Spool, type SpooledFile } from './spool.ts';
@@ -68,6 +69,7 @@ export class EmbeddedStore implements Store {
   readonly #session: Session;
   readonly #spool: Spool;
   readonly #parts: StoredParts;
+  readonly #names: ForcedNames | null;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** What writes passes it; a snapshot holds it. */
   readonly #writes = new Gate();
@@ -88,6 +90,7 @@ export class EmbeddedStore implements Store {
     this.#session = session;
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
     this.#parts = new StoredParts(this, config.DATA_DIR, damage);
+    this.#names = config.STORE_FSYNC ? new ForcedNames(storePath(config)) : null;
     // The client types of chdb are a copy that the compiler does not accept.
     const connect = () =>
       createClient({ connection: createChdbConnection({ path: storePath(config) }) as never } as never);
@@ -280,7 +283,11 @@ export class EmbeddedStore implements Store {
   }
 
   #write<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
-    return this.#writes.pass(() => this.#with(use, toError));
+    return this.#writes.pass(async () => {
+      const result = await this.#with(use, toError);
+      await this.#names?.force();
+      return result;
+    });
   }
 
   #query<T>(
@@ -309,9 +316,7 @@ const engineOptions = (config: InfraSettings) => ({
   connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
 });
 
-function storePath(config: InfraSettings): string {
-  return join(config.DATA_DIR, 'store');
-}
+const storePath = ({ DATA_DIR }: InfraSettings) => join(DATA_DIR, 'store');
 
 function openError(config: InfraSettings, error: unknown): ProductError {
   const directory = config.DATA_DIR;

@@ -7,7 +7,8 @@ import { clockFrom, ingestLines, openPipelineAt } from '../support/pipeline.ts';
 import { lostFrom } from './acknowledged.ts';
 import { byChain, type Delivery, enveloped } from './deliveries.ts';
 
-const [directory = '', batchesFile = '', acknowledgedFile = '', now = ''] = process.argv.slice(2);
+const [directory = '', batchesFile = '', acknowledgedFile = '', now = '', STORE_FSYNC = ''] =
+  process.argv.slice(2);
 const batches = JSON.parse(readFileSync(batchesFile, 'utf8')) as Delivery[][];
 const acknowledged = existsSync(acknowledgedFile)
   ? readFileSync(acknowledgedFile, 'utf8').split('\n').filter(Boolean).length
@@ -16,9 +17,10 @@ const acknowledged = existsSync(acknowledgedFile)
 const say = (word: string) => process.stdout.write(`${word}\n`);
 
 say('opening');
-const pipeline = await openPipelineAt(directory, clockFrom(now));
+const pipeline = await openPipelineAt(directory, clockFrom(now), { STORE_FSYNC });
 const lost = await lostFrom(pipeline, batches, acknowledged);
 for (const what of lost) say(`lost ${what}`);
+for (const { file, lost: damage } of pipeline.runtime.damage.list()) say(`lost ${damage} (${file})`);
 for (const [index, batch] of batches.entries()) {
   if (index < acknowledged) continue;
   say('ingesting');

@@ -17,6 +17,7 @@ import {
   openPipelineAt,
   openTestPipeline,
 } from '../support/pipeline.ts';
+import { type Place, placeIn } from '../support/power-cut.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { byChain, type Delivery } from './deliveries.ts';
@@ -43,7 +44,7 @@ export interface KillReport {
  * where its predecessor was told that its batches are safe.
  */
 export async function killOften(
-  { kills, seed }: { kills: number; seed: number },
+  { kills, seed, powerCutsOn }: { kills: number; seed: number; powerCutsOn?: string },
   onKill: (report: KillReport) => void = () => {},
 ): Promise<KillReport> {
   const random = new Random(seed);
@@ -53,17 +54,19 @@ export async function killOften(
     const isOfBothLanes = report.stores % BOTH_LANES_EVERY === 0;
     const clock = clockFrom(isOfBothLanes ? AFTER_RECORDING : LONG_AFTER_RECORDING);
     using directory = temporaryDirectory();
+    using place = placeIn(directory.path, powerCutsOn);
     const files = {
-      store: join(directory.path, 'data'),
+      store: join(place.path, 'data'),
       batches: join(directory.path, 'batches.json'),
       acknowledged: join(directory.path, 'acknowledged'),
     };
     writeFileSync(files.batches, JSON.stringify(batches));
     for (let isDone = false; !isDone && report.faults.length === 0; ) {
-      const life = await liveAndDie(Object.values(files), clock, report.kills < kills ? random : null);
+      const life = await liveAndDie(place, Object.values(files), clock, report.kills < kills ? random : null);
       report.faults.push(...life.faults);
       isDone = life.phase === 'done';
-      if (isDone) continue;
+      if (isDone || report.faults.length > 0) continue;
+      place.restart();
       report.kills += 1;
       report.during[life.phase] = (report.during[life.phase] ?? 0) + 1;
       onKill(report);
@@ -115,11 +118,13 @@ async function contentOfCleanRun(batches: readonly Delivery[][], clock: Clock): 
 
 /** One process, until it is done or, where a lot is given, until its end by force. */
 async function liveAndDie(
+  place: Place,
   files: readonly string[],
   clock: Clock,
   lot: Random | null,
 ): Promise<{ phase: string; faults: string[] }> {
-  const child = spawn(process.execPath, [CHILD, ...files, new Date(clock.now()).toISOString()], {
+  const now = new Date(clock.now()).toISOString();
+  const child = spawn(process.execPath, [CHILD, ...files, now, String(place.isForced)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },
   });
@@ -130,7 +135,7 @@ async function liveAndDie(
   });
   // Its words tell how far it is, so that the end comes at any stage on fast and on slow machines.
   let wordsLeft = lot?.whole(0, MOST_WORDS) ?? Number.POSITIVE_INFINITY;
-  const strike = () => setTimeout(() => child.kill('SIGKILL'), lot?.whole(0, LONGEST_DELAY_MS));
+  const strike = () => setTimeout(() => void place.end(child), lot?.whole(0, LONGEST_DELAY_MS));
   if (wordsLeft === 0) strike();
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line.startsWith('lost ')) life.faults.push(line);

@@ -3,6 +3,7 @@ import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
+import { placeIn } from '../../support/power-cut.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge, type Verdict } from './accepted.ts';
 import { Senders } from './senders.ts';
@@ -22,6 +23,8 @@ export interface Faults {
   readonly kills: number;
   readonly senders: number;
   readonly seed: number;
+  /** The file system whose power is cut instead; the writes of the server are forced to its disk then. */
+  readonly powerCutsOn?: string;
 }
 
 export interface Outcome extends Verdict {
@@ -40,7 +43,9 @@ export async function deliverUnderKills(
   onProgress: (done: number, kills: number) => void = () => {},
 ): Promise<Outcome> {
   using directory = temporaryDirectory();
-  const server = new KilledServer(directory.path, SETTINGS);
+  using place = placeIn(directory.path, faults.powerCutsOn);
+  const settings = { ...SETTINGS, STORE_FSYNC: String(place.isForced) };
+  const server = new KilledServer(directory.path, settings, place);
   await server.start();
   const { token, targets } = server.facts;
   const senders = new Senders({

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type Place, placeOfKills } from '../../support/power-cut.ts';
 import type { Target } from './senders.ts';
 
 const SERVER = fileURLToPath(new URL('killed-server.ts', import.meta.url));
@@ -18,13 +19,15 @@ export class KilledServer {
   readonly directory: string;
   readonly factsFile: string;
   readonly env: Record<string, string>;
+  readonly #place: Place;
   #child: ChildProcess | undefined;
   #said = '';
   #port = 0;
   kills = 0;
 
-  constructor(directory: string, settings: Record<string, string>) {
-    this.directory = join(directory, 'data');
+  constructor(directory: string, settings: Record<string, string>, place = placeOfKills(directory)) {
+    this.#place = place;
+    this.directory = join(place.path, 'data');
     this.env = { DATA_DIR: this.directory, LOG_LEVEL: 'fatal', ...settings };
     this.factsFile = join(directory, 'facts.json');
   }
@@ -67,8 +70,9 @@ export class KilledServer {
       throw new Error(`the server exited by itself (${child.exitCode ?? child.signalCode}): ${this.#said}`);
     }
     const closed = once(child, 'exit');
-    child.kill('SIGKILL');
+    await this.#place.end(child);
     await closed;
+    this.#place.restart();
     this.kills++;
   }
 }

@@ -1,0 +1,79 @@
+import { readdirSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Batcher } from '../coordination/batcher.ts';
+import { reasonOf, unwritable } from '../errors.ts';
+
+/** A directory that changed again so soon may have the same time. */
+const SAME_TIME_MS = 1000;
+
+/** Forces the names of the files of a directory to the disk: a file that is forced itself may be without its name. */
+export async function forceNames(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Forces the names of parts and tables to the disk. The engine forces the files of a part and the directory that holds
+ * them, not the one in which it then gives the part its name: after a power loss that part would be a temporary one.
+ */
+export class ForcedNames {
+  readonly #root: string;
+  /** When each directory had last changed before its names were forced. */
+  readonly #forced = new Map<string, number>();
+  readonly #calls = new Batcher<void>(async () => {
+    await this.#forceChanged();
+    return [];
+  });
+
+  /** Takes the directory of the engine. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Resolves when all that was renamed, made or deleted before the call is so on the disk. */
+  force(): Promise<void> {
+    return this.#calls.add();
+  }
+
+  async #forceChanged(): Promise<void> {
+    try {
+      await Promise.all(directoriesOf(this.#root).map((directory) => this.#forceIfChanged(directory)));
+    } catch (error) {
+      throw unwritable(reasonOf(error));
+    }
+  }
+
+  async #forceIfChanged(directory: string): Promise<void> {
+    const changed = statSync(directory, { throwIfNoEntry: false })?.mtimeMs;
+    if (changed === undefined || changed === this.#forced.get(directory)) return;
+    const isPast = changed < Date.now() - SAME_TIME_MS;
+    await forceNames(directory).catch(unlessGone);
+    if (isPast) this.#forced.set(directory, changed);
+  }
+}
+
+/** The engine deletes the directory of a dropped table at any moment. */
+function unlessGone(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+
+/** Those that hold directories of tables and of databases, and these themselves; not those of parts. */
+function directoriesOf(root: string): string[] {
+  const groups = foldersOf(join(root, 'store'));
+  return [root, ...foldersOf(root), ...groups, ...groups.flatMap(foldersOf)];
+}
+
+function foldersOf(directory: string): string[] {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name));
+  } catch (error) {
+    unlessGone(error);
+    return [];
+  }
+}
