@@ -69,7 +69,7 @@ export class StoredParts {
   async check(): Promise<void> {
     const live = await this.#read();
     const detached = await this.#detached();
-    for (const part of detached) this.#reportDetached(part, live);
+    for (const part of detached) this.#reportDetached(part, live, detached);
     for (const before of this.#lastRecord()) this.#compare(before, live, detached);
   }
 
@@ -103,7 +103,8 @@ export class StoredParts {
     const isDetached = ({ name }: Part) =>
       detached.some((part) => part.table === before.table && part.name.endsWith(`_${name}`));
     const gone = before.parts.filter(
-      (part) => part.rows > 0 && !isCovered(part, now.parts) && !isDetached(part),
+      (part) =>
+        part.rows > 0 && !isCovered(part, now.parts) && !isMadeOf(part, now.parts) && !isDetached(part),
     );
     if (gone.length === 0) return;
     const lost = gone.reduce((sum, part) => sum + part.rows, 0);
@@ -115,11 +116,16 @@ export class StoredParts {
     this.#damage.add({ part: 'store', file: `table ${table}`, lost, advice: ADVICE });
   }
 
-  /** A part that is covered by another one was left over from a merge: nothing is lost with it. */
-  #reportDetached(part: DetachedPart, live: readonly StoredTable[]): void {
-    const { table, name, path, partition, min, max } = part;
+  /**
+   * Nothing is lost with a part that another one covers, or with one whose merge was lost by a loss of power: those that
+   * it was made of are there still, or are reported themselves.
+   */
+  #reportDetached(part: DetachedPart, live: readonly StoredTable[], detached: readonly DetachedPart[]): void {
+    const { table, name, path } = part;
     const parts = live.find((one) => one.table === table)?.parts ?? [];
-    if (min !== null && max !== null && isCovered({ partition: partition ?? ALL, min, max }, parts)) return;
+    const broken = detached.filter((other) => other.table === table && other !== part).flatMap(rangeOf);
+    const isKnown = (range: Range) => isCovered(range, parts) || isMadeOf(range, [...parts, ...broken]);
+    if (rangeOf(part).some(isKnown)) return;
     const aside = this.#damage.placeFor('store', `${table}-${basename(name)}`);
     this.#damage.add({
       part: 'store',
@@ -189,15 +195,27 @@ const NAMES_MAX = 5;
 /** The partition of a table that is not partitioned. */
 const ALL = 'all';
 
-const isCovered = (part: Pick<Part, 'partition' | 'min' | 'max'>, parts: readonly Part[]) =>
-  parts.some(
-    ({ partition, min, max }) =>
-      (partition ?? ALL) === (part.partition ?? ALL) && min <= part.min && part.max <= max,
-  );
+type Range = Pick<Part, 'partition' | 'min' | 'max'>;
+
+/** The range of a detached part, where its name tells it. */
+const rangeOf = ({ partition, min, max }: DetachedPart): Range[] =>
+  min === null || max === null ? [] : [{ partition: partition ?? ALL, min, max }];
+
+const isWithin = (part: Range, other: Range) =>
+  (other.partition ?? ALL) === (part.partition ?? ALL) && other.min <= part.min && part.max <= other.max;
+
+const isCovered = (part: Range, parts: readonly Part[]) => parts.some((other) => isWithin(part, other));
+
+/** Whether the first and the last part of a merge are there, which are deleted with all others that it was made of. */
+function isMadeOf(merged: Range, parts: readonly Range[]): boolean {
+  const sources = parts.filter((part) => isWithin(part, merged));
+  return sources.some(({ min }) => min === merged.min) && sources.some(({ max }) => max === merged.max);
+}
 
 function rowsOf(path: string): string {
   try {
-    return plural(Number(readFileSync(join(path, 'count.txt'), 'utf8')), 'row');
+    const count = readFileSync(join(path, 'count.txt'), 'utf8');
+    return count === '' ? 'rows' : plural(Number(count), 'row');
   } catch {
     return 'rows';
   }

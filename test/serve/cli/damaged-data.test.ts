@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
+import { extrinsics } from '../../../ingest/raw/tables.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';
@@ -114,6 +115,28 @@ it.each([
     expect(await rowsOf(DATA_DIR)).toEqual(wholeRows);
   },
 );
+
+it('a merged part that is truncated is no damage where the parts it was made of are there', async () => {
+  const { DATA_DIR } = filled('merged');
+  const merged = join(place.path, 'merged-and-cut');
+  const store = await EmbeddedStore.open(readConfig({ DATA_DIR }));
+  // Of one month, so that they are merged.
+  await store.run(sql`INSERT INTO ${extrinsics} SELECT * FROM ${extrinsics}
+    WHERE toYYYYMM(time) = (SELECT max(toYYYYMM(time)) FROM ${extrinsics})`);
+  await store.run(sql`OPTIMIZE TABLE ${extrinsics} FINAL`);
+  const [part] = await store.rows<{ path: string }>(
+    sql`SELECT path FROM system.parts WHERE active AND table = 'extrinsics' AND min_block_number < max_block_number`,
+  );
+  // As a loss of power leaves them: a process that ends deletes what was merged.
+  cpSync(DATA_DIR, merged, { recursive: true, verbatimSymlinks: true });
+  await store.close();
+  truncateSync(
+    columnFiles(join(merged, relative(DATA_DIR, (part as { path: string }).path)))[0] as string,
+    3,
+  );
+  expect((await statusOf(merged)).damage).toEqual([]);
+  expect(await rowsOf(merged)).not.toBe('');
+});
 
 it('check finds a byte that changed within a part', async () => {
   const { DATA_DIR, parts } = filled('flipped');
