@@ -77,11 +77,12 @@ export class DemoHistory {
     });
   }
 
-  /** The lines from a day on, which are the same whether or not those before are asked for. */
-  *lines(from = isoDay(this.#start)): Generator<string> {
+  /** The lines of each day. Those from a day on are the same whether or not those before are asked for, which are empty. */
+  *days(from = isoDay(this.#start)): Generator<string[]> {
     const first = (Date.parse(from) - this.#start) / DAY_MS;
     for (let day = 0; day <= this.#lastDay; day++) {
-      for (const line of this.#day(day)) if (day >= first) yield line;
+      const lines = [...this.#day(day)];
+      yield day >= first ? lines : [];
     }
   }
 

@@ -1,28 +1,35 @@
 import { Readable } from 'node:stream';
 
-const PIECE_CHARS = 256 * 1024;
-
-/** Lines as the bytes of a file, made while they are read. Ends early, between two lines, when it is told to stop. */
-export class LineStream extends Readable {
+/**
+ * The lines of days as the bytes of a file, made while they are read: each day in a turn of its own of the event loop, so
+ * that requests are answered meanwhile. Ends early, between two days, when it is told to stop.
+ */
+export class DayStream extends Readable {
   bytesRead = 0;
-  readonly #lines: Iterator<string>;
+  readonly #days: Iterator<readonly string[]>;
   readonly #signal: AbortSignal;
 
-  constructor(lines: Iterable<string>, signal: AbortSignal) {
-    super({ highWaterMark: PIECE_CHARS });
-    this.#lines = lines[Symbol.iterator]();
+  constructor(days: Iterable<readonly string[]>, signal: AbortSignal) {
+    super();
+    this.#days = days[Symbol.iterator]();
     this.#signal = signal;
   }
 
   override _read(): void {
-    let text = '';
-    while (text.length < PIECE_CHARS && !this.#signal.aborted) {
-      const { value, done } = this.#lines.next();
-      if (done) break;
-      text += `${value}\n`;
+    setImmediate(() => this.#make());
+  }
+
+  #make(): void {
+    if (this.destroyed) return;
+    const { value: lines, done } = this.#signal.aborted ? ENDED : this.#days.next();
+    if (done) this.push(null);
+    else if (lines.length === 0) this._read();
+    else {
+      const day = Buffer.from(`${lines.join('\n')}\n`);
+      this.bytesRead += day.length;
+      this.push(day);
     }
-    const piece = text === '' ? null : Buffer.from(text);
-    this.bytesRead += piece?.length ?? 0;
-    this.push(piece);
   }
 }
+
+const ENDED = { value: undefined, done: true } as const;

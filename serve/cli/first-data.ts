@@ -5,7 +5,7 @@ import { ProductError } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
 import { DemoHistory, firstDemoDay } from '../../ingest/demo/history.ts';
 import { type DemoMark, readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
-import { LineStream } from '../../ingest/demo/stream.ts';
+import { DayStream } from '../../ingest/demo/stream.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { blocks, deadLetters, snapshots } from '../../ingest/raw/tables.ts';
 import type { Input } from '../../ingest/sources/input-files.ts';
@@ -79,8 +79,8 @@ export async function prepareDemo({
     if (until !== null && now - until < FRESH_MS) return NOTHING_DUE;
     const from = until === null ? mark.first_day : isoDay(until);
     say(`Making demo data, from ${from} until now. They are made up, and every page says so.\n`);
-    const lines = new DemoHistory({ firstDay: mark.first_day, now, registry }).lines(from);
-    const stream = new LineStream(lines, signal);
+    const days = new DemoHistory({ firstDay: mark.first_day, now, registry }).days(from);
+    const stream = new DayStream(days, signal);
     const made: Input = { name: 'demo.ndjson', size: null, open: () => stream };
     const display = openDisplay(process.stderr);
     const load = async () => {

@@ -53,7 +53,7 @@ beforeAll(async () => {
   await prepareDemo(pipeline);
   app = await buildServer(pipeline);
   const history = new DemoHistory({ firstDay: first, now: NOW, registry: pipeline.registry });
-  const lines = [...history.lines(dayAt(FIRST_TESTED))];
+  const lines = [...history.days(dayAt(FIRST_TESTED))].flat();
   await pipeline.aggregator.pauseCompute(async () => {
     await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
     await pipeline.waitUntilLoaded();

@@ -4,8 +4,9 @@ import { readRegistry } from '../../../ingest/chains/registry.ts';
 import { parseSnapshot } from '../../../ingest/decode/snapshot.ts';
 import { DEMO_CHAINS } from '../../../ingest/demo/chains.ts';
 import { DemoHistory, firstDemoDay } from '../../../ingest/demo/history.ts';
-import { LineStream } from '../../../ingest/demo/stream.ts';
+import { DayStream } from '../../../ingest/demo/stream.ts';
 import { readLine } from '../../../ingest/log/envelope.ts';
+import { readLines, type SourceLine } from '../../../ingest/sources/lines.ts';
 
 const registry = readRegistry({ CHAINS_FILE: undefined });
 const NOON = Date.parse('2026-03-10T12:00:00Z');
@@ -17,7 +18,7 @@ interface Asked {
 }
 
 function linesOf(now: number, { firstDay = '2026-03-01', from = firstDay, seed = 7 }: Asked = {}): string[] {
-  return [...new DemoHistory({ firstDay, now, registry, seed }).lines(from)];
+  return [...new DemoHistory({ firstDay, now, registry, seed }).days(from)].flat();
 }
 
 interface Made {
@@ -98,11 +99,12 @@ it('begins with a day that has hardly begun', () => {
   expect(made.every(({ time }) => time >= midnight - 20_000 && time <= midnight)).toBe(true);
 });
 
-it('streams whole lines, and ends between two of them when it is told to stop', async () => {
+it('streams whole lines, and ends between two days when it is told to stop', async () => {
   const lines = Array.from({ length: 40_000 }, (_, i) => `line ${i}`);
+  const days = Array.from({ length: 20 }, (_, day) => lines.slice(day * 2000, (day + 1) * 2000));
   const read = async (signal: AbortSignal, after: () => void) => {
     let text = '';
-    for await (const piece of new LineStream(lines, signal)) {
+    for await (const piece of new DayStream(days, signal)) {
       text += piece;
       after();
     }
@@ -113,4 +115,23 @@ it('streams whole lines, and ends between two of them when it is told to stop', 
   const part = await read(stop.signal, () => stop.abort());
   expect(part.length).toBeLessThan(lines.join('\n').length);
   expect(lines.slice(0, part.split('\n').length - 1).join('\n')).toBe(part.trimEnd());
+});
+
+it('lets the event loop turn between two days, also those that are left out', async () => {
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const days = [
+    ...Array.from({ length: 50 }, () => []),
+    ...Array.from({ length: 50 }, (_, i) => [`line ${i}`]),
+  ];
+  const read: SourceLine[] = [];
+  for await (const line of readLines(new DayStream(days, new AbortController().signal), 100)) read.push(line);
+  isOver = true;
+  expect(read).toHaveLength(50);
+  expect(turns).toBeGreaterThanOrEqual(100);
 });
