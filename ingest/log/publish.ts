@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
@@ -89,6 +90,7 @@ async function readSource(
   const chain = registry.find(chainName ?? bareName(name));
   const originOf = (line: number): Origin => ({ source: 'import', origin: name, line, run });
   let last = 0;
+  let bytesOfTurn = 0;
   try {
     for await (const line of readLines(unpack(bytes, { name, firstLine }, limits), limits.lineBytes)) {
       last = line.number + (firstLine ?? 1) - 1;
@@ -101,6 +103,10 @@ async function readSource(
         batches.refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
       } else batches.add(read);
       if (batches.isFull) await batches.flush();
+      bytesOfTurn += line.bytes.length;
+      if (bytesOfTurn < TURN_BYTES) continue;
+      await setImmediate();
+      bytesOfTurn = 0;
     }
   } catch (error) {
     // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
@@ -109,6 +115,12 @@ async function readSource(
     batches.refuse(originOf(last + 1), reason, Buffer.alloc(0));
   }
 }
+
+/**
+ * What is read in one turn of the event loop, in some milliseconds: requests are answered meanwhile, also where a source
+ * has the next line at once, as rows of Parquet.
+ */
+const TURN_BYTES = 2 ** 20;
 
 /** What was read is published in batches: while one is loaded, the next one is read and prepared. */
 class Batches {

@@ -90,7 +90,7 @@ it('goes past a height that the source cannot serve, shows it, and fills it in t
   const [status] = (await client.call('status', {})).chains;
   expect(status).toMatchObject({ skipped_heights: 1, missing_blocks: { total: 1 } });
   // It is tried in vain before the source has it.
-  await expect.poll(async () => (await skipped())[0]?.tries, { timeout: 60_000 }).toBe(2);
+  await expect.poll(async () => (await skipped())[0]?.tries, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
   fake.recover();
   await expect.poll(skipped, { timeout: 60_000 }).toEqual([]);
   await expect.poll(() => said, { timeout: 60_000 }).toContain('filled 1 skipped height');
