@@ -83,6 +83,10 @@ export function chartQuery(state: ChartState, defaults: ChartState = DEFAULT_STA
   return query;
 }
 
+/** A series that is switched off. */
+export const HIDDEN = 'hide';
+export const hiddenIn = (query: URLSearchParams): ReadonlySet<string> => new Set(query.getAll(HIDDEN));
+
 function isDay(text: string): boolean {
   return DAY.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
 }
@@ -96,7 +100,12 @@ export interface SeriesAnswer {
   /** First period that is not over. */
   readonly provisional_from: string | null;
   readonly series: readonly SeriesData[];
+  /** Of each series the place of its colour, as its page gives it; without a page they follow each other. */
+  readonly colours?: readonly number[];
 }
+
+export const seriesColour = ({ colours }: Pick<SeriesAnswer, 'colours'>, series: number): number =>
+  colours?.[series] ?? series;
 
 export interface SeriesData {
   /** `METRIC.COLUMN@RELAY/CHAIN`, as `daily-tps.num_blocks@polkadot/moonbeam`; `:PART` follows where it has parts. */

@@ -4,19 +4,28 @@
  */
 import type { Unit } from '../../infra/clickhouse/units.ts';
 import { DAY_MS } from '../../infra/days.ts';
-import type { ChartState, ChartStyle, Period, SeriesAnswer, SeriesData } from './chart-state.ts';
+import {
+  type ChartState,
+  type ChartStyle,
+  type Period,
+  type SeriesAnswer,
+  type SeriesData,
+  seriesColour,
+} from './chart-state.ts';
 import { dayAt, periodsIn } from './periods.ts';
 
 export type Values = readonly (number | null)[];
 
 export interface DrawnSeries {
   readonly data: SeriesData;
-  /** Its place in the answer, which gives it its colour. */
-  readonly place: number;
+  /** The place of its colour. */
+  readonly colour: number;
   /** Its own values, with the unit of its axis: means, shares or per cent of the first one where these are chosen. */
   readonly values: Values;
   /** Where the line runs: on top of the series below when stacked, without what a logarithmic axis cannot show. */
   readonly heights: Values;
+  /** What its area lies on, the sum of the series below; empty where it is a line. */
+  readonly floors: Values;
   /** Its place in `axes`. */
   readonly axis: number;
 }
@@ -35,6 +44,7 @@ export interface Drawing {
   readonly series: readonly DrawnSeries[];
   readonly axes: readonly DrawnAxis[];
   readonly style: ChartStyle;
+  readonly isIndexed: boolean;
   readonly isLogarithmic: boolean;
   /** Place of the first period that is not over; the number of periods if all are. */
   readonly provisional: number;
@@ -50,7 +60,11 @@ const MEAN_DAYS = 7;
 export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: ReadonlySet<string>): Drawing {
   const notes: string[] = [];
   const on = answer.series
-    .map((data, place) => ({ data, place, values: ownValues(data.values, answer.per, state) }))
+    .map((data, i) => ({
+      data,
+      colour: seriesColour(answer, i),
+      values: ownValues(data.values, answer.per, state),
+    }))
     .filter(({ data }) => !hidden.has(data.id));
   const units = [...new Set(on.map(({ data }) => data.unit))];
   const seen = state.isIndexed ? on : on.filter(({ data }) => units.indexOf(data.unit) < AXES_MAX);
@@ -68,14 +82,11 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   const isLogarithmic = state.isLogarithmic && style === 'lines';
   if (state.isLogarithmic && !isLogarithmic) notes.push('Stacked series have no logarithmic axis.');
   if (state.isSmoothed && answer.per !== 'day') notes.push('The mean of 7 days is drawn of days only.');
-  const own =
-    style === 'share' ? sharesOf(seen.map(({ values }) => values)) : seen.map(({ values }) => values);
-  const heights =
-    style === 'lines' ? own.map((values) => (isLogarithmic ? values.map(positive) : values)) : stacked(own);
+  const placed = style === 'lines' ? linesOf(seen, isLogarithmic) : areasOf(seen, style, notes);
   if (
     hasValues(answer) &&
     seen.length > 0 &&
-    heights.every((values) => values.every((value) => value === null))
+    placed.every(({ heights }) => heights.every((value) => value === null))
   ) {
     notes.push(emptyNote(state, isLogarithmic));
   }
@@ -83,11 +94,9 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   return {
     per: answer.per,
     times,
-    series: seen.map(({ data, place }, i) => ({
-      data,
-      place,
-      values: own[i] as Values,
-      heights: heights[i] as Values,
+    series: seen.map(({ data, colour }, i) => ({
+      ...{ data, colour },
+      ...(placed[i] as Placed),
       axis: state.isIndexed || style === 'share' ? 0 : units.indexOf(data.unit),
     })),
     axes: axesOf(
@@ -95,8 +104,7 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
       state.isIndexed,
       style,
     ),
-    style,
-    isLogarithmic,
+    ...{ style, isLogarithmic, isIndexed: state.isIndexed },
     provisional: provisionalFrom(answer, times),
     gaps: union(
       seen.flatMap(({ data }) => data.gaps),
@@ -143,15 +151,14 @@ const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', {
 });
 const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-/** Lowest and highest value of an axis: zero is part of it, unless that would press everything to one edge. */
-export function extentOf(low: number, high: number, style: ChartStyle): readonly [number, number] {
-  if (style === 'share') return [0, 1];
-  if (low === high) return low === 0 ? [0, 1] : low > 0 ? [0, low * 2] : [low * 2, 0];
-  const isFar = style === 'lines' && low > 0 && low > high / 2;
-  const pad = (high - low) * 0.06;
-  if (isFar) return [low - pad, high + pad];
-  return [low < 0 ? low - pad : 0, high > 0 ? high + (high - Math.min(0, low)) * 0.04 : 0];
-}
+type Own = Pick<DrawnSeries, 'data' | 'values'>;
+type Placed = Pick<DrawnSeries, 'values' | 'heights' | 'floors'>;
+
+const linesOf = (series: readonly Own[], isLogarithmic: boolean): readonly Placed[] =>
+  series.map(({ values }) => ({
+    ...{ values, floors: [] },
+    heights: isLogarithmic ? values.map(positive) : values,
+  }));
 
 function ownValues(values: Values, per: Period, state: ChartState): Values {
   const smooth = state.isSmoothed && per === 'day' ? meansOf(values) : values;
@@ -196,24 +203,43 @@ function axesOf(series: readonly SeriesData[], isIndexed: boolean, style: ChartS
   });
 }
 
-/** Each series on top of those before it. What has no value adds nothing; a period without any has no height. */
-function stacked(series: readonly Values[]): readonly Values[] {
-  let below: Values | null = null;
-  return series.map((values) => {
-    const base: Values | null = below;
-    below = values.map((value, i) => {
-      const floor = base?.[i] ?? null;
-      return value === null && floor === null ? null : finite((floor ?? 0) + (value ?? 0));
+/**
+ * Each series on top of those before it. Before its first value a series adds nothing; where it has none later, or lacks
+ * days, a sum with it is not known, which is a gap as that of a line.
+ */
+function areasOf(series: readonly Own[], style: ChartStyle, notes: string[]): readonly Placed[] {
+  const own = series.map(({ values }) => values);
+  const unknown = series.map(({ data, values }) => unknownIn(data, values));
+  if (unknown.some((places) => places.includes(true))) {
+    notes.push('A sum is not drawn where a part of it has no value.');
+  }
+  let floors: Values = new Array<number>(own[0]?.length ?? 0).fill(0);
+  return (style === 'share' ? sharesOf(own, unknown) : own).map((values, k) => {
+    const below = floors;
+    const heights = values.map((value, i) => {
+      const floor = below[i] ?? null;
+      return value === null || floor === null ? null : finite(floor + value);
     });
-    return below;
+    floors = below.map((floor, i) => (values[i] === null && !unknown[k]?.[i] ? floor : (heights[i] ?? null)));
+    return { values, heights, floors: below };
   });
 }
 
-function sharesOf(series: readonly Values[]): readonly Values[] {
-  const sums = new Float64Array(series[0]?.length ?? 0);
-  for (const values of series) {
-    for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + Math.max(0, values[i] ?? 0);
-  }
+/** The places at which a series that has begun has no value. */
+function unknownIn({ gaps }: SeriesData, values: Values): readonly boolean[] {
+  const first = values.findIndex((value) => value !== null);
+  const isBegun = (i: number) => first >= 0 && i > first;
+  return values.map(
+    (value, i) => value === null && (isBegun(i) || gaps.some(([from, until]) => from <= i && i <= until)),
+  );
+}
+
+function sharesOf(series: readonly Values[], unknown: readonly (readonly boolean[])[]): readonly Values[] {
+  const sums = (series[0] ?? []).map((_, i) =>
+    unknown.some((places) => places[i])
+      ? 0
+      : series.reduce((sum, values) => sum + Math.max(0, values[i] ?? 0), 0),
+  );
   return series.map((values) =>
     values.map((value, i) => {
       const sum = sums[i] ?? 0;

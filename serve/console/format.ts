@@ -63,18 +63,22 @@ export function formatExact(value: Measured, unit: Unit, token?: string | null):
 }
 
 /**
- * Labels of one axis: all in the same unit and with as many digits as tell them apart. Names of tokens stand beside the
- * axis, see `unitOf`.
+ * Labels of one axis: all in the same unit and with as many digits as tell them apart, but each in its own unit where
+ * the axis is logarithmic. Names of tokens stand beside the axis, see `unitOf`.
  */
-export function formatTicks(given: readonly number[], unit: Unit): string[] {
+export function formatTicks(given: readonly number[], unit: Unit, isLogarithmic = false): string[] {
+  if (isLogarithmic && given.length > 1) return given.flatMap((tick) => formatTicks([tick], unit, true));
   const largest = Math.max(0, ...given.map(Math.abs));
   // What stands for zero may be the noise of an addition.
   const ticks = given.map((tick) => (Math.abs(tick) > largest * 1e-12 ? tick : 0));
-  const smallest = Math.min(...ticks.map(Math.abs).filter((amount) => amount > 0));
-  // Decades of a logarithmic axis have no unit in common.
-  if (largest === 0 || smallest < largest / 1000) return ticks.map((tick) => formatShort(tick, unit));
+  const isTiny = isLogarithmic && largest < 10 ** -TICK_DECIMALS_MAX;
+  if (largest === 0 || isTiny) return ticks.map((tick) => formatShort(tick, unit));
   const step = stepOf(ticks) || largest;
-  const scales = scalesOf(unit).filter(([, factor], i, all) => factor <= largest || i === all.length - 1);
+  // Four digits are as short as two and a letter.
+  const isWhole = (name: string) => name === 'k' && largest < WHOLE_MAX && !isLogarithmic;
+  const scales = scalesOf(unit).filter(
+    ([name, factor], i, all) => (factor <= largest && !isWhole(name)) || i === all.length - 1,
+  );
   for (const [suffix, factor] of scales) {
     for (let decimals = 0; decimals <= TICK_DECIMALS_MAX; decimals++) {
       const error = (tick: number) => Math.abs(tick - round(tick / factor, decimals) * factor);

@@ -1,6 +1,6 @@
 import type { SeriesData } from './chart-state.ts';
 import { type Drawing, type DrawnSeries, periodName, type Values } from './drawing.ts';
-import { formatExact } from './format.ts';
+import { formatExact, formatShort } from './format.ts';
 
 /** A drawn series in words, for readers who do not see it: its ends, and its lowest and highest value. */
 export function summaryOf({ data, values, axis }: DrawnSeries, { times, per, axes }: Drawing): string {
@@ -34,4 +34,13 @@ function placesOf(values: Values) {
 export function toldUnit(data: SeriesData, axis: Drawing['axes'][number] | undefined) {
   const unit = axis?.unit ?? data.unit;
   return { unit, token: unit === data.unit ? data.token : null };
+}
+
+/** The value of a series beside its name in the legend: at a period, or else the last one. Empty if it is not drawn. */
+export function legendValue({ series, axes }: Drawing, id: string, at: number | null): string {
+  const one = series.find(({ data }) => data.id === id);
+  if (one === undefined) return '';
+  const value = at === null ? one.values.findLast((known) => known !== null) : one.values[at];
+  const { unit, token } = toldUnit(one.data, axes[one.axis]);
+  return formatShort(value, unit, token);
 }

@@ -1,99 +1,151 @@
-import { type ScaleLinear, scaleLinear } from 'd3-scale';
+import { type ScaleLinear, type ScaleLogarithmic, scaleLinear, scaleLog } from 'd3-scale';
+import { DAY_MS } from '../../../infra/days.ts';
 import { type Html, html } from '../../pages/html.ts';
-import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
-import { formatExact, formatTicks, unitOf } from '../format.ts';
-import { lineName } from '../names.ts';
-import { dayAt, periodsIn } from '../periods.ts';
+import { dateTicks } from '../date-ticks.ts';
+import { type Drawing, type DrawnSeries, periodName, type Values } from '../drawing.ts';
+import { formatExact, formatTicks } from '../format.ts';
+import { toldUnit } from '../summary.ts';
+import { extentOf, logExtentOf, logTicks } from '../value-axes.ts';
 
-/** A chart as SVG, for readers without a script. */
+/** A drawing as SVG, for readers without a script. */
 
-const WIDTH = 960;
-const HEIGHT = 360;
-const MARGIN = { top: 14, right: 16, bottom: 30, left: 68 };
+const WIDTH = 720;
+const HEIGHT = 270;
+const MARGIN = { top: 6, bottom: 26, left: 46, right: 46 };
+/** With one axis. */
+const RIGHT_ALONE = 10;
 /** Lines with more points are drawn without dots. */
 const DOTS_MAX = 70;
-const DATE_LABELS_MAX = 7;
+const TICKS = 6;
+/** So many pixels wide is the room of dates on a phone, where letters are as large as elsewhere. */
+const DATES_PX = 320;
+/** Height of the mark of weeks and months in which days are missing. */
+const FOOT = 8;
+const BOTTOM = HEIGHT - MARGIN.bottom;
 
-/** The lines of an answer; all have the same unit. */
-export function plot(answer: SeriesAnswer, label: string): Html {
-  const drawn = answer.series.filter(({ values }) => values.some((value) => value !== null));
-  if (drawn.length === 0) return html``;
+export function plot(drawing: Drawing, label: string): Html {
+  const { axes, series, times } = drawing;
+  const known = (axis: number) =>
+    series
+      .filter((one) => one.axis === axis)
+      .flatMap(({ heights }) => heights.filter((value) => value !== null));
+  const right = WIDTH - (axes.length > 1 ? MARGIN.right : RIGHT_ALONE);
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
   const x = scaleLinear()
-    .domain([0, Math.max(1, answer.periods - 1)])
-    .range([MARGIN.left, WIDTH - MARGIN.right]);
-  const values = drawn.flatMap((one) => one.values.filter((value) => value !== null));
-  const y = scaleLinear()
-    .domain([values.reduce((a, b) => Math.min(a, b), 0), values.reduce((a, b) => Math.max(a, b), 0) || 1])
-    .nice(5)
-    .range([HEIGHT - MARGIN.bottom, MARGIN.top]);
+    .domain(first === last ? [first - DAY_MS, last + DAY_MS] : [first, last])
+    .range([MARGIN.left, right]);
+  const scales = axes.map((_, axis) => scaleOf(known(axis), drawing));
+  const at: Placing = {
+    x: (place) => x(times[place] ?? 0),
+    y: (axis, value) => scales[axis]?.(value) ?? 0,
+    right,
+  };
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
-${gapsOf(drawn, x)}${valueAxis(y, drawn[0] as SeriesData)}${dateAxis(answer, x)}
-${answer.series.map((one, i) => line(one, i, answer, x, y))}
+${gapsOf(drawing, at)}${scales.map((scale, axis) => valueAxis(scale, axis, drawing, right))}
+${dateTicks(first, last, DATES_PX, drawing.per).map(
+  (tick) =>
+    html`<text class="tick" x="${px(x(tick.at))}" y="${BOTTOM}" dy="1.4em" text-anchor="middle">${tick.label}${tick.year !== '' && html`<tspan x="${px(x(tick.at))}" dy="1.2em">${tick.year}</tspan>`}</text>`,
+)}
+${series.map((one) => (drawing.style === 'lines' ? line(one, drawing, at) : area(one, drawing, at)))}${veil(drawing, at)}
 </svg>`;
 }
 
-type Scale = ScaleLinear<number, number>;
+type Scale = ScaleLinear<number, number> | ScaleLogarithmic<number, number>;
 
-function valueAxis(y: Scale, { unit, token }: SeriesData): Html[] {
-  const ticks = y.ticks(5);
-  const labels = formatTicks(ticks, unit);
-  return ticks.map(
-    (
-      value,
-      i,
-    ) => html`<line class="grid" x1="${MARGIN.left}" x2="${WIDTH - MARGIN.right}" y1="${px(y(value))}" y2="${px(y(value))}"/>
-<text class="tick" x="${MARGIN.left - 8}" y="${px(y(value) + 4)}" text-anchor="end">${labels[i]}${i === ticks.length - 1 && unit === 'native' && html` ${unitOf(unit, token)}`}</text>`,
-  );
+interface Placing {
+  readonly x: (place: number) => number;
+  readonly y: (axis: number, value: number) => number;
+  readonly right: number;
 }
 
-function dateAxis(answer: SeriesAnswer, x: Scale): Html[] {
-  const step = Math.max(1, Math.ceil(answer.periods / DATE_LABELS_MAX));
-  const places = Array.from({ length: Math.ceil(answer.periods / step) }, (_, i) => i * step);
-  return places.map((place) => {
-    const anchor = place === 0 ? 'start' : 'middle';
-    return html`<text class="tick" x="${px(x(place))}" y="${HEIGHT - 8}" text-anchor="${anchor}">${dayAt(periodsIn(answer), place)}</text>`;
+function scaleOf(values: readonly number[], { style, isLogarithmic }: Drawing): Scale {
+  const low = values.reduce((a, b) => Math.min(a, b), values[0] ?? 0);
+  const high = values.reduce((a, b) => Math.max(a, b), low);
+  const range = [BOTTOM, MARGIN.top];
+  return isLogarithmic
+    ? scaleLog().domain(logExtentOf(low, high)).range(range)
+    : scaleLinear()
+        .domain(extentOf(low, high, style))
+        .range(range);
+}
+
+function valueAxis(scale: Scale, axis: number, { axes, isLogarithmic }: Drawing, right: number): Html[] {
+  const [from = 0, until = 1] = scale.domain();
+  const ticks = isLogarithmic ? logTicks(from, until, TICKS) : scale.ticks(TICKS);
+  const labels = formatTicks(ticks, axes[axis]?.unit ?? 'count', isLogarithmic);
+  const [x, anchor] = axis === 0 ? [MARGIN.left - 6, 'end'] : [right + 6, 'start'];
+  return ticks.map((value, i) => {
+    const y = px(scale(value));
+    const grid =
+      axis === 0 && html`<line class="grid" x1="${MARGIN.left}" x2="${right}" y1="${y}" y2="${y}"/>`;
+    return html`${grid}<text class="tick" x="${x}" y="${y}" dy="0.35em" text-anchor="${anchor}">${labels[i]}</text>
+`;
   });
 }
 
-/** Periods in which blocks of the only chain are missing; of several chains the table tells. */
-function gapsOf(drawn: readonly SeriesData[], x: Scale): Html[] {
-  const [only] = drawn;
-  if (drawn.length > 1 || only === undefined) return [];
-  const half = (x(1) - x(0)) / 2;
-  return only.gaps.map(
-    ([from, to]) =>
-      html`<rect class="gap" x="${px(x(from) - half)}" width="${px(x(to) - x(from) + 2 * half)}" y="${MARGIN.top}" height="${HEIGHT - MARGIN.top - MARGIN.bottom}"><title>blocks are missing</title></rect>`,
+/** Periods in which days are missing: days in full, longer ones, which have other days, at their foot. */
+function gapsOf({ gaps, per, times }: Drawing, { x }: Placing): Html[] {
+  const half = times.length > 1 ? (x(1) - x(0)) / 2 : 4;
+  const height = per === 'day' ? BOTTOM - MARGIN.top : FOOT;
+  return gaps.map(
+    ([from, until]) =>
+      html`<rect class="gap" x="${px(x(from) - half)}" width="${px(x(until) - x(from) + 2 * half)}" y="${BOTTOM - height}" height="${height}"><title>blocks are missing</title></rect>`,
   );
 }
 
-interface Point {
-  readonly place: number;
-  readonly value: number;
+/** A line, dashed where its periods are not over. */
+function line(one: DrawnSeries, drawing: Drawing, at: Placing): Html {
+  const { provisional, times } = drawing;
+  const parts = stretchesOf(one.heights);
+  const point = (place: number) => `${px(at.x(place))},${px(at.y(one.axis, one.heights[place] ?? 0))}`;
+  const path = (places: readonly number[], look: string) =>
+    places.length > 1 &&
+    html`<path${look !== '' && html` class="${look}"`} d="M${places.map(point).join('L')}"/>`;
+  const dots = times.length <= DOTS_MAX ? parts.flat() : parts.filter(({ length }) => length === 1).flat();
+  return html`<g class="line-${one.colour}">${parts.map(
+    (places) =>
+      html`${path(
+        places.filter((place) => place < provisional),
+        '',
+      )}${path(
+        places.filter((place) => place >= provisional - 1),
+        'rest',
+      )}`,
+  )}${dots.map((place) => dot(one, place, drawing, at))}</g>`;
 }
 
-function line(of: SeriesData, index: number, answer: SeriesAnswer, x: Scale, y: Scale): Html {
-  const stretches = stretchesOf(of.values);
-  const path = (points: readonly Point[]) =>
-    points.map(({ place, value }, i) => `${i === 0 ? 'M' : 'L'}${px(x(place))},${px(y(value))}`).join('');
-  const dots =
-    answer.periods <= DOTS_MAX ? stretches.flat() : stretches.filter((part) => part.length === 1).flat();
-  return html`<g class="line-${index}">${stretches.map((part) => html`<path d="${path(part)}"/>`)}${dots.map(
-    ({
-      place,
-      value,
-    }) => html`<circle cx="${px(x(place))}" cy="${px(y(value))}" r="2.5"><title>${lineName(of)}
-${dayAt(periodsIn(answer), place)}: ${formatExact(value, of.unit, of.token)}</title></circle>`,
+function dot(one: DrawnSeries, place: number, drawing: Drawing, at: Placing): Html {
+  const { unit, token } = toldUnit(one.data, drawing.axes[one.axis]);
+  return html`<circle cx="${px(at.x(place))}" cy="${px(at.y(one.axis, one.heights[place] ?? 0))}" r="1.8"><title>${one.data.title}
+${periodName(drawing.times[place] ?? 0, drawing.per)}: ${formatExact(one.values[place], unit, token)}</title></circle>`;
+}
+
+/** What lies between a series and those below it. */
+function area(one: DrawnSeries, drawing: Drawing, at: Placing): Html {
+  const edge = (places: readonly number[], values: Values) =>
+    places.map((place) => `${px(at.x(place))},${px(at.y(one.axis, values[place] ?? 0))}`).join('L');
+  return html`<g class="line-${one.colour}">${stretchesOf(one.heights).map((places) =>
+    places.length === 1
+      ? places.map((place) => dot(one, place, drawing, at))
+      : html`<path class="area" d="M${edge(places, one.heights)}L${edge(places.toReversed(), one.floors)}Z"/><path class="edge" d="M${edge(places, one.heights)}"/>`,
   )}</g>`;
 }
 
-/** Points without an empty period between them. */
-function stretchesOf(values: readonly (number | null)[]): Point[][] {
-  const stretches: Point[][] = [];
+/** Areas cannot be dashed: what is not over is paler. */
+function veil({ style, provisional, times }: Drawing, { x, right }: Placing): Html | null {
+  if (style === 'lines' || provisional >= times.length) return null;
+  const from = x(Math.max(0, provisional - 1));
+  return html`<rect class="veil" x="${px(from)}" width="${px(right - from)}" y="${MARGIN.top}" height="${BOTTOM - MARGIN.top}"/>`;
+}
+
+/** Places of values without an empty period between them. */
+function stretchesOf(values: Values): number[][] {
+  const stretches: number[][] = [];
   values.forEach((value, place) => {
     if (value === null) return;
     const open = stretches.at(-1);
-    if (open && open.at(-1)?.place === place - 1) open.push({ place, value });
-    else stretches.push([{ place, value }]);
+    if (open?.at(-1) === place - 1) open.push(place);
+    else stretches.push([place]);
   });
   return stretches;
 }

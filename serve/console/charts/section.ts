@@ -1,11 +1,14 @@
 import { type Html, html } from '../../pages/html.ts';
-import type { SeriesAnswer } from '../chart-state.ts';
-import { formatExact, formatShort } from '../format.ts';
+import { type ChartState, DEFAULT_STATE, type SeriesAnswer, seriesColour } from '../chart-state.ts';
+import { drawingOf, hasValues } from '../drawing.ts';
+import { formatExact } from '../format.ts';
 import { chainName, seriesNames } from '../names.ts';
 import { dayAt, periodsIn } from '../periods.ts';
 import type { Line } from '../series/drawn.ts';
 import { lineId } from '../series/drawn.ts';
 import type { Days } from '../series/series.ts';
+import { legendValue } from '../summary.ts';
+import { axisNames } from '../value-axes.ts';
 import { plot } from './plot.ts';
 
 /** Newest periods in the table of a page; a download has all of them. */
@@ -18,6 +21,9 @@ export interface ChartSection {
   readonly lines: readonly Line[];
   readonly days: Days;
   readonly answer: SeriesAnswer;
+  /** How the lines are drawn, and which of them are switched off. */
+  readonly state?: ChartState;
+  readonly hidden?: ReadonlySet<string>;
   /** Another drawing of the same values, above the chart. */
   readonly before?: Html | null;
   /** What the address asks for and is not drawn, in sentences. */
@@ -30,21 +36,32 @@ export interface ChartSection {
 }
 
 export function chartSection(of: ChartSection): Html {
-  const { title, answer, hasTable = true, unknown = [], left = null } = of;
-  const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
+  const { title, answer, hidden = new Set(), hasTable = true, unknown = [], left = null } = of;
+  const isEmpty = !hasValues(answer);
+  const drawing = namedDrawing(answer, of.state ?? DEFAULT_STATE, hidden);
   const names = seriesNames(answer.series);
+  const axes = axisNames(drawing);
+  const drawn = html`${axes.join('') !== '' && html`<p class="chart-axes">${axes.map((name) => html`<span>${name}</span>`)}</p>`}${plot(drawing, title)}
+${drawing.notes.map((note) => html`<p class="hint">${note}</p>`)}`;
   return html`<section class="chart" data-chart aria-label="${title}">
 ${of.controls}${unknown.length > 0 && html`<p class="note warn">${unknown.join(' ')}</p>`}${!isEmpty && of.before}
-<figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}">${
-    isEmpty ? html`<p class="empty">${of.empty}</p>` : plot(answer, title)
+<figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}" data-colours="${answer.series.map((_, i) => seriesColour(answer, i)).join(' ')}">${
+    isEmpty ? html`<p class="empty">${of.empty}</p>` : drawn
   }</figure>
 <ul class="legend" data-legend>${answer.series.map(
-    (one, i) =>
-      html`<li class="line-${i}" data-series="${one.id}">${names[i]} <b>${formatShort(lastOf(one.values), one.unit, one.token)}</b></li>`,
+    ({ id }, i) =>
+      html`<li class="line-${seriesColour(answer, i)}${hidden.has(id) && ' off'}" data-series="${id}"><bdi>${names[i]}</bdi> <b>${legendValue(drawing, id, null)}</b></li>`,
   )}</ul>
 ${notes(answer, left)}
 ${hasTable && !isEmpty && table(answer, names)}
 </section>`;
+}
+
+/** What a chart draws, with names that tell its series apart. */
+export function namedDrawing(answer: SeriesAnswer, state: ChartState, hidden: ReadonlySet<string>) {
+  const names = seriesNames(answer.series);
+  const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
+  return drawingOf({ ...answer, series }, state, hidden);
 }
 
 /** The address of the data of a chart. */
@@ -67,7 +84,7 @@ function notes(answer: SeriesAnswer, left: string | null): Html | null {
   const names = [...new Set(incomplete)];
   const isProvisional = answer.provisional_from !== null;
   if (names.length === 0 && !isProvisional && left === null) return null;
-  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed: it still changes.`}</p>`;
+  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed or paler: it still changes.`}</p>`;
 }
 
 function table(answer: SeriesAnswer, names: readonly string[]): Html {

@@ -5,6 +5,7 @@ import { type ChartState, type Money, SERIES_MAX, type SeriesAnswer } from '../c
 import { addDays } from '../periods.ts';
 import { type DrawnColumn, type DrawnMetric, type Line, lineId } from '../series/drawn.ts';
 import { DAYS_MAX, type Days, type SeriesReader } from '../series/series.ts';
+import { colourPlaces } from './colours.ts';
 
 /** Lines that are drawn when a visitor has chosen none. */
 const LINES_USUAL = 6;
@@ -79,6 +80,7 @@ export async function select(
   const candidates = isFew ? asked : largestFirst(answer, asked, isChosen);
   const lines = isFew ? asked : candidates.slice(0, isChosen ? SERIES_MAX : LINES_USUAL);
   const drawn = new Map(answer.series.map((one) => [one.id, one]));
+  const ranks = new Map(all.map((line, rank) => [lineId(line), rank]));
   return {
     ...{ metric, column, days, chains, parts, lines },
     chosen: { chains: unique(lines.map(chainOf)), parts: unique(lines.map(partOf)) },
@@ -92,7 +94,11 @@ export async function select(
       candidates.length > lines.length
         ? `The ${lines.length} largest of ${candidates.length} are drawn.`
         : null,
-    answer: { ...answer, series: lines.flatMap((line) => drawn.get(lineId(line)) ?? []) },
+    answer: {
+      ...answer,
+      series: lines.flatMap((line) => drawn.get(lineId(line)) ?? []),
+      colours: colourPlaces(lines.map(lineId), (id) => ranks.get(id) ?? 0),
+    },
   };
 }
 

@@ -1,5 +1,12 @@
 /** What the controls of a chart say, as an address, and what an address says of a chart. */
-import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE, type Range } from '../chart-state.ts';
+import {
+  type ChartState,
+  chartQuery,
+  chartStateOf,
+  DEFAULT_STATE,
+  HIDDEN,
+  type Range,
+} from '../chart-state.ts';
 
 /** Names of controls that change nothing but the drawing. */
 export const DRAWING_NAMES: ReadonlySet<string> = new Set(['style', 'log', 'mean', 'indexed']);
@@ -14,8 +21,6 @@ const STATE_NAMES: readonly string[] = [
   'log',
   'mean',
 ];
-/** A series that is switched off; the server draws it all the same. */
-const HIDDEN = 'hide';
 
 export interface Controls {
   readonly form: HTMLFormElement;
@@ -35,8 +40,6 @@ export const stateOf = (controls: Controls | null): ChartState =>
   controls === null
     ? chartStateOf(new URLSearchParams(location.search))
     : chartStateOf(queryOf(controls.form), controls.defaults);
-
-export const hiddenOf = (query: URLSearchParams): ReadonlySet<string> => new Set(query.getAll(HIDDEN));
 
 /** The address of what the controls say, with other days if some are given. */
 export function addressOf(

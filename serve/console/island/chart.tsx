@@ -3,7 +3,7 @@
  *
  *     <section data-chart>
  *       <form data-controls method="get">controls named as in an address, and a submit button</form>
- *       <figure data-plot data-source="/api/series?…" data-title="Transactions"><svg>…</svg></figure>
+ *       <figure data-plot data-source="/api/series?…" data-title="Transactions" data-colours="2 0"><svg>…</svg></figure>
  *       <ul data-legend><li data-series="ID">Name <b>value</b></li></ul>
  *     </section>
  *
@@ -15,18 +15,10 @@ import 'uplot/dist/uPlot.min.css';
 import './chart.css';
 import { render } from 'preact';
 import { isoDay } from '../../../infra/days.ts';
-import type { SeriesAnswer } from '../chart-state.ts';
+import { hiddenIn, type SeriesAnswer } from '../chart-state.ts';
 import { hasValues, periodEnd, periodName } from '../drawing.ts';
 import { seriesNames } from '../names.ts';
-import {
-  addressHiding,
-  addressOf,
-  type Controls,
-  controlsOf,
-  hiddenOf,
-  presetOf,
-  stateOf,
-} from './address.ts';
+import { addressHiding, addressOf, type Controls, controlsOf, presetOf, stateOf } from './address.ts';
 import { closeMenus, follow } from './controls.ts';
 import { type ChartModel, chartModel } from './model.ts';
 import { aroundOf, chartsOf, keptOf, pageOf, restore } from './sections.ts';
@@ -58,7 +50,7 @@ let before: ReturnType<typeof stateOf>['range'] | null = null;
 
 /** The data of a section; null if its figure has none. */
 async function load(section: Element, signal?: AbortSignal): Promise<Loaded | null> {
-  const source = section.querySelector<HTMLElement>('figure[data-plot]')?.dataset.source;
+  const { source, colours } = section.querySelector<HTMLElement>('figure[data-plot]')?.dataset ?? {};
   if (!source) return null;
   const response = await fetch(source, {
     ...(signal && { signal }),
@@ -68,7 +60,8 @@ async function load(section: Element, signal?: AbortSignal): Promise<Loaded | nu
   const answer = (await response.json()) as SeriesAnswer;
   const names = seriesNames(answer.series);
   const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
-  return { answer: { ...answer, series }, isDemo: response.headers.has('x-demo-data') };
+  const given = colours ? { colours: colours.split(' ').map(Number) } : {};
+  return { answer: { ...answer, series, ...given }, isDemo: response.headers.has('x-demo-data') };
 }
 
 /** Makes a section answer to its reader. Returns what ends that. */
@@ -103,7 +96,7 @@ function mount(section: HTMLElement, loaded: Loaded | null): () => void {
 
 function modelOf(loaded: Loaded, title: string, controls: Controls | null): ChartModel {
   const { answer } = loaded;
-  const hidden = hiddenOf(new URLSearchParams(location.search));
+  const hidden = hiddenIn(new URLSearchParams(location.search));
   const model: ChartModel = chartModel(
     { ...loaded, title, actions: { say, toggle, zoom, reset } },
     stateOf(controls),

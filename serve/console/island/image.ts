@@ -13,7 +13,7 @@ export async function imageOf(model: ChartModel, u: uPlot, colours: Colours): Pr
   const ratio = devicePixelRatio;
   const { series, axes, times, per } = model.drawing.value;
   const [first = 0, last = 0] = [times[0], times.at(-1)];
-  const names = series.map(({ data, place }) => ({ name: plain(data.title), place }));
+  const names = series.map(({ data, colour }) => ({ name: plain(data.title), colour }));
   const canvas = document.createElement('canvas');
   const context = canvas.getContext('2d') as CanvasRenderingContext2D;
   const font = (px: number, weight = 400) => `${weight} ${px}px ${colours.font}`;
@@ -36,9 +36,9 @@ export async function imageOf(model: ChartModel, u: uPlot, colours: Colours): Pr
   const range = `${periodName(first, per)} – ${periodName(last, per)}`;
   write([range, ...units].join(' · '), PAD, PAD + 30, 14, colours.quiet);
   rows.forEach((row, i) => {
-    for (const { x, name, place } of row) {
+    for (const { x, name, colour } of row) {
       const y = PAD + 34 + LINE + i * LINE;
-      context.fillStyle = colourOf(colours.series, place);
+      context.fillStyle = colourOf(colours.series, colour);
       context.fillRect(PAD + x, y + 6, 14, 4);
       write(name, PAD + x + 22, y, 14, colours.text);
     }
@@ -61,13 +61,13 @@ export function fileName({ title, answer, drawing }: ChartModel): string {
 
 interface Placed {
   readonly name: string;
-  readonly place: number;
+  readonly colour: number;
   readonly x: number;
 }
 
 /** Names in as many rows as they need. */
 function rowsOf(
-  names: readonly { name: string; place: number }[],
+  names: readonly { name: string; colour: number }[],
   width: number,
   widthOf: (name: string) => number,
 ): readonly (readonly Placed[])[] {

@@ -49,7 +49,7 @@ export function chartModel(
 
 export interface ToldValue {
   readonly data: SeriesData;
-  readonly place: number;
+  readonly colour: number;
   readonly value: number | null;
   readonly text: string;
   /** What a share, an index or a mean was made of. */
@@ -59,14 +59,14 @@ export interface ToldValue {
 /** The values of all drawn series in a period, the highest first. */
 export function valuesAt({ series, axes }: Drawing, at: number): readonly ToldValue[] {
   return series
-    .map(({ data, place, values, axis }) => {
+    .map(({ data, colour, values, axis }) => {
       const value = values[at] ?? null;
       const { unit, token } = toldUnit(data, axes[axis]);
       const raw = data.values[at] ?? null;
       const isMade = raw !== null && raw !== value;
       return {
         data,
-        place,
+        colour,
         value,
         text: (isMade ? formatShort : formatExact)(value, unit, token),
         original: isMade ? formatExact(raw, data.unit, data.token) : '',

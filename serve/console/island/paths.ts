@@ -12,6 +12,8 @@ interface Stretch {
   readonly columns: Int32Array;
   /** Whether a column holds several points. */
   readonly isDense: boolean;
+  /** Its first and its last place. */
+  readonly places: readonly [number, number];
 }
 
 /** Numbers that stand for a column. */
@@ -47,25 +49,17 @@ function linePaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuild
   };
 }
 
-/**
- * Areas between lines that lie on each other, the lowest on zero. Each is the area below its own line without the one
- * below the line before it: neighbours run in opposite directions, so that what both enclose counts as outside. So
- * every line is traced once.
- */
+/** Areas between lines that lie on each other: each goes along its own line, and back along what is below it. */
 function areaPaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuilder {
-  let below = new Path2D();
   return (u, at, from, until) => {
     const pixels = pixelsOf(u, at);
-    const [stroke, ground] = [new Path2D(), new Path2D()];
-    const { heights = [] } = drawing.series[at - 1] ?? {};
-    for (const { columns, isDense } of pixels.stretchesOf(heights, from, until)) {
+    const [stroke, fill] = [new Path2D(), new Path2D()];
+    const { heights = [], floors = [] } = drawing.series[at - 1] ?? {};
+    for (const { columns, isDense, places } of pixels.stretchesOf(heights, from, until)) {
       // Of many points the edges would hide the areas.
       if (!isDense) trace(stroke, columns);
-      enclose(ground, columns, pixels.zero, at % 2 === 0);
+      for (const below of pixels.stretchesOf(floors, ...places)) enclose(fill, columns, below.columns);
     }
-    const fill = new Path2D(ground);
-    if (at > 1) fill.addPath(below);
-    below = ground;
     return { stroke, fill };
   };
 }
@@ -104,11 +98,6 @@ class Pixels {
       : (value) => clamped(top + (1 - (value - low) / (high - low)) * height);
   }
 
-  /** Where zero lies. */
-  get zero(): number {
-    return this.#row(0);
-  }
-
   stretchesOf(values: Values, from: number, until: number): Stretch[] {
     const found: Stretch[] = [];
     for (let i = from; i <= until; i++) {
@@ -136,7 +125,11 @@ class Pixels {
       found[length++] = isLowLast ? high : low;
       found[length++] = isLowLast ? low : high;
     }
-    return { columns: found.slice(0, length), isDense: length < (until - from + 1) * COLUMN };
+    return {
+      columns: found.slice(0, length),
+      isDense: length < (until - from + 1) * COLUMN,
+      places: [from, until],
+    };
   }
 }
 
@@ -186,15 +179,12 @@ function outline(path: Path2D, columns: Int32Array, half: number): void {
   path.closePath();
 }
 
-/** The area between zero and the highest points of a line, in one direction or the other. */
-function enclose(path: Path2D, columns: Int32Array, zero: number, isBack: boolean): void {
-  const ends = [columns[0] as number, columns.at(-COLUMN) as number];
-  const [begin, end] = (isBack ? ends.reverse() : ends) as [number, number];
-  path.moveTo(begin, zero);
-  for (let n = 0; n < columns.length; n += COLUMN) {
-    const i = isBack ? columns.length - COLUMN - n : n;
-    path.lineTo(columns[i] as number, Math.min(columns[i + 1] as number, columns[i + 2] as number));
-  }
-  path.lineTo(end, zero);
+/** The area between the highest points of a line and those of the one below it. */
+function enclose(path: Path2D, columns: Int32Array, below: Int32Array): void {
+  const highest = (of: Int32Array, i: number) => Math.min(of[i + 1] as number, of[i + 2] as number);
+  path.moveTo(columns[0] as number, highest(columns, 0));
+  for (let i = COLUMN; i < columns.length; i += COLUMN)
+    path.lineTo(columns[i] as number, highest(columns, i));
+  for (let i = below.length - COLUMN; i >= 0; i -= COLUMN) path.lineTo(below[i] as number, highest(below, i));
   path.closePath();
 }

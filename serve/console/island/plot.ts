@@ -3,8 +3,9 @@ import uPlot from 'uplot';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Period } from '../chart-state.ts';
 import { dateTicks } from '../date-ticks.ts';
-import { type Drawing, extentOf } from '../drawing.ts';
+import type { Drawing } from '../drawing.ts';
 import { formatTicks } from '../format.ts';
+import { extentOf, logExtentOf, logTicks } from '../value-axes.ts';
 import { type Colours, colourOf } from './colours.ts';
 import { lonePlaces, pathBuilder } from './paths.ts';
 
@@ -105,7 +106,7 @@ const dataOf = ({ times, series }: Drawing) =>
 const shapeOf = ({ per, times, axes, series, isLogarithmic }: Drawing): string =>
   JSON.stringify([
     ...[per, times[0], times.length, isLogarithmic, axes.map(({ unit }) => unit === 'seconds')],
-    series.map(({ place, axis }) => [place, axis]),
+    series.map(({ colour, axis }) => [colour, axis]),
   ]);
 
 export const sizeOf = (element: HTMLElement) => ({
@@ -115,7 +116,7 @@ export const sizeOf = (element: HTMLElement) => ({
 
 const scaleOf = (axis: number) => `y${axis}`;
 const strokeOf = ({ series }: Drawing, { series: all }: Colours, i: number) =>
-  colourOf(all, series[i - 1]?.place ?? 0);
+  colourOf(all, series[i - 1]?.colour ?? 0);
 
 /** A single moment has no width. */
 function timeRange(_: uPlot, from: number | null, until: number | null): uPlot.Range.MinMax {
@@ -133,7 +134,7 @@ function scalesOf(now: Now): uPlot.Scales {
 }
 
 function decades(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
-  return low === null || high === null || low <= 0 ? [1, 10] : uPlot.rangeLog(low, high, 10, false);
+  return [...logExtentOf(low ?? 0, high ?? 0)];
 }
 
 function dateAxis({ per }: Drawing, { quiet, line, font }: Colours): uPlot.Axis {
@@ -170,15 +171,24 @@ function valueAxis(now: Now, i: number, { quiet, line, font }: Colours): uPlot.A
     ticks: { show: false },
     gap: 8,
     space: GRID_PX,
+    ...(now.drawing.isLogarithmic ? LOG_TICKS : {}),
     ...(unit() === 'seconds' && !now.drawing.isLogarithmic ? { incrs: TIME_STEPS } : {}),
     size: (u, labels) => widthOf(u, labels, `${FONT_PX * devicePixelRatio}px ${font}`),
     values: (_, splits: (number | null)[]) => {
       const known = splits.filter((one) => one !== null);
-      const labels = formatTicks(known, unit());
+      const labels = formatTicks(known, unit(), now.drawing.isLogarithmic);
       return splits.map((one) => (one === null ? '' : (labels[known.indexOf(one)] ?? '')));
     },
   };
 }
+
+/** Every line of the grid has its label. */
+const LOG_TICKS: Pick<uPlot.Axis, 'splits' | 'filter'> = {
+  splits: ({ bbox }, _, from, until) => [
+    ...logTicks(from, until, Math.floor(bbox.height / devicePixelRatio / GRID_PX)),
+  ],
+  filter: (_, splits) => splits,
+};
 
 /** The widest label decides how much room an axis takes. */
 function widthOf(u: uPlot, labels: readonly (string | null)[] | null, font: string): number {
@@ -205,13 +215,13 @@ function textWidth({ ctx }: uPlot, text: string, font: string): number {
 }
 
 function lineOf(now: Now, i: number, colours: Colours): uPlot.Series {
-  const { place, axis } = now.drawing.series[i] as Drawing['series'][number];
-  const stroke = colourOf(colours.series, place);
+  const { colour, axis } = now.drawing.series[i] as Drawing['series'][number];
+  const stroke = colourOf(colours.series, colour);
   const lone = (at: number) => lonePlaces(now.drawing.series[at - 1]?.heights ?? [], overUntil(now.drawing));
   return {
     ...{ scale: scaleOf(axis), stroke, width: lineWidth(now.drawing) },
     // Of lines the outline is filled.
-    fill: () => (now.drawing.style === 'lines' ? stroke : colourOf(colours.areas, place)),
+    fill: () => (now.drawing.style === 'lines' ? stroke : colourOf(colours.areas, colour)),
     points: { fill: stroke, size: 5, filter: (_, at, show) => (show ? null : lone(at)) },
     paths: (...given) => now.paths(...given),
   };

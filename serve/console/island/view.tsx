@@ -2,9 +2,10 @@ import { effect, untracked, useSignal } from '@preact/signals';
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { seriesColour } from '../chart-state.ts';
 import { type Drawing, periodName } from '../drawing.ts';
-import { formatShort, unitOf } from '../format.ts';
-import { summaryOf, toldUnit } from '../summary.ts';
+import { legendValue, summaryOf } from '../summary.ts';
+import { axisNames } from '../value-axes.ts';
 import { type Colours, colours } from './colours.ts';
 import { fileName, imageOf } from './image.ts';
 import { type ChartModel, isMissing, valuesAt } from './model.ts';
@@ -175,8 +176,8 @@ function Readout({ model, at, built }: Shown & { readonly at: number; readonly b
       </p>
       <table>
         <tbody>
-          {valuesAt(drawing, at).map(({ data, place, text, original }) => (
-            <tr key={data.id} class={`line-${place}`}>
+          {valuesAt(drawing, at).map(({ data, colour, text, original }) => (
+            <tr key={data.id} class={`line-${colour}`}>
               <th scope="row">
                 <bdi>{data.title}</bdi>
               </th>
@@ -195,20 +196,10 @@ function Readout({ model, at, built }: Shown & { readonly at: number; readonly b
 
 /** What the numbers of the axes count, the left one first. */
 function AxisNames({ model }: Shown) {
-  const { axes, series, style, isLogarithmic } = model.drawing.value;
-  const isIndexed = model.state.value.isIndexed && style === 'lines';
-  const names = axes.map(({ unit, token }, axis) => {
-    if (isIndexed) return 'first value = 100';
-    // Labels in dollars say so themselves.
-    const name = unit === 'usd' ? '' : unitOf(unit, token);
-    if (axes.length === 1) return name;
-    const titles = series.filter((one) => one.axis === axis).map(({ data }) => data.title);
-    return [titles.join(', '), name].filter((part) => part !== '').join(' in ');
-  });
   return (
     <p class="chart-axes">
-      {names.map((name) => (
-        <span key={name}>{isLogarithmic ? `${name} (logarithmic)`.trim() : name}</span>
+      {axisNames(model.drawing.value).map((name) => (
+        <span key={name}>{name}</span>
       ))}
     </p>
   );
@@ -271,10 +262,10 @@ export function LegendView({ model }: Shown) {
   };
   return (
     <>
-      {model.answer.series.map(({ id, title }, place) => {
+      {model.answer.series.map(({ id, title }, i) => {
         const isOn = !model.hidden.value.has(id);
         return (
-          <li key={id} class={`line-${place}${isOn ? '' : ' off'}`} data-series={id}>
+          <li key={id} class={`line-${seriesColour(model.answer, i)}${isOn ? '' : ' off'}`} data-series={id}>
             <button
               type="button"
               aria-pressed={isOn}
@@ -292,12 +283,4 @@ export function LegendView({ model }: Shown) {
       })}
     </>
   );
-}
-
-function legendValue(drawing: Drawing, id: string, at: number | null): string {
-  const one = drawing.series.find(({ data }) => data.id === id);
-  if (one === undefined) return '';
-  const value = at === null ? one.values.findLast((known) => known !== null) : one.values[at];
-  const { unit, token } = toldUnit(one.data, drawing.axes[one.axis]);
-  return formatShort(value, unit, token);
 }

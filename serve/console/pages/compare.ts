@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { html } from '../../pages/html.ts';
-import { chartStateOf, SERIES_MAX } from '../chart-state.ts';
+import { chartStateOf, hiddenIn, SERIES_MAX } from '../chart-state.ts';
+import { colourPlaces, rankOfAny } from '../charts/colours.ts';
 import { controls } from '../charts/controls.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
@@ -9,6 +11,7 @@ import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { chainName, lineName } from '../names.ts';
 import { drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
+import type { SeriesReader } from '../series/series.ts';
 
 /** What is compared when an address names nothing. */
 const USUAL = [
@@ -26,23 +29,48 @@ export async function comparisonOf(
   store: QueryStore,
 ) {
   const query = queryOf(request);
-  const state = chartStateOf(query);
+  const [state, hidden] = [chartStateOf(query), hiddenIn(query)];
   const [metric, chain] = [query.get('metric') ?? '', query.get('of') ?? ''];
   const added = metric !== '' && chain !== '' ? [`${metric}@${chain}`] : [];
   const given = [...query.getAll('series').filter((id) => id !== query.get('remove')), ...added];
-  const asked = [...new Set(query.has('series') || added.length > 0 ? given : USUAL)];
-  const lines = asked
-    .map(lineOf)
-    .filter((line): line is Line => typeof line !== 'string')
-    .slice(0, SERIES_MAX);
-  const wrong = asked.filter((id) => typeof lineOf(id) === 'string');
+  const isUsual = !query.has('series') && added.length === 0;
+  const found = await linesOf([...new Set(isUsual ? USUAL : given)], series, store);
+  const lines = found.filter((line) => typeof line !== 'string').slice(0, SERIES_MAX);
+  const unknown = isUsual ? [] : found.filter((line) => typeof line === 'string').slice(0, SERIES_MAX);
+  if (found.length - unknown.length > SERIES_MAX) unknown.push(`A chart has ${SERIES_MAX} series at most.`);
+  if ((metric === '') !== (chain === '')) unknown.push('To add a series, choose a metric and a chain.');
   await freshness.refresh();
   const days = daysOf(
     state,
     series,
     freshness.chains.map((one) => one.days[0]),
   );
-  return { state, lines, wrong, days, answer: await series.read(store, lines, state.per, days) };
+  const answer = await series.read(store, lines, state.per, days);
+  const colours = colourPlaces(lines.map(lineId), rankOfAny);
+  return { state, hidden, lines, unknown, days, answer: { ...answer, colours } };
+}
+
+const ID_CHARS_SHOWN = 100;
+
+/** The line of each id that has rows; of any other, what a visitor reads in its place. */
+async function linesOf(
+  ids: readonly string[],
+  series: SeriesReader,
+  store: QueryStore,
+): Promise<(Line | string)[]> {
+  return Promise.all(
+    ids.map(async (id) => {
+      const line = lineOf(id);
+      if (typeof line === 'string')
+        return `${id.slice(0, ID_CHARS_SHOWN)} is not drawn: ${line.split(';', 1)[0]}.`;
+      const known = await series.linesOf(store, line.metric);
+      if (known.some((one) => lineId({ ...line, ...one }) === lineId(line))) return line;
+      const names = known.map(({ chain }) => chain);
+      const near = names.includes(line.chain) ? '' : didYouMean(line.chain, names);
+      const title = `${line.metric.metric.title}: ${line.column.shown.title.toLowerCase()}`;
+      return `${title} of ${lineName(line)} is not drawn: it has no rows.${near && ` D${near.slice(1)}`}`;
+    }),
+  );
 }
 
 /** Lines of any metrics and chains in one chart; of two units, each has an axis. */
@@ -50,14 +78,13 @@ export function serveCompare(pages: FastifyInstance, sources: ConsolePages): voi
   pages.get('/compare', async (request, reply) => {
     const { origin, freshness } = sources;
     const store = await storeOf(sources, request, reply);
-    const { state, lines, wrong, days, answer } = await comparisonOf(sources, request, store);
+    const { state, hidden, lines, unknown, days, answer } = await comparisonOf(sources, request, store);
     const units = new Set(answer.series.map(({ unit, token }) => `${unit} ${token ?? ''}`));
     const chains = freshness.chains.map((one) => `${one.relay_chain}/${one.chain}`);
     const relays = [...new Set(freshness.chains.map(({ relay_chain }) => relay_chain))];
     const source = seriesUrl(lines, answer, days);
     const body = html`<h1>Compare</h1>
 <p class="lead">Any metrics of any chains in one chart. Series of two units have an axis each; indexed to 100, all share one.</p>
-${wrong.length > 0 && html`<p class="note warn">Not drawn, since there is no such series: ${wrong.slice(0, SERIES_MAX).join(', ').slice(0, 300)}.</p>`}
 <div class="card">${chartSection({
       title: 'Comparison',
       controls: controls({
@@ -79,9 +106,7 @@ ${
   )}</select></label><label class="select">Chain <select name="of"><option value="">–</option>${[...relays.map((relay) => `${relay}/ecosystem`), ...chains].map((id) => html`<option value="${id}">${chainName(id)}</option>`)}</select></label></fieldset>`
 }`,
       }),
-      lines,
-      days,
-      answer,
+      ...{ lines, days, answer, state, hidden, unknown },
       empty: html`Choose a metric and a chain to draw.`,
     })}
 ${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippets(origin() + source)}`}</div>`;

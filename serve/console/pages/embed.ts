@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import { html } from '../../pages/html.ts';
-import { chartStateOf } from '../chart-state.ts';
+import { chartStateOf, hiddenIn } from '../chart-state.ts';
 import { chartSection } from '../charts/section.ts';
 import { namedIn, select } from '../charts/selection.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
@@ -27,7 +27,7 @@ export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void 
     const { title } = chosen.column.shown;
     const page = `${origin()}/charts/${metric.id}${searchOf(request)}`;
     const body = html`<h1><a href="${page}" target="_blank" rel="noopener">${title}</a></h1>
-${chartSection({ title, controls: null, lines, days, answer, unknown, empty: html`No value in these days.`, hasTable: false })}
+${chartSection({ title, controls: null, lines, days, answer, state, hidden: hiddenIn(query), unknown, empty: html`No value in these days.`, hasTable: false })}
 <p class="hint">Source: <a href="${page}" target="_blank" rel="noopener">Chain Metrics</a></p>`;
     return sendPublicPage(sources, request, reply, { title, body, script: 'chart.js', layout: 'embedded' });
   });

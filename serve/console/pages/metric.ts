@@ -4,7 +4,7 @@ import { type Column, shownOf, usdTwin } from '../../../infra/clickhouse/columns
 import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE } from '../chart-state.ts';
+import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE, hiddenIn } from '../chart-state.ts';
 import { chainPicker, choice, controls, partPicker } from '../charts/controls.ts';
 import { grafanaDashboard } from '../charts/grafana.ts';
 import { heatmaps } from '../charts/heatmap.ts';
@@ -49,6 +49,7 @@ ${definition(shown)}`;
 
 interface Shown extends Selection {
   readonly state: ChartState;
+  readonly hidden: ReadonlySet<string>;
 }
 
 /** What the address of a page, or of its picture, shows of a metric. */
@@ -63,11 +64,12 @@ export async function selectionOf(
   const state = chartStateOf(query, { ...DEFAULT_STATE, money: 'usd' });
   const column = drawnColumnOf(metric, query.get('column'));
   const selection = await select(series, store, { metric, column, state, named: namedIn(query) });
-  return { ...selection, state };
+  return { ...selection, state, hidden: hiddenIn(query) };
 }
 
 function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyRequest): Html {
-  const { metric, column, chains, parts, chosen, unknown, left, state, days, lines, answer } = selection;
+  const { metric, column, chains, parts, chosen, unknown, left, state, hidden, days, lines, answer } =
+    selection;
   const first = html`${choice('column', 'Show', optionsOf(metric, column), baseOf(metric, column).name)}${chainPicker(chains, chosen.chains)}${parts.length > 0 && partPicker(titleOf(metric), parts, chosen.parts)}`;
   const source = seriesUrl(lines, answer, days);
   const compare = new URLSearchParams(lines.map((line): [string, string] => ['series', lineId(line)]));
@@ -86,6 +88,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     lines,
     days,
     answer,
+    ...{ state, hidden },
     unknown,
     left,
     before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,

@@ -1,10 +1,9 @@
 import { type Html, html } from '../../pages/html.ts';
 import { lightColours } from '../../pages/light-colours.ts';
-import type { SeriesAnswer } from '../chart-state.ts';
 import { plot } from '../charts/plot.ts';
-import { lastOf } from '../charts/section.ts';
-import { formatShort } from '../format.ts';
-import { seriesNames } from '../names.ts';
+import type { Drawing } from '../drawing.ts';
+import { legendValue } from '../summary.ts';
+import { axisNames } from '../value-axes.ts';
 
 /** The size that sites which show links ask for. */
 export const PREVIEW = { width: 1200, height: 630 } as const;
@@ -13,16 +12,18 @@ const TITLE_CHARS_MAX = 44;
 const NAMES_SHOWN = 4;
 const NAME_CHARS_MAX = 22;
 const LEGEND_GAP = 270;
+const AXIS_CHARS_MAX = 60;
+const PLOT_TOP = 222;
 
 export interface PreviewContent {
   readonly title: string;
   /** What stands below the title, such as the days. */
   readonly lead: string;
-  readonly answer: SeriesAnswer;
+  readonly drawing: Drawing;
 }
 
 /** A chart as the picture that stands beside a link to it: in light colours, with what it shows in large letters. */
-export function previewSvg({ title, lead, answer }: PreviewContent): Html {
+export function previewSvg({ title, lead, drawing }: PreviewContent): Html {
   const { width, height } = PREVIEW;
   return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 ${style()}
@@ -30,19 +31,27 @@ ${style()}
 <text class="brand" x="${width - MARGIN}" y="126" text-anchor="end">Chain Metrics</text>
 <text class="title" x="${MARGIN}" y="84">${shortened(title, TITLE_CHARS_MAX)}</text>
 <text class="lead" x="${MARGIN}" y="126">${lead}</text>
-${legend(answer)}
-<svg x="${MARGIN - 20}" y="196" width="${width - 2 * MARGIN + 20}" height="${height - 220}">${plot(answer, title)}</svg>
+${legend(drawing)}
+${axes(drawing)}
+<svg x="${MARGIN - 20}" y="${PLOT_TOP}" width="${width - 2 * MARGIN + 20}" height="${height - PLOT_TOP - 24}">${plot(drawing, title)}</svg>
 </svg>`;
 }
 
 /** The first series with their newest values. */
-function legend(answer: SeriesAnswer): Html[] {
-  const names = seriesNames(answer.series);
-  return answer.series.slice(0, NAMES_SHOWN).map(({ values, unit, token }, i) => {
+function legend(drawing: Drawing): Html[] {
+  return drawing.series.slice(0, NAMES_SHOWN).map(({ data, colour }, i) => {
     const x = MARGIN + i * LEGEND_GAP;
-    return html`<rect class="line-${i} mark" x="${x}" y="152" width="14" height="14" rx="3"/>
-<text class="name" x="${x + 22}" y="165">${shortened(names[i] ?? '', NAME_CHARS_MAX)}</text>
-<text class="value" x="${x + 22}" y="190">${formatShort(lastOf(values), unit, token)}</text>`;
+    return html`<rect class="line-${colour} mark" x="${x}" y="152" width="14" height="14" rx="3"/>
+<text class="name" x="${x + 22}" y="165">${shortened(data.title, NAME_CHARS_MAX)}</text>
+<text class="value" x="${x + 22}" y="190">${legendValue(drawing, data.id, null)}</text>`;
+  });
+}
+
+/** What the numbers of the axes count. */
+function axes(drawing: Drawing): Html[] {
+  return axisNames(drawing).map((name, i) => {
+    const [x, anchor] = i === 0 ? [MARGIN, 'start'] : [PREVIEW.width - MARGIN, 'end'];
+    return html`<text class="axis" x="${x}" y="${PLOT_TOP - 4}" text-anchor="${anchor}">${shortened(name, AXIS_CHARS_MAX)}</text>`;
   });
 }
 
@@ -57,11 +66,16 @@ function style(): Html {
     `.lead { font-size: 24px; fill: ${muted} }`,
     `.name { font-size: 17px; fill: ${muted} }`,
     `.value { font-size: 20px; font-weight: 600 }`,
-    `.tick { font-size: 13px; fill: ${muted} }`,
-    `.grid { stroke: ${line} }`,
+    `.axis { font-size: 15px; fill: ${muted} }`,
+    `.tick { font-size: 10px; fill: ${muted} }`,
+    `.grid { stroke: ${line}; stroke-width: 0.7 }`,
+    `.veil { fill: ${page}; opacity: 0.55 }`,
     `.gap { fill: ${line}; opacity: 0.6 }`,
     ...series.flatMap((colour, i) => [
-      `.line-${i} path { stroke: ${colour}; stroke-width: 2.5; fill: none; stroke-linejoin: round }`,
+      `.line-${i} path { stroke: ${colour}; stroke-width: 1.7; fill: none; stroke-linejoin: round }`,
+      `.line-${i} .rest { stroke-dasharray: 3 3 }`,
+      `.line-${i} .area { fill: ${colour}; fill-opacity: 0.55; stroke: none }`,
+      `.line-${i} .edge { stroke-width: 0.7 }`,
       `.line-${i} circle, .mark.line-${i} { fill: ${colour} }`,
     ]),
   ];

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { assetUrl } from '../../pages/assets.ts';
+import { namedDrawing } from '../charts/section.ts';
 import { type ConsolePages, storeOf } from '../console-pages.ts';
 import { comparisonOf } from '../pages/compare.ts';
 import { selectionOf } from '../pages/metric.ts';
@@ -14,7 +15,7 @@ const MAX_AGE_SECONDS = 900;
 export function servePreviews(pages: FastifyInstance, sources: ConsolePages): void {
   const previews = new Previews();
   const send = async (reply: FastifyReply, content: PreviewContent) => {
-    const hasLines = content.answer.series.some(({ values }) => values.some((value) => value !== null));
+    const hasLines = content.drawing.series.some(({ heights }) => heights.some((value) => value !== null));
     const lead = reply.demoNote ? `${content.lead} · made-up demo data` : content.lead;
     const png = hasLines ? await previews.draw({ ...content, lead }) : null;
     if (png === null) return reply.redirect(assetUrl('preview.png'), 302);
@@ -29,15 +30,16 @@ export function servePreviews(pages: FastifyInstance, sources: ConsolePages): vo
     const metric = drawnMetric(request.params.metric);
     if (metric === undefined) return reply.callNotFound();
     const store = await storeOf(sources, request, reply);
-    const { column, days, answer } = await selectionOf(sources, request, metric, store);
+    const { column, days, answer, state, hidden } = await selectionOf(sources, request, metric, store);
     const [{ title }, whole] = [column.shown, metric.metric.title];
     const lead = `${whole === title ? '' : `${whole} · `}${days.from} to ${days.until}`;
-    return send(reply, { title, lead, answer });
+    return send(reply, { title, lead, drawing: namedDrawing(answer, state, hidden) });
   });
 
   pages.get('/compare/preview.png', async (request, reply) => {
     const store = await storeOf(sources, request, reply);
-    const { answer, days } = await comparisonOf(sources, request, store);
-    return send(reply, { title: 'Compare', lead: `${days.from} to ${days.until}`, answer });
+    const { answer, days, state, hidden } = await comparisonOf(sources, request, store);
+    const lead = `${days.from} to ${days.until}`;
+    return send(reply, { title: 'Compare', lead, drawing: namedDrawing(answer, state, hidden) });
   });
 }

@@ -194,8 +194,14 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
 
   test('work without a script', async () => {
     const [other, plain] = await fresh({ javaScriptEnabled: false });
-    await plain.goto(`${origin}/charts/daily-tps`);
-    expect(await plain.locator('figure[data-plot] svg path').count()).toBeGreaterThan(0);
+    await plain.goto(`${origin}/charts/daily-tps?style=stacked`);
+    expect(await plain.locator('figure[data-plot] svg path.area').count()).toBeGreaterThan(0);
+    await page.goto(plain.url());
+    await drawn();
+    const looks = (of: Page) =>
+      of.locator('[data-legend] li').evaluateAll((all) => all.map((one) => one.textContent + one.className));
+    const words = async (of: Page) => (await looks(of)).map((look) => look.replaceAll(/\s/g, ''));
+    expect(await words(plain)).toEqual(await words(page));
     await plain.locator('label:has(input[name=per][value=week])').click();
     await plain.locator('[data-submit]').click();
     expect(search(plain).get('per')).toBe('week');

@@ -7,8 +7,9 @@ import {
   type SeriesData,
 } from '../../../serve/console/chart-state.ts';
 import { dateTicks } from '../../../serve/console/date-ticks.ts';
-import { drawingOf, extentOf, periodEnd, periodName } from '../../../serve/console/drawing.ts';
+import { drawingOf, periodEnd, periodName } from '../../../serve/console/drawing.ts';
 import { summaryOf } from '../../../serve/console/summary.ts';
+import { extentOf, logExtentOf, logTicks } from '../../../serve/console/value-axes.ts';
 
 function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): SeriesData {
   const chain = more.chain ?? 'moonbeam';
@@ -53,20 +54,47 @@ describe('what a chart draws', () => {
   });
 
   it('stacks what is switched on', () => {
-    expect(heights(draw(two, { style: 'stacked' }))).toEqual([
-      [1, null, 3],
-      [4, 4, 3],
-    ]);
+    expect(heights(draw(two, { style: 'stacked' }, ['m.c@polkadot/b']))).toEqual([[1, null, 3]]);
     expect(heights(draw(two, { style: 'stacked' }, ['m.c@polkadot/a']))).toEqual([[3, 4, null]]);
+  });
+
+  it('has a gap where a part of a sum is not known, but not before a series begins', () => {
+    const late = series([null, null, 5, 6], { chain: 'late' });
+    const whole = series([1, 2, 3, 4], { chain: 'whole' });
+    const holed = series([1, null, 1, null], { chain: 'holed' });
+    const drawing = draw(answer([whole, late, holed, { ...whole, chain: 'top' }]), { style: 'stacked' });
+    expect(drawing.series.map(({ heights: to, floors }) => [floors, to])).toEqual([
+      [
+        [0, 0, 0, 0],
+        [1, 2, 3, 4],
+      ],
+      [
+        [1, 2, 3, 4],
+        [null, null, 8, 10],
+      ],
+      [
+        [1, 2, 8, 10],
+        [2, null, 9, null],
+      ],
+      [
+        [2, null, 9, null],
+        [3, null, 12, null],
+      ],
+    ]);
+    expect(drawing.notes).toEqual(['A sum is not drawn where a part of it has no value.']);
+    // Days of a gap are not known, also before the first value of the range.
+    const gone = draw(answer([{ ...late, gaps: [[0, 0]] }, whole]), { style: 'stacked' });
+    expect(heights(gone)[1]).toEqual([null, 2, 8, 10]);
+    expect(draw(answer([late, whole]), { style: 'share' }).notes).toEqual([]);
   });
 
   it('makes shares of a sum, on top of each other', () => {
     const drawing = draw(two, { style: 'share' });
     expect(drawing.series.map(({ values }) => values)).toEqual([
-      [0.25, null, 1],
-      [0.75, 1, null],
+      [0.25, null, null],
+      [0.75, null, null],
     ]);
-    expect(heights(drawing)[1]).toEqual([1, 1, 1]);
+    expect(heights(drawing)[1]).toEqual([1, null, null]);
     expect(drawing.axes).toEqual([{ unit: 'ratio', token: null }]);
   });
 
@@ -172,6 +200,26 @@ describe('the lowest and highest value of an axis', () => {
 
   it('leave zero out where it would press a line to the edge', () => {
     expect(extentOf(90, 100, 'lines')).toEqual([89.4, 100.6]);
+  });
+});
+
+describe('a logarithmic axis', () => {
+  it.each([
+    [6, 210, 6, 300],
+    [1000, 1000, 100, 10_000],
+    [0.02, 0.07, 0.02, 0.07],
+    [-5, 0, 1, 10],
+  ])('of %s to %s goes from %s to %s', (low, high, from, until) => {
+    expect(logExtentOf(low, high).map((value) => Number(value.toPrecision(9)))).toEqual([from, until]);
+  });
+
+  it.each([
+    [400, 1000, 7, [400, 500, 600, 700, 800, 900, 1000]],
+    [6, 300, 7, [10, 20, 50, 100, 200]],
+    [1, 1e5, 7, [1, 10, 100, 1000, 10_000, 100_000]],
+    [1, 1e8, 4, [1, 1000, 1e6]],
+  ])('from %s to %s has at most %i labels: %j', (from, until, most, ticks) => {
+    expect(logTicks(from, until, most)).toEqual(ticks);
   });
 });
 

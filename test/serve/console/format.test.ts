@@ -101,12 +101,23 @@ describe('the labels of an axis', () => {
     [[1_000_000_001, 1_000_000_002], 'count', '1,000,000,001 | 1,000,000,002'],
     [[24_500_000, 24_500_500], 'height', '24,500,000 | 24,500,500'],
     [[0, 2e-7, 4e-7], 'native', '0 | 0.00000020 | 0.00000040'],
-    [[0.01, 1, 1000, 1e6], 'count', '0.01 | 1 | 1,000 | 1 M'],
+    [[0, 500, 1000], 'count', '0 | 500 | 1,000'],
+    [[0, 2500, 5000], 'usd', '$0 | $2,500 | $5,000'],
     [[0, 1e-17, 2], 'count', '0 | 0 | 2'],
     [[5], 'count', '5'],
     [[], 'count', ''],
   ])('%s %s are %s', (values, unit, text) => {
     expect(ticks(values, unit).join(' | ')).toBe(text);
+  });
+
+  it.each<[number[], Unit, string]>([
+    [[500, 1000, 2000, 50_000], 'count', '500 | 1 k | 2 k | 50 k'],
+    [[1e-7, 0.01, 1, 1000, 1e6], 'count', '1×10⁻⁷ | 0.01 | 1 | 1 k | 1 M'],
+    [[100, 1000], 'usd', '$100 | $1 k'],
+    [[0.001, 0.1], 'ratio', '0.1 % | 10 %'],
+    [[500, 7200], 'seconds', '500 s | 2 h'],
+  ])('%s %s of a logarithmic axis are %s', (values, unit, text) => {
+    expect(formatTicks(values, unit, true).map(plain).join(' | ')).toBe(text);
   });
 
   it('are never the same for different values', () => {

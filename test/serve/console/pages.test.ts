@@ -264,6 +264,22 @@ describe('the pages of the metrics', () => {
     );
   });
 
+  it('compare, and say within the card what is left out and why', async () => {
+    const cardOf = async (query: string) =>
+      (await get(`/compare?range=all&${query}`)).body.split('class="card"')[1];
+    const blocks = 'series=daily-tps.num_blocks@polkadot/polkad';
+    expect(await cardOf(`${blocks}t`)).toContain(
+      'Polkadt is not drawn: it has no rows. Did you mean polkadot?',
+    );
+    expect(await cardOf('metric=coretime-utilization.num_cores&of=solo/x')).toMatch(
+      /coretime-utilization\.num_cores@solo\/x is not drawn: coretime-utilization /,
+    );
+    expect(await cardOf(`${blocks}ot&metric=daily-fees.total_fees_usd`)).toContain(
+      'choose a metric and a chain.',
+    );
+    expect(await cardOf(`${blocks}ot`)).not.toContain('note warn');
+  });
+
   it.each(['/', '/charts/daily-tps', '/compare', '/chains', '/embed/daily-tps', '/charts'])(
     '%s takes wrong parameters for nothing in particular',
     async (path) => {

@@ -64,6 +64,22 @@ describe('of a hundred chains', () => {
     expect(unknown).toEqual([expect.stringMatching(/^There are no rows of a chain called chain-1000/)]);
   });
 
+  it('each keeps its colour, in whatever order an address names them and whichever others there are', async () => {
+    const coloursOf = async (chains: readonly string[]) => {
+      const { lines, answer } = await selected(chains);
+      return new Map(chainsIn(lines).map((chain, i) => [chain, answer.colours?.[i]]));
+    };
+    const usual = await coloursOf([]);
+    expect(new Set(usual.values()).size).toBe(6);
+    const names = [...usual.keys()];
+    for (const some of [names, names.toReversed(), names.slice(2), [...names.slice(3), 'chain-2']]) {
+      for (const [chain, colour] of await coloursOf(some))
+        if (usual.has(chain)) expect(colour, chain).toBe(usual.get(chain));
+    }
+    // Of two with the same rank one takes the next colour.
+    expect([...(await coloursOf(['chain-12', 'chain-2', 'chain-3'])).values()]).toEqual([2, 3, 4]);
+  });
+
   it('the menu stays small', async () => {
     const { chains, chosen } = await selected();
     expect(brotliCompressSync(chainPicker(chains, chosen.chains).text).length).toBeLessThan(2000);
