@@ -7,6 +7,7 @@ import { sessionOf } from '../identity/accounts/sessions.ts';
 import type { PageAccounts } from '../pages/forms.ts';
 import { type Html, html } from '../pages/html.ts';
 import { sendPage } from '../pages/page.ts';
+import { wideTable } from '../pages/wide-table.ts';
 import { formatExact, formatShort } from './format.ts';
 import { moment } from './records/cells.ts';
 import { plainText } from './records/plain-text.ts';
@@ -200,13 +201,17 @@ function tableOf(
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const look = (i: number) => head[i]?.startsWith('#') && html` class="number"`;
-  return html`<div class="table records" role="region" aria-label="${caption}" tabindex="0"><table>
+  return wideTable(
+    caption,
+    html`<table>
 <thead><tr>${head.map((title, i) => html`<th scope="col"${look(i)}>${title.replace('#', '')}</th>`)}</tr></thead>
 <tbody>${rows.map(
-    (row) =>
-      html`<tr>${row.map((cell, i) => (i === 0 ? html`<th scope="row">${cell}</th>` : html`<td${look(i)}>${cell}</td>`))}</tr>
+      (row) =>
+        html`<tr>${row.map((cell, i) => (i === 0 ? html`<th scope="row">${cell}</th>` : html`<td${look(i)}>${cell}</td>`))}</tr>
 `,
-  )}</tbody></table></div>`;
+    )}</tbody></table>`,
+    'records',
+  );
 }
 
 const count = (value: number): string => formatExact(value, 'count');

@@ -7,12 +7,17 @@ import { openApiTransforms } from './openapi-transform.ts';
 const DESCRIPTION =
   'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.';
 
-/** The page of the interface has no width for phones of its own. */
-const VIEWPORT =
-  "document.head.append(Object.assign(document.createElement('meta'), { name: 'viewport', content: 'width=device-width, initial-scale=1' }));";
+/** The page of the interface has no width for phones of its own, and is blank without a script. */
+const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+const WITHOUT_SCRIPT = `<noscript><h1>Chain Metrics API</h1>
+<p>This page needs JavaScript to list the operations of the API and to try them. The same without it:</p>
+<ul><li><a href="/openapi.json">The OpenAPI document</a>, as <a href="/docs/yaml">YAML</a> too</li>
+<li><a href="/docs/guides/api">The guide of the API</a> and <a href="/docs/guides">all guides</a></li>
+<li><a href="/charts">Every metric</a> with its definition and calls of the API</li></ul></noscript>`;
 
 /** Long answers are not broken into lines: hyphens and breaks in some megabytes would stop the page for seconds. */
 const STYLES = `.swagger-ui .topbar { display: none }
+noscript { display: block; padding: 1rem; font: 16px/1.6 sans-serif }
 .swagger-ui .highlight-code .microlight { white-space: pre; hyphens: none; word-break: normal; overflow-wrap: normal }
 .swagger-ui .code-samples details { padding: 8px 20px }
 .swagger-ui .code-samples summary { cursor: pointer; font-family: sans-serif; font-size: 14px }
@@ -28,6 +33,26 @@ const PLUGINS: Plugin[] = [
 type Plugin = NonNullable<NonNullable<FastifySwaggerUiOptions['uiConfig']>['plugins']>[number];
 declare const SwaggerUIBundle: { readonly plugins: { readonly DownloadUrl: Plugin } };
 declare const samplesPlugin: Plugin;
+
+const INTERFACE: FastifySwaggerUiOptions = {
+  routePrefix: '/docs',
+  staticCSP: true,
+  // Without TLS the page would find none of its files; with it, all its addresses use TLS already.
+  transformStaticCSP: (policy) => policy.replace(/ upgrade-insecure-requests;?/, ''),
+  // Colours in an answer of some megabytes would stop the page for many seconds.
+  uiConfig: {
+    docExpansion: 'list',
+    deepLinking: true,
+    displayRequestDuration: true,
+    syntaxHighlight: false,
+    plugins: PLUGINS,
+  },
+  theme: {
+    title: 'Chain Metrics API',
+    css: [{ filename: 'theme.css', content: STYLES }],
+    js: [{ filename: 'samples-plugin.js', content: SAMPLES_PLUGIN }],
+  },
+};
 
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   openapi: '3.1.0',
@@ -73,27 +98,13 @@ export async function serveDocs(
     openapi: { ...DOCUMENT, info: { ...DOCUMENT.info, description } } as typeof DOCUMENT,
     ...openApiTransforms(origin),
   });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: true,
-    // Without TLS the page would find none of its files; with it, all its addresses use TLS already.
-    transformStaticCSP: (policy) => policy.replace(/ upgrade-insecure-requests;?/, ''),
-    // Colours in an answer of some megabytes would stop the page for many seconds.
-    uiConfig: {
-      docExpansion: 'list',
-      deepLinking: true,
-      displayRequestDuration: true,
-      syntaxHighlight: false,
-      plugins: PLUGINS,
-    },
-    theme: {
-      title: 'Chain Metrics API',
-      css: [{ filename: 'theme.css', content: STYLES }],
-      js: [
-        { filename: 'viewport.js', content: VIEWPORT },
-        { filename: 'samples-plugin.js', content: SAMPLES_PLUGIN },
-      ],
-    },
+  await app.register(async (docs) => {
+    docs.addHook('onSend', async (_, reply, payload) =>
+      typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
+        ? payload.replace('<head>', `<head>${VIEWPORT}`).replace('<body>', `<body>${WITHOUT_SCRIPT}`)
+        : payload,
+    );
+    await docs.register(swaggerUi, INTERFACE);
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
 }

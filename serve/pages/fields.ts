@@ -1,5 +1,6 @@
 import { SCOPES, type Scope } from '../identity/accounts/scopes.ts';
 import { type Html, html } from './html.ts';
+import { wideTable } from './wide-table.ts';
 
 export interface TextField {
   readonly name: string;
@@ -92,16 +93,19 @@ export interface TableContent {
 /** A table whose first column holds row headers and whose last column holds actions. */
 export function table({ caption, head, rows, empty }: TableContent): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
-  return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table>
-<thead><tr>${head.map((title, i) => html`<th scope="col"${i === head.length - 1 && html` class="end"`}>${title}</th>`)}</tr></thead>
+  return wideTable(
+    caption,
+    html`<table>
+<thead><tr>${head.map((title, i) => html`<th scope="col"${i === head.length - 1 && html` class="end"`}>${title || html`<span class="unseen">Actions</span>`}</th>`)}</tr></thead>
 <tbody>${rows.map(
-    (row) =>
-      html`<tr>${row.map((cell, i) =>
-        i === 0
-          ? html`<th scope="row">${cell}</th>`
-          : html`<td${i === row.length - 1 && html` class="end"`}>${cell}</td>`,
-      )}</tr>`,
-  )}</tbody></table></div>`;
+      (row) =>
+        html`<tr>${row.map((cell, i) =>
+          i === 0
+            ? html`<th scope="row">${cell}</th>`
+            : html`<td${i === row.length - 1 && html` class="end"`}>${cell}</td>`,
+        )}</tr>`,
+    )}</tbody></table>`,
+  );
 }
 
 /** A form with a single button. `label` distinguishes buttons with the same text. */

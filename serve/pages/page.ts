@@ -158,7 +158,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
 <form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form>`;
   return html`<header class="top"><a class="brand" href="/"><img src="${assetUrl('icon.svg')}" alt="" width="26" height="26">Chain Metrics</a>
 <nav class="main" aria-label="Main"><ul>${links(SECTIONS, url)}</ul></nav>
-<form class="find" data-search method="get" action="/search" role="search"><input type="search" name="q" maxlength="100" placeholder="Search" aria-label="Search"></form>
+<form class="find" data-search method="get" action="/search" role="search" aria-label="Everything"><input type="search" name="q" maxlength="100" placeholder="Search" aria-label="Search"></form>
 <nav class="account" aria-label="Account">${account}</nav></header>`;
 }
 

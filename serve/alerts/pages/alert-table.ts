@@ -1,5 +1,6 @@
 import { type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { wideTable } from '../../pages/wide-table.ts';
 import type { AlertCounts } from '../projects/alert-reader.ts';
 import { ago, severityTag, statusTag } from './frame.ts';
 import {
@@ -64,17 +65,20 @@ function severityCounts({ given }: ListQuery, { severities }: AlertCounts, urlTo
 }
 
 function tableOf(rows: readonly Alert[], names: ListedAlerts['names'], urlTo: UrlTo, now: number): Html {
-  return html`<div class="table" role="region" aria-label="Alerts" tabindex="0"><table class="alerts">
-<thead><tr><th scope="col"><span class="unseen">Selected</span></th><th scope="col">Severity</th><th scope="col">Alert</th><th scope="col" class="wide-only">Status</th><th scope="col" class="number wide-only">Events</th><th scope="col" class="wide-only">Started</th><th scope="col" class="wide-only">Last seen</th><th scope="col" class="wide-only">Assignee</th></tr></thead>
+  return wideTable(
+    'Alerts',
+    html`<table class="alerts">
+<thead><tr><th scope="col"><span class="unseen">Selected</span></th><th scope="col" class="wide-only">Severity</th><th scope="col">Alert</th><th scope="col" class="wide-only">Status</th><th scope="col" class="number wide-only">Events</th><th scope="col" class="wide-only">Started</th><th scope="col" class="wide-only">Last seen</th><th scope="col" class="wide-only">Assignee</th></tr></thead>
 <tbody>${rows.map(
-    (
-      alert,
-    ) => html`<tr data-iid="${alert.iid}"><td class="check"><input type="checkbox" name="iid" value="${alert.iid}" form="bulk" aria-label="Select alert ${alert.iid}"></td><td>${severityTag(alert)}</td>
+      (
+        alert,
+      ) => html`<tr data-iid="${alert.iid}"><td class="check"><input type="checkbox" name="iid" value="${alert.iid}" form="bulk" aria-label="Select alert ${alert.iid}"></td><td class="wide-only">${severityTag(alert)}</td>
 <th scope="row"><a href="/projects/${alert.project}/alerts/${alert.iid}">${alert.title}</a>
-<span class="under">#${alert.iid} <span class="only-small">${alert.status}, seen ${ago(alert.seen_ms, now)}<br></span> ${chipsOf(alert, urlTo)}</span></th>
+<span class="under">#${alert.iid} <span class="only-small">${severityTag(alert)} ${alert.status}, seen ${ago(alert.seen_ms, now)}<br></span> ${chipsOf(alert, urlTo)}</span></th>
 <td class="wide-only">${statusTag(alert)}</td><td class="number wide-only">${alert.events}</td><td class="wide-only">${ago(alert.started_ms, now)}</td>
 <td class="wide-only">${ago(alert.seen_ms, now)}</td><td class="wide-only">${alert.assignees.map((id) => names.get(id) ?? '').join(' ') || '–'}</td></tr>`,
-  )}</tbody></table></div>`;
+    )}</tbody></table>`,
+  );
 }
 
 /** What an alert has in common with others; each one leads to these. */

@@ -214,7 +214,7 @@ ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf
 ${credentials(integration, visit.token, now)}</div>
 ${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}
 ${!isForwarding && deliveryCard(last, integration.project_id)}
-<section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete ${integration.name}">Delete integration</a></section>`;
+<section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete integration ${integration.name}">Delete integration</a></section>`;
   return frame.send(request, reply, visit, {
     tab: 'integrations',
     title: integration.name,
@@ -242,9 +242,9 @@ function credentials(integration: Integration, token: Html, now: number): Html {
   return html`<section class="card"><h2>Authorization key</h2>
 <div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
 ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / HOUR_MS)} hours.</p>`}
-<div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Create a new key and keep the previous one for 24 hours', 'second')}
+<div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
-<a class="button danger" href="${base}/reset" aria-label="Create a new key and revoke all others immediately">Reset key</a></div>
+<a class="button danger" href="${base}/reset" aria-label="Reset key and revoke all others immediately">Reset key</a></div>
 <p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
 }
 

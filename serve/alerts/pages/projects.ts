@@ -186,7 +186,7 @@ ${
   )}</div>`
 }
 <button>Save changes</button></form></section>
-${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${visit.membership.project.name}">Delete project</a></section>`}`;
+${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p><a class="button danger" href="${base}/delete" aria-label="Delete project ${visit.membership.project.name}">Delete project</a></section>`}`;
     const status = fault === null ? 200 : 422;
     return frame.send(request, reply, visit, { tab: 'settings', title: 'Settings', body, status });
   };

@@ -186,10 +186,10 @@ ${news}
 ${fieldsOf(given, error ?? null)}
 <label class="choice"><input type="checkbox" name="active" value="on"${webhook.is_active && html` checked`}><div><b>Active</b><span>Events are not sent while the webhook is inactive, nor later.</span></div></label>
 <button>Save changes</button></form></section>
-<section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send a test request', 'second')}
+<section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test request', 'second')}
 <h2 class="spaced">Verify the signature</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as the key. Reject requests that do not match or are older than a few minutes.</p></section></div>
 ${attemptCard(attempts, visit.membership.project.id)}
-<section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${webhook.name || webhook.url}">Delete webhook</a></section>`;
+<section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p><a class="button danger" href="${base}/delete" aria-label="Delete webhook ${webhook.name || webhook.url}">Delete webhook</a></section>`;
   return frame.send(request, reply, visit, {
     tab: 'hooks',
     title: webhook.name || 'Webhook',

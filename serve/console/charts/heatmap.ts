@@ -40,7 +40,24 @@ ${days.map(({ value, day }, i) => {
     html`<text class="tick" x="${x}" y="11">${MONTHS[Number(day.slice(5, 7)) - 1]}</text>`;
   return html`${month}<rect class="${levelOf(value, largest)}" x="${x}" y="${TOP + weekday * CELL}" width="${SIDE}" height="${SIDE}" rx="2"><title>${day}: ${formatExact(value, one.unit, one.token)}</title></rect>`;
 })}
-</svg></div></figure>`;
+</svg></div>${keyOf(largest, one)}</figure>`;
+}
+
+/** What the colours of a calendar stand for. Of few counts some levels have none. */
+function keyOf(largest: number, { values, unit, token }: SeriesData): Html {
+  const isWhole = values.every((value) => value === null || Number.isInteger(value));
+  const bounds = Array.from({ length: LEVELS }, (_, i) => ((i + 1) * largest) / LEVELS);
+  const upTo = bounds.map((bound) => (isWhole ? Math.floor(bound) : bound));
+  const entries = [
+    ['unknown', 'no value'],
+    ['level-0', formatExact(0, unit, token)],
+    ...upTo.map((bound, i) => [`level-${i + 1}`, `up to ${formatExact(bound, unit, token)}`] as const),
+  ] as const;
+  const shown = entries.filter((_, i) => i < 2 || (upTo[i - 2] ?? 0) > (upTo[i - 3] ?? 0));
+  return html`<ul class="key">${shown.map(
+    ([look, text]) =>
+      html`<li><svg viewBox="-1 -1 ${SIDE + 2} ${SIDE + 2}" aria-hidden="true"><rect class="${look}" width="${SIDE}" height="${SIDE}" rx="2"/></svg>${text}</li>`,
+  )}</ul>`;
 }
 
 /** Unknown is not zero, and is drawn otherwise. */

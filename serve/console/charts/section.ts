@@ -1,4 +1,5 @@
 import { type Html, html } from '../../pages/html.ts';
+import { wideTable } from '../../pages/wide-table.ts';
 import { type ChartState, DEFAULT_STATE, type SeriesAnswer, seriesColour } from '../chart-state.ts';
 import { drawingOf, hasValues } from '../drawing.ts';
 import { formatExact } from '../format.ts';
@@ -91,11 +92,14 @@ function table(answer: SeriesAnswer, names: readonly string[]): Html {
   const from = Math.max(0, answer.periods - TABLE_ROWS);
   const places = Array.from({ length: answer.periods - from }, (_, i) => answer.periods - 1 - i);
   return html`<details class="values" data-table><summary>Table of these values</summary>
-<div class="table"><table><thead><tr><th scope="col">${HEADS[answer.per]}</th>${names.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+${wideTable(
+  'Values',
+  html`<table><thead><tr><th scope="col">${HEADS[answer.per]}</th>${names.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
 <tbody>${places.map(
     (place) =>
       html`<tr><th scope="row">${dayAt(periodsIn(answer), place)}</th>${answer.series.map(({ values, unit, token }) => html`<td class="number">${formatExact(values[place] ?? null, unit, token)}</td>`)}</tr>`,
-  )}</tbody></table></div>
+  )}</tbody></table>`,
+)}
 ${from > 0 && html`<p class="hint">The newest ${TABLE_ROWS} of ${answer.periods}; the downloads have all.</p>`}</details>`;
 }
 

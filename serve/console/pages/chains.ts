@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { wideTable } from '../../pages/wide-table.ts';
 import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
 import { formatShort } from '../format.ts';
 import { chainName, relayName } from '../names.ts';
@@ -29,12 +30,16 @@ export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
   const rows = [...chains].sort(
     (a, b) => relayOrder(a) - relayOrder(b) || b.newest - a.newest || a.chain.localeCompare(b.chain),
   );
-  return html`<div class="table records"><table><thead><tr><th>Chain</th><th>Relay chain</th><th>From</th><th>Newest block, UTC</th><th class="number">Behind</th><th>Blocks</th></tr></thead>
+  return wideTable(
+    'Table of chains',
+    html`<table><thead><tr><th scope="col">Chain</th><th scope="col">Relay chain</th><th scope="col">From</th><th scope="col">Newest block, UTC</th><th scope="col" class="number">Behind</th><th scope="col">Blocks</th></tr></thead>
 <tbody>${rows.map(
-    ({ relay_chain, chain, days, newest, gaps }) =>
-      html`<tr><td><a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a></td><td>${relayName(relay_chain)}</td><td>${days[0]}</td>
+      ({ relay_chain, chain, days, newest, gaps }) =>
+        html`<tr><th scope="row"><a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a></th><td>${relayName(relay_chain)}</td><td>${days[0]}</td>
 <td>${moment(new Date(newest).toISOString())}</td><td class="number">${behind(newest, now)}</td><td>${gaps.length === 0 ? html`<span class="tag good">complete</span>` : html`<a class="tag warn" href="/chains/${chain}#gaps">missing in ${gaps.length} ${gaps.length === 1 ? 'place' : 'places'}</a>`}</td></tr>`,
-  )}</tbody></table></div>`;
+    )}</tbody></table>`,
+    'records',
+  );
 }
 
 const RELAYS = ['polkadot', 'kusama', 'solo', 'westend'];

@@ -4,6 +4,7 @@ import { type Column, shownOf, usdTwin } from '../../../infra/clickhouse/columns
 import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { wideTable } from '../../pages/wide-table.ts';
 import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE, hiddenIn } from '../chart-state.ts';
 import { chainPicker, choice, controls, partPicker } from '../charts/controls.ts';
 import { grafanaDashboard } from '../charts/grafana.ts';
@@ -159,12 +160,16 @@ const UNIT_NAMES: Readonly<Record<Unit, string>> = {
 function definition({ metric, endpoint, sources }: ShownMetric): Html {
   return html`<section class="card" aria-labelledby="definition"><h2 id="definition">Definition</h2>
 <p>${withCode(metric.doc)}</p>
-<div class="table definition"><table><thead><tr><th>Field</th><th>Unit</th><th>Meaning and formula</th></tr></thead><tbody>${Object.entries(
+${wideTable(
+  'Fields',
+  html`<table><thead><tr><th scope="col">Field</th><th scope="col">Unit</th><th scope="col">Meaning and formula</th></tr></thead><tbody>${Object.entries(
     metric.columns,
   ).map(([name, column]) => {
     const { title, unit } = shownOf(column);
     return html`<tr><td><b>${title}</b><br><code>${name}</code></td><td>${unit === null ? '–' : UNIT_NAMES[unit]}</td><td>${withCode(column.description ?? '')}</td></tr>`;
-  })}</tbody></table></div>
+  })}</tbody></table>`,
+  'definition',
+)}
 <p class="hint">Computed from ${sources.join(', ')}. Columns for programs: <a href="/api/metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}/schema">Table Schema</a>. API: <a href="/docs#/Metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}"><code>GET ${endpoint.path}</code></a>.</p></section>`;
 }
 

@@ -26,7 +26,7 @@ export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void
     await sources.freshness.refresh();
     const found = words === '' ? [] : find(words, sources.freshness.chains, guides).slice(0, FOUND_MAX);
     const body = html`<h1>Search</h1>
-<form class="search" method="get" action="/search" role="search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
+<form class="search" method="get" action="/search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
 ${words !== '' && found.length === 0 && html`<p class="empty">Nothing has all of these words. <a href="/charts">See all metrics</a></p>`}
 <ul class="found" data-found>${found.map(({ href, title, kind }) => html`<li><a href="${href}">${title} <span>${kind}</span></a></li>`)}</ul>`;
     return sendPublicPage(sources, request, reply, { title: 'Search', body });

@@ -1,5 +1,6 @@
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { wideTable } from '../../pages/wide-table.ts';
 import { cell, headOf, isNumeric } from './cells.ts';
 import type { ColumnView, RecordRow, RecordSource } from './record-page.ts';
 
@@ -21,9 +22,13 @@ export function recordTable(of: RecordTableOf): Html {
     (view) =>
       html`<th scope="col"${isNumeric(source.metric, view) && html` class="number"`}>${headOf(source.metric, view)}</th>`,
   );
-  return html`<div class="table records" role="region" aria-label="${caption}" tabindex="0"><table>
+  return wideTable(
+    caption,
+    html`<table>
 <thead><tr>${heads}</tr></thead>
-<tbody>${rows.map((row) => recordRow(of, row))}</tbody></table></div>`;
+<tbody>${rows.map((row) => recordRow(of, row))}</tbody></table>`,
+    'records',
+  );
 }
 
 /** One row; its first cell is its head. */

@@ -324,13 +324,17 @@ describe('the pages of the metrics', () => {
       ...{ per: 'day', start: '2026-01-01', periods: 4, provisional_from: null },
       series: [{ ...one, values }],
     });
-    expect([...text.matchAll(/<rect class="([^"]+)"/g)].map(([, level]) => level)).toEqual([
+    const [calendar = '', key = ''] = text.split('class="key"');
+    expect([...calendar.matchAll(/<rect class="([^"]+)"/g)].map(([, level]) => level)).toEqual([
       'level-0',
       'unknown',
       'level-1',
       'level-4',
     ]);
     expect(text).toContain('X: 9 in 4 days, 8 on the busiest');
+    expect(key.replaceAll(/<[^>]+>/g, ' ').match(/no value|0|up to \d+/g)).toEqual([
+      ...['no value', '0', 'up to 2', 'up to 4', 'up to 6', 'up to 8'],
+    ]);
   });
 
   it('may be framed only where they are made for it, and hold no script of their own', async () => {
@@ -341,6 +345,21 @@ describe('the pages of the metrics', () => {
     expect(embedded.headers['content-security-policy']).toContain('frame-ancestors *');
     for (const { body } of [page, embedded])
       expect(body).not.toMatch(/<script(?! type="module" src="\/assets\/)|<style| style=| on[a-z]+=/);
+  });
+
+  it('have tables that scroll by keys', async () => {
+    for (const path of ['/', '/chains', '/charts/daily-tps?range=all', '/status', '/governance']) {
+      const tables = (await get(path)).body.match(/<div class="table[^>]*>/g) ?? [];
+      expect(tables.length, path).toBeGreaterThan(0);
+      for (const one of tables) expect(one).toMatch(/ role="region" aria-label="[^"]+" tabindex="0"/);
+    }
+  });
+
+  it('are linked to by the page of the API where it has no script', async () => {
+    const [, instead = ''] = /<noscript>(.*)<\/noscript>/s.exec((await get('/docs')).body) ?? [];
+    const links = [...instead.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
+    expect(links).toContain('/openapi.json');
+    for (const href of links) expect((await get(href)).statusCode, href).toBe(200);
   });
 
   it('are compressed for visitors without an account', async () => {
