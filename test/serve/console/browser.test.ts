@@ -182,7 +182,9 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     await page.goto(origin);
     await page.keyboard.press('Control+k');
     await page.keyboard.type('staking participation');
-    await page.locator('dialog .found a', { hasText: 'Staking participation' }).waitFor();
+    // What is listed of fewer letters is not opened.
+    const found = page.locator('dialog [data-words="staking participation"] a');
+    await found.getByText('Staking participation').first().waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/charts\/daily-staking-participation/);
     await drawn();
