@@ -11,9 +11,11 @@ import { extentOf, logExtentOf, logTicks } from '../value-axes.ts';
 
 const WIDTH = 720;
 const HEIGHT = 270;
-const MARGIN = { top: 6, bottom: 26, left: 46, right: 46 };
-/** With one axis. */
-const RIGHT_ALONE = 10;
+const MARGIN = { top: 6, bottom: 26, right: 10 };
+/** Least room of the labels of an axis, and of each of their letters on a phone. */
+const AXIS = 40;
+const LETTER = 9;
+const AXIS_GAP = 6;
 /** Lines with more points are drawn without dots. */
 const DOTS_MAX = 70;
 const TICKS = 6;
@@ -29,19 +31,23 @@ export function plot(drawing: Drawing, label: string): Html {
     series
       .filter((one) => one.axis === axis)
       .flatMap(({ heights }) => heights.filter((value) => value !== null));
-  const right = WIDTH - (axes.length > 1 ? MARGIN.right : RIGHT_ALONE);
+  const scales = axes.map((_, axis) => scaleOf(known(axis), drawing));
+  const labelled = scales.map((scale, axis) => ticksOf(scale, axis, drawing));
+  const roomOf = (ticks: readonly Tick[]) =>
+    Math.max(AXIS, AXIS_GAP + LETTER * Math.max(...ticks.map((tick) => tick.label.length)));
+  const left = roomOf(labelled[0] ?? []);
+  const right = WIDTH - (labelled[1] ? roomOf(labelled[1]) : MARGIN.right);
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   const x = scaleLinear()
     .domain(first === last ? [first - DAY_MS, last + DAY_MS] : [first, last])
-    .range([MARGIN.left, right]);
-  const scales = axes.map((_, axis) => scaleOf(known(axis), drawing));
+    .range([left, right]);
   const at: Placing = {
     x: (place) => x(times[place] ?? 0),
     y: (axis, value) => scales[axis]?.(value) ?? 0,
-    right,
+    ...{ left, right },
   };
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
-${gapsOf(drawing, at)}${scales.map((scale, axis) => valueAxis(scale, axis, drawing, right))}
+${gapsOf(drawing, at)}${labelled.map((ticks, axis) => valueAxis(ticks, axis, at))}
 ${dateTicks(first, last, DATES_PX, drawing.per).map(
   (tick) =>
     html`<text class="tick" x="${px(x(tick.at))}" y="${BOTTOM}" dy="1.4em" text-anchor="middle">${tick.label}${tick.year !== '' && html`<tspan x="${px(x(tick.at))}" dy="1.2em">${tick.year}</tspan>`}</text>`,
@@ -55,7 +61,13 @@ type Scale = ScaleLinear<number, number> | ScaleLogarithmic<number, number>;
 interface Placing {
   readonly x: (place: number) => number;
   readonly y: (axis: number, value: number) => number;
+  readonly left: number;
   readonly right: number;
+}
+
+interface Tick {
+  readonly value: number;
+  readonly label: string;
 }
 
 function scaleOf(values: readonly number[], { style, isLogarithmic }: Drawing): Scale {
@@ -69,28 +81,33 @@ function scaleOf(values: readonly number[], { style, isLogarithmic }: Drawing): 
         .range(range);
 }
 
-function valueAxis(scale: Scale, axis: number, { axes, isLogarithmic }: Drawing, right: number): Html[] {
+function ticksOf(scale: Scale, axis: number, { axes, isLogarithmic }: Drawing): readonly Tick[] {
   const [from = 0, until = 1] = scale.domain();
   const ticks = isLogarithmic ? logTicks(from, until, TICKS) : scale.ticks(TICKS);
   const labels = formatTicks(ticks, axes[axis]?.unit ?? 'count', isLogarithmic);
-  const [x, anchor] = axis === 0 ? [MARGIN.left - 6, 'end'] : [right + 6, 'start'];
-  return ticks.map((value, i) => {
-    const y = px(scale(value));
-    const grid =
-      axis === 0 && html`<line class="grid" x1="${MARGIN.left}" x2="${right}" y1="${y}" y2="${y}"/>`;
-    return html`${grid}<text class="tick" x="${x}" y="${y}" dy="0.35em" text-anchor="${anchor}">${labels[i]}</text>
+  return ticks.map((value, i) => ({ value, label: labels[i] ?? '' }));
+}
+
+function valueAxis(ticks: readonly Tick[], axis: number, { left, right, y }: Placing): Html[] {
+  const [x, anchor] = axis === 0 ? [left - AXIS_GAP, 'end'] : [right + AXIS_GAP, 'start'];
+  return ticks.map(({ value, label }) => {
+    const at = px(y(axis, value));
+    const grid = axis === 0 && html`<line class="grid" x1="${left}" x2="${right}" y1="${at}" y2="${at}"/>`;
+    return html`${grid}<text class="tick" x="${x}" y="${at}" dy="0.35em" text-anchor="${anchor}">${label}</text>
 `;
   });
 }
 
 /** Periods in which days are missing: days in full, longer ones, which have other days, at their foot. */
-function gapsOf({ gaps, per, times }: Drawing, { x }: Placing): Html[] {
+function gapsOf({ gaps, per, times }: Drawing, { x, left, right }: Placing): Html[] {
   const half = times.length > 1 ? (x(1) - x(0)) / 2 : 4;
   const height = per === 'day' ? BOTTOM - MARGIN.top : FOOT;
-  return gaps.map(
-    ([from, until]) =>
-      html`<rect class="gap" x="${px(x(from) - half)}" width="${px(x(until) - x(from) + 2 * half)}" y="${BOTTOM - height}" height="${height}"><title>blocks are missing</title></rect>`,
-  );
+  return gaps
+    .map(([from, until]) => [Math.max(left, x(from) - half), Math.min(right, x(until) + half)] as const)
+    .map(
+      ([from, until]) =>
+        html`<rect class="gap" x="${px(from)}" width="${px(until - from)}" y="${BOTTOM - height}" height="${height}"><title>blocks are missing</title></rect>`,
+    );
 }
 
 /** A line, dashed where its periods are not over. */
