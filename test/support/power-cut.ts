@@ -63,7 +63,8 @@ function placeOfPowerCuts(directory: string, fileSystem: string): Place {
     path,
     isForced: true,
     end: async (child) => {
-      child.kill('SIGSTOP');
+      // One that has ended by itself has no power to lose.
+      if (!child.kill('SIGSTOP')) return;
       while (!isStopped(child.pid as number)) await pause(1);
       run('cp', '--sparse=always', image, left);
       child.kill('SIGKILL');
@@ -98,6 +99,7 @@ const run = (command: string, ...args: readonly string[]) =>
 /** Whether no thread of a process is in the kernel any more: a call that forces bytes to the disk ends first. */
 function isStopped(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return true;
   return readdirSync(tasks).every((task) => {
     const stat = readFileSync(join(tasks, task, 'stat'), 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
