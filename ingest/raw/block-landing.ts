@@ -5,7 +5,9 @@ import { blockRankSql, RANK } from './ordering.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
-const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
+/** A boolean, or the text of a source that could not tell: `"true"` does not tell either. */
+export const SUCCESS = 'Variant(Bool, String)';
+const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success ${SUCCESS}, paysFee String, events Array(${EVENT}))`;
 
 /**
  * Whole blocks: one line per block, the source's own JSON in `payload`, and beside it what only TypeScript can decode.

@@ -2,7 +2,7 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { domainSql } from '../../decode/domain.ts';
 import type { FieldOf } from '../../decode/event-fields.ts';
-import { blocksRanked, everyRow, everyRowColumns } from '../block-landing.ts';
+import { blocksRanked, everyRow, everyRowColumns, SUCCESS } from '../block-landing.ts';
 import { extrinsics } from '../tables.ts';
 import { fieldSql, isComplete } from './event-facts.ts';
 import {
@@ -53,7 +53,7 @@ export const extrinsicsIn = landingTable({
     pallet_given: name,
     call_given: name,
     signer_given: 'String',
-    success_given: name,
+    success_given: SUCCESS,
   },
 });
 
@@ -122,7 +122,7 @@ const readExtrinsics = view(
   sql`SELECT ${namesOf(passedOn)},
     ${raw(palletWrittenSql('pallet_given'))} AS pallet_written, ${raw(callSql('call_given'))} AS call,
     ${raw(addressSql('signer_given'))} AS signer, ${raw(base58Sql('signer'))} AS signer_bytes,
-    multiIf(success_given = 'true', 1, success_given = 'false', 0, NULL) AS success,
+    CAST(variantElement(success_given, 'Bool'), 'Nullable(UInt8)') AS success,
     ${raw(amountSql('tip_given'))} AS tip_amount, ${raw(amountSql('fee_given'))} AS fee_amount
   FROM ${extrinsicsIn}`,
 );

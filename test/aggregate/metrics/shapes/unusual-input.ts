@@ -44,6 +44,8 @@ export const otherArchives: InputLine[] = [
       time: '2026-01-01T10:00:00Z',
       extrinsics: [
         remark(ALICE, { success: 'Unable to fetch Events, cannot confirm extrinsic status.' }),
+        remark(ALICE, { success: 'true' }),
+        remark(BOB, { success: 'false' }),
         remark(ALICE, { success: null }),
         remark(BOB, { success: true }),
         remark(BOB, { success: false }),
