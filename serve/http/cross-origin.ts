@@ -30,6 +30,8 @@ export async function allowReading(scope: FastifyInstance, exposedHeaders: reado
     origin: '*',
     methods: ['GET', 'HEAD'],
     exposedHeaders: [...exposedHeaders],
+    // OPTIONS is also asked without a preflight, for what a path allows.
+    strictPreflight: false,
   });
 }
 

@@ -12,11 +12,17 @@ interface ServedPath {
 
 /**
  * Follows the routes that are registered from now on. The returned function, called after the last of them, makes
- * every path answer the methods that it does not have with 405 and those that it has. OPTIONS is left to what answers
- * preflights.
+ * every path answer the methods that it does not have with 405 and those that it has, and OPTIONS with those alone
+ * (RFC 9110 §9.3.7), also where another route answers preflights.
  */
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const paths = new Map<string, ServedPath>();
+  const allowed = new Map<string, string>();
+  app.addHook('onRequest', (request, reply, next) => {
+    const allow = request.method === 'OPTIONS' ? allowed.get(request.routeOptions.url ?? '') : undefined;
+    if (allow !== undefined) reply.header('allow', allow);
+    next();
+  });
   app.addHook('onRoute', function (route) {
     // Files of plugins stand under a prefix.
     if (route.prefix !== '' || route.url.includes('*')) return;
@@ -25,23 +31,25 @@ export function refuseOtherMethods(app: FastifyInstance): () => void {
     paths.set(route.url, path);
   });
   return () => {
-    for (const [url, path] of [...paths]) refuseOthers(url, path);
+    for (const [url, { scope, methods }] of [...paths]) {
+      const allow = [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
+      allowed.set(url, allow);
+      refuseOthers(url, { scope, methods }, allow);
+    }
   };
 }
 
-function refuseOthers(url: string, { scope, methods }: ServedPath): void {
-  const allow = [...methods].sort().join(', ');
-  const others = scope.supportedMethods.filter((method) => method !== 'OPTIONS' && !methods.has(method));
+function refuseOthers(url: string, { scope, methods }: ServedPath, allow: string): void {
   const refusal = () => {
     throw new HttpError('method_not_allowed', `Method Not Allowed. Use ${allow}.`, { allow });
   };
-  scope.route({
-    method: others,
-    url,
-    schema: { hide: true },
-    onRequest: refusal,
-    handler: refusal,
-  });
+  const schema = { hide: true };
+  const others = scope.supportedMethods.filter((method) => method !== 'OPTIONS' && !methods.has(method));
+  scope.route({ method: others, url, schema, onRequest: refusal, handler: refusal });
+  if (methods.has('OPTIONS')) return;
+  const tell = async (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
+  // Before the hooks that refuse forms of other origins.
+  scope.options(url, { schema, onRequest: tell }, tell);
 }
 
 /** Answers a request whose path the router cannot read, so that no route's scope answers it. */

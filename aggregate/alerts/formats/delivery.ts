@@ -76,6 +76,7 @@ export function refusalOf({ items, refused }: Pick<ParsedDelivery, 'items' | 're
 
 function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
   const shape = shapeOf(body);
+  if (shape.isCut) throw new BodyError(400, 'The body is not JSON: it ends within a list or an object.');
   if (shape.depth > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);
   const text = textOfBody(body);
   try {

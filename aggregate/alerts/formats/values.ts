@@ -154,6 +154,8 @@ export const sha256 = (text: string): string => hash('sha256', text.toWellFormed
 export interface JsonShape {
   /** The nesting depth of lists and objects. */
   readonly depth: number;
+  /** Whether it ends within a list or an object, and so is no JSON. */
+  readonly isCut: boolean;
   /** Whether a number has an exponent, or more digits than every double can hold. */
   readonly mayBeRounded: boolean;
 }
@@ -182,7 +184,7 @@ export function shapeOf(bytes: Buffer): JsonShape {
       } else if (byte === 0x5d || byte === 0x7d) depth--;
     }
   }
-  return { depth: deepest, mayBeRounded };
+  return { depth: deepest, isCut: depth > 0, mayBeRounded };
 }
 const BACKSLASH = 0x5c;
 const QUOTE = 0x22;

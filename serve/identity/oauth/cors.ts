@@ -13,9 +13,10 @@ const CROSS_ORIGIN: Readonly<Record<string, string>> = {
  * The authorization endpoint does not support CORS (RFC 9700 §2.6).
  */
 export function allowCrossOrigin(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, next) => {
+  // As an answer is sent: also what the whole server refuses, before hooks of this scope run, can be read by a page.
+  app.addHook('onSend', (request, reply, payload, next) => {
     if (Object.hasOwn(CROSS_ORIGIN, request.routeOptions.url ?? '')) allowOrigin(reply);
-    next();
+    next(null, payload);
   });
   for (const [path, methods] of Object.entries(CROSS_ORIGIN)) {
     app.options(path, (request, reply) => {
@@ -26,7 +27,6 @@ export function allowCrossOrigin(app: FastifyInstance): void {
       return reply.code(200).send();
     });
   }
-  app.options('/oauth/authorize', (_request, reply) => reply.code(405).header('allow', 'GET, POST').send());
 }
 
 function allowOrigin(reply: FastifyReply): void {

@@ -29,6 +29,8 @@ describe('bad input', () => {
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x28, 0x22, 0x7d])],
     ['UTF-16', Buffer.from('{"title":"x"}', 'utf16le')],
     ['NaN', '{"title":NaN}'],
+    ['a bomb of lists that is cut short', '['.repeat(500_000)],
+    ['deep lists that end within a text', `${'['.repeat(1000)}"]`],
   ];
   test.each(BROKEN)('%s is 400', async (_name, body) => {
     expect(await service.send(source, body)).toMatchObject({ status: 400, body: { error: 'invalid_json' } });
@@ -40,8 +42,8 @@ describe('bad input', () => {
     ['a number', '1'],
     ['null', 'null'],
     ['lists within lists', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`],
-    ['a bomb of lists', '['.repeat(500_000)],
-    ['a bomb of objects', '{"a":'.repeat(150_000)],
+    ['a bomb of lists', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
+    ['a bomb of objects', `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`],
   ];
   test.each(SHAPELESS)('%s is 422', async (_name, body) => {
     expect(await service.send(source, body)).toMatchObject({

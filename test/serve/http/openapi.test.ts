@@ -55,6 +55,8 @@ const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
   );
+const allowedBy = ({ headers }: LightMyRequestResponse) => String(headers.allow).split(', ').sort();
+
 /** What a request to an alert path needs: headers, and names of what is there by their parameters. */
 async function signedIn() {
   const accounts = pipeline.pipeline.accounts();
@@ -242,12 +244,25 @@ describe('every described path', () => {
         const answer = await send(method, path);
         const at = `${method} ${path}: ${answer.body}`;
         expect(answer.statusCode, at).toBe(405);
-        const allowed = String(answer.headers.allow).split(', ');
-        expect(allowed.filter((one) => one !== 'OPTIONS').sort(), at).toEqual([...served].sort());
+        expect(allowedBy(answer), at).toEqual([...served, 'OPTIONS'].sort());
         expect(answer.headers['content-type'], at).toMatch(/^application\/(problem\+)?json/);
       }
+      const options = await send('OPTIONS', path);
+      expect([options.statusCode < 300, options.body], path).toEqual([true, '']);
+      expect(allowedBy(options), path).toEqual([...served, 'OPTIONS'].sort());
     }
   });
+
+  it.each(['/', '/charts', '/sign-in', '/profile/keys', '/oauth/authorize', '/health/ready'])(
+    '%s also tells by OPTIONS what it allows, and a path that is none does not',
+    async (page) => {
+      const options = await send('OPTIONS', page);
+      expect([options.statusCode, options.body]).toEqual([204, '']);
+      expect(allowedBy(options)).toEqual(expect.arrayContaining(['GET', 'HEAD', 'OPTIONS']));
+      const none = await send('OPTIONS', `/none${page}`);
+      expect([none.statusCode, none.headers.allow]).toEqual([404, undefined]);
+    },
+  );
 
   it('refuses a compressed body with 415, before it asks who sends it', async () => {
     for (const { name, operation } of operations().filter(({ operation }) => operation.requestBody)) {

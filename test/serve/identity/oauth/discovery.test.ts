@@ -74,7 +74,9 @@ describe('cross-origin requests', () => {
   });
 
   test('responses and errors can be read by every origin, without cookies', async () => {
-    for (const answer of [await post(world, '/oauth/token', {}), await get('/oauth/userinfo')]) {
+    const coded = await post(world, '/oauth/token', {}, { 'content-encoding': 'gzip' });
+    expect(coded.statusCode).toBe(415);
+    for (const answer of [coded, await post(world, '/oauth/token', {}), await get('/oauth/userinfo')]) {
       expect(answer.headers['access-control-allow-origin']).toBe('*');
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
     }
@@ -93,12 +95,11 @@ describe('cross-origin requests', () => {
     '/health/ready',
     '/metrics',
     '/nothing/here',
-  ])('%s allows no other origin, and answers no preflight', async (url) => {
+  ])('%s allows no other origin, whatever a preflight asks', async (url) => {
     const answers = [await get(url, { origin: 'https://client.example' }), await preflight(url)];
     for (const { headers } of answers) {
       expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
-    expect(answers[1]?.statusCode).toBeGreaterThanOrEqual(400);
   });
 
   test.each(['/api/daily-tps', '/api/status', '/api/coverage'])(
