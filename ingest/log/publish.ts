@@ -9,7 +9,7 @@ import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet-broken.ts';
 import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
-import { type Envelope, type Origin, type Read, readLine } from './envelope.ts';
+import { type Envelope, NO_JSON, NO_OBJECT, type Origin, type Read, readLine } from './envelope.ts';
 import { TOPICS } from './topics.ts';
 
 /** A file, or what stands for one. */
@@ -93,6 +93,7 @@ async function readSource(
   let bytesOfTurn = 0;
   try {
     for await (const line of readLines(unpack(bytes, { name, firstLine }, limits), limits.lineBytes)) {
+      const isFirst = last === 0;
       last = line.number + (firstLine ?? 1) - 1;
       const origin = originOf(last);
       const read = line.tooLong
@@ -100,7 +101,11 @@ async function readSource(
         : withinMessage(readLine(line.bytes, chain, registry, origin), limits);
       batches.summary.lines++;
       if ('refused' in read) {
-        batches.refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
+        const opens = isFirst && isOpening(line.bytes);
+        const reason = opens
+          ? spreadReason(line.bytes)
+          : explain(read.refused, chain, chainName ?? bareName(name), line.bytes);
+        batches.refuse(origin, reason, line.bytes);
       } else batches.add(read);
       if (batches.isFull) await batches.flush();
       bytesOfTurn += line.bytes.length;
@@ -217,11 +222,29 @@ function withinMessage(read: Read, limits: PublishLimits): Read {
   return isTooLong ? tooLong(limits.messageBytes, limits) : read;
 }
 
-function explain(reason: string, chain: Chain | undefined, name: string): string {
+/** Whether a line opens a document that goes over several. */
+const isOpening = (line: Buffer) =>
+  line.length <= OPENING_BYTES_MAX && /^[[{\s]+$/.test(line.toString('latin1'));
+const OPENING_BYTES_MAX = 64;
+const OPENS_LIST = /^\s*\[/;
+
+const spreadReason = (line: Buffer) =>
+  `${NO_JSON}: a document goes over several lines, and a line has to hold one whole; ${rewrittenBy(line)}`;
+
+const rewrittenBy = (line: Buffer) =>
+  OPENS_LIST.test(line.toString('latin1', 0, OPENING_BYTES_MAX))
+    ? "`jq -c '.[]' FILE` writes a list so"
+    : '`jq -c . FILE` writes it so';
+
+function explain(reason: string, chain: Chain | undefined, name: string, line: Buffer): string {
+  if (reason === NO_OBJECT && line[0] === LIST)
+    return `${NO_OBJECT}: a line has to hold one document; ${rewrittenBy(line)}`;
   return chain === undefined && reason.startsWith('a bare block')
     ? `chain: unknown ${name}; ${reason}`
     : reason;
 }
+
+const LIST = 0x5b;
 
 function isArchiveError(error: unknown): boolean {
   const { code } = error as { code?: string };

@@ -17,13 +17,66 @@ export interface SourceLine {
   readonly tooLong?: boolean;
 }
 
-/** The lines of a file by the ending of its name: gzip, zstd, Parquet or plain. */
+interface Packing {
+  readonly ending: string;
+  /** What the file begins with; no JSON does. */
+  readonly magic: Buffer;
+  readonly unpack: (bytes: Readable, lineBytes: number) => Readable;
+}
+
+const PACKINGS: readonly Packing[] = [
+  {
+    ending: '.parquet',
+    magic: Buffer.from('PAR1'),
+    unpack: (bytes, lineBytes) => Readable.from(unpackParquet(bytes, lineBytes), { objectMode: false }),
+  },
+  {
+    ending: '.zst',
+    magic: Buffer.of(0x28, 0xb5, 0x2f, 0xfd),
+    unpack: (bytes) => Readable.from(unpackZstd(bytes), { objectMode: false }),
+  },
+  {
+    ending: '.gz',
+    magic: Buffer.of(0x1f, 0x8b),
+    // What ends one of the two ends the other, and the reader hears of it from the last.
+    unpack: (bytes) => pipeline(bytes, createGunzip({ chunkSize: UNPACKED_BYTES }), () => undefined),
+  },
+];
+const MAGIC_BYTES = 4;
+
+/** The lines of a file: gzip, zstd or Parquet by the ending of its name, or else by its first bytes, or plain. */
 export function decompressed(name: string, bytes: Readable, lineBytes: number): Readable {
-  if (name.endsWith('.parquet')) return Readable.from(unpackParquet(bytes, lineBytes), { objectMode: false });
-  if (name.endsWith('.zst')) return Readable.from(unpackZstd(bytes), { objectMode: false });
-  if (!name.endsWith('.gz')) return bytes;
-  // What ends one of the two ends the other, and the reader hears of it from the last.
-  return pipeline(bytes, createGunzip({ chunkSize: UNPACKED_BYTES }), () => undefined);
+  const named = PACKINGS.find(({ ending }) => name.endsWith(ending));
+  return named
+    ? named.unpack(bytes, lineBytes)
+    : Readable.from(byFirstBytes(bytes, lineBytes), { objectMode: false });
+}
+
+async function* byFirstBytes(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {
+  const pieces = piecesOf(bytes);
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < MAGIC_BYTES) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    head = head.length === 0 ? value : Buffer.concat([head, value]);
+  }
+  const whole = joined(head, pieces);
+  const packing = PACKINGS.find(({ magic }) => head.subarray(0, magic.length).equals(magic));
+  yield* packing ? packing.unpack(Readable.from(whole, { objectMode: false }), lineBytes) : whole;
+}
+
+async function* piecesOf(bytes: Readable): AsyncGenerator<Buffer> {
+  for await (const piece of bytes) yield Buffer.isBuffer(piece) ? piece : Buffer.from(piece as string);
+}
+
+async function* joined(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (head.length > 0) yield head;
+    yield* rest;
+  } finally {
+    // Also where nobody read beyond the head.
+    await rest.return(undefined);
+  }
 }
 
 /** Its decoders are loaded with the first such file. */

@@ -54,6 +54,26 @@ describe('input that cannot be taken in', () => {
     expect(tooLong?.bytes).toBe(long.slice(0, 200));
   });
 
+  test('a document over several lines is refused once, with how to write it; whole ones behind it are loaded', async () => {
+    const lines = JSON.stringify([madeBlock(1), madeBlock(2)], null, 2).split('\n');
+    const summary = await ingesting.take('polkadot.json', [...lines, madeBlock(3), { schema: 'block/9' }]);
+    expect(summary).toMatchObject({ lines: lines.length + 2, blocks: 1, refused_lines: 2 });
+    expect((await ingesting.letters('polkadot.json')).map(({ line, reason }) => [line, reason])).toEqual([
+      [1, expect.stringMatching(/^not JSON: a document goes over several lines.*jq -c '\.\[\]'/)],
+      [lines.length + 2, expect.stringMatching(/^schema/)],
+    ]);
+    await ingesting.take('one.json', JSON.stringify(madeBlock(4), null, 1).split('\n'));
+    expect((await ingesting.letters('one.json')).map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/`jq -c \. FILE`/),
+    ]);
+    await ingesting.take('list.json', [JSON.stringify([madeBlock(5)]), 'garbage', '{']);
+    expect((await ingesting.letters('list.json')).map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^not a JSON object: a line has to hold one document; `jq -c '\.\[\]'/),
+      'not JSON',
+      'not JSON',
+    ]);
+  });
+
   test('a time that no block has, a text of half a character, or text behind a block costs only itself', async () => {
     const at = (now: unknown) => ({ extrinsics: [madeExtrinsic('timestamp.set', { args: { now } })] });
     const half = madeExtrinsic('system.remark', { args: { remark: 'a\ud83d' } });
@@ -85,7 +105,7 @@ describe('input that cannot be taken in', () => {
     const sources = [
       file('1.json', line('a')),
       file('2.json.gz', packed.subarray(0, packed.length - 9)),
-      file('3.json', Buffer.from('{')),
+      file('3.json', Buffer.from('{"')),
       file('4.json', line('b')),
       file('5.json.gz', packed),
     ];

@@ -14,7 +14,7 @@ export const ingest = command<[paths: string[]], { chain?: string; json?: boolea
       .option('--chain <name>', 'chain of bare blocks, when the file is not named after it')
       .option('--json', 'print the summary as JSON, and nothing else'),
   help: `A file has one JSON document a line: a Sidecar block of the chain that the file is named after, or an envelope
-(schema block/1 or snapshot/1). It may be packed (.gz, .zst). A .parquet file has one such document a row, its
+(schema block/1 or snapshot/1). It may be packed (gzip, zstd). A .parquet file has one such document a row, its
 fields in columns, where JSON may stand as text. Of a directory every .ndjson, .jsonl, .json and .parquet is read,
 in the order of names. Nothing is stored twice: the same file may be given again at any time. While a server runs
 on the data directory, it does the work.

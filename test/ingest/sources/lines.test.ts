@@ -106,6 +106,29 @@ describe('archives', () => {
     expect(await count('a.ndjson', Buffer.from(text))).toBe(5000);
   });
 
+  test('a file without the ending of its packing is known by its first bytes', async () => {
+    for (const { pack } of packs) {
+      const packed = Buffer.concat([pack(Buffer.from(text)), pack(Buffer.from('\n{}'))]);
+      expect(await count('a.ndjson', packed)).toBe(5001);
+      expect(await count('-', pack(Buffer.from('a\nb')), 1)).toBe(2);
+    }
+    expect(await count('a.ndjson', Buffer.from('a'))).toBe(1);
+    expect(await count('a.ndjson', Buffer.alloc(0))).toBe(0);
+  });
+
+  test('a reader that stops early lets a plain source go, and hears of its failure', async () => {
+    const source = inChunks(Buffer.from(text), 1000);
+    for await (const _ of readLines(decompressed('a.ndjson', source, LINE_BYTES), 1000)) break;
+    await new Promise((later) => setTimeout(later, 20));
+    expect(source.destroyed).toBe(true);
+    const failing = new Readable({
+      read() {
+        this.destroy(Object.assign(new Error('disk gone'), { code: 'EIO' }));
+      },
+    });
+    await expect(read(decompressed('a.ndjson', failing, LINE_BYTES))).rejects.toMatchObject({ code: 'EIO' });
+  });
+
   describe.each(packs)('$name', ({ name, pack }) => {
     const packed = pack(Buffer.from(text));
 
