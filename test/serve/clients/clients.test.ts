@@ -27,7 +27,7 @@ const SUM = (MANY_ROWS * (MANY_ROWS - 1)) / 2;
 
 beforeAll(async () => {
   served = await serveClients();
-  const { origin, key, asked } = served;
+  const { origin, key, token, asked } = served;
   expected = Object.fromEntries(
     await Promise.all(asked.map(async (one) => [one.path, await rowsOf(served, one)] as const)),
   );
@@ -35,7 +35,7 @@ beforeAll(async () => {
     path,
     query: { ...query, limit: String(Math.ceil((expected[path]?.length ?? 0) / 3)) },
   }));
-  given = { origin, key, asked: inPages, many: MANY, anonymousRequests: ANONYMOUS_REQUESTS };
+  given = { origin, key, token, asked: inPages, many: MANY, anonymousRequests: ANONYMOUS_REQUESTS };
 }, 300_000);
 afterAll(async () => {
   await served?.close();
@@ -74,11 +74,17 @@ describe('the TypeScript client, packed and installed in an empty project', () =
   });
 
   it('gives the rows of every path and of a hundred thousand on ten pages, with a key', async () => {
-    const names = ['everyPath', 'manyRows', 'errors', 'bytes', 'form'];
+    const names = ['everyPath', 'manyRows', 'errors', 'project', 'bytes', 'form'];
     const answers = await runProgram(project, names, given);
     expect(answers.everyPath).toEqual(expected);
     expect(answers.manyRows).toEqual([MANY_ROWS, SUM]);
     expect(answers.errors).toMatchObject(ERRORS);
+    expect(answers.project).toMatchObject({
+      status: 400,
+      code: 'bad_request',
+      message: expect.stringMatching(/^400 Enter a name/),
+      issues: [{ type: 'value_error', loc: ['request', 'name'], msg: expect.any(String) }],
+    });
     expect(answers.form).toBe('invalid_grant');
     expect(answers.bytes).toEqual([...Buffer.from('PAR1')]);
     expect(served.refusals()).toBe(0);
@@ -192,6 +198,7 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
       [422, 'invalid_parameters', 'end_date: end_date is before start_date', ['end_date']],
       [401, 'unauthorized', expect.stringMatching(/key/), []],
       [404, 'not_found', expect.stringContaining('/api/nothing'), []],
+      [400, 'bad_request', expect.stringMatching(/^400 Bad request: order_by /), ['order_by']],
     ]);
     expect(served.refusals()).toBeGreaterThan(before + 1);
   });

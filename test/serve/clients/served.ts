@@ -30,6 +30,8 @@ export interface ServedClients {
   readonly app: FastifyInstance;
   readonly origin: string;
   readonly key: string;
+  /** A personal access token for `/api/v4`. */
+  readonly token: string;
   /** Requests that were refused with 429. */
   refusals(): number;
   /** Every path of a metric, with what gives it rows. */
@@ -63,12 +65,15 @@ export async function serveClients(): Promise<ServedClients> {
     refusals++;
     now += 60_000;
   });
-  const key = await keyOf(pipeline);
+  const [key, token] = await keysOf(pipeline);
   const asked = await askedPaths(app, key);
+  const headers = { authorization: `Bearer ${token}` };
+  await app.inject({ method: 'POST', url: '/api/v4/projects', headers, payload: { name: 'Watch' } });
   return {
     app,
     origin: await app.listen({ host: '127.0.0.1', port: 0 }),
     key,
+    token,
     refusals: () => refusals,
     asked,
     close: async () => {
@@ -79,10 +84,16 @@ export async function serveClients(): Promise<ServedClients> {
   };
 }
 
-async function keyOf(pipeline: Pipeline): Promise<string> {
+async function keysOf(pipeline: Pipeline): Promise<readonly [key: string, token: string]> {
   const accounts = pipeline.accounts();
   const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
-  return (await createKey(accounts, user, 'key', { name: 'client', scopes: [], expires_ms: 0 })).text;
+  const key = await createKey(accounts, user, 'key', { name: 'client', scopes: [], expires_ms: 0 });
+  const token = await createKey(accounts, user, 'personal', {
+    name: 'token',
+    scopes: ['api'],
+    expires_ms: 0,
+  });
+  return [key.text, token.text];
 }
 
 async function askedPaths(app: FastifyInstance, key: string): Promise<AskedPath[]> {

@@ -1,6 +1,7 @@
 /** Something that is wrong with a parameter. */
 export interface ApiIssue {
   readonly type: string;
+  /** Its place, `query`, `path` or `body`, and its name; `request` where the server tells the name alone, as below `/api/v4`. */
   readonly loc: readonly string[];
   readonly msg: string;
 }
@@ -17,7 +18,7 @@ export class ApiError extends Error {
 
   constructor(response: Response, body: unknown) {
     const fields = isObject(body) ? body : {};
-    const issues = Array.isArray(fields.detail) ? (fields.detail as ApiIssue[]) : [];
+    const issues = Array.isArray(fields.detail) ? (fields.detail as ApiIssue[]) : issuesByName(fields.errors);
     super(messageOf(fields, issues) ?? `The server answered ${response.status}.`);
     this.name = 'ApiError';
     this.status = response.status;
@@ -44,9 +45,18 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
+/** Of `/api/v4`: lists of texts by the name of the parameter. */
+const issuesByName = (errors: unknown): ApiIssue[] =>
+  Object.entries(isObject(errors) ? errors : {}).flatMap(([name, texts]) =>
+    [texts].flat().map((msg) => ({ type: 'value_error', loc: ['request', name], msg: String(msg) })),
+  );
+
 function messageOf(fields: Record<string, unknown>, issues: readonly ApiIssue[]): string | undefined {
-  if (issues.length > 0) return issues.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
-  return [fields.detail, fields.message, fields.error_description].find((text) => typeof text === 'string');
+  const text = [fields.detail, fields.message, fields.error_description].find(
+    (one) => typeof one === 'string',
+  );
+  if (typeof text === 'string' || issues.length === 0) return text as string | undefined;
+  return issues.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -77,6 +77,7 @@ def errors(given):
         (InvalidParameters, lambda: client.frame("daily-summary", start_date="2026-11-02", end_date="2026-11-01")),
         (Unauthorized, lambda: next(ChainMetrics(given["origin"], "cmk_wrong").rows("daily-tps"))),
         (ApiError, lambda: client.get("/api/nothing")),
+        (ApiError, lambda: ChainMetrics(given["origin"], given["token"]).get("/api/v4/projects/1/alerts", order_by="x")),
     ]:
         try:
             call()

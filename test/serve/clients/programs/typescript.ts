@@ -5,6 +5,7 @@ import { ApiError, createClient, type MetricPath, type MetricRow, rows } from 'c
 interface Given {
   readonly origin: string;
   readonly key: string;
+  readonly token: string;
   readonly asked: readonly { readonly path: MetricPath; readonly query: object }[];
   readonly many: object;
   readonly anonymousRequests: number;
@@ -58,6 +59,14 @@ export async function errors({ origin, key }: Given): Promise<object[]> {
     }
   };
   return [await tell(key, '2026-11-01'), await tell('cmk_wrong', '2026-11-03')];
+}
+
+/** What is wrong with a request to `/api/v4`. */
+export async function project({ origin, token }: Given): Promise<object> {
+  const client = createClient({ baseUrl: origin, apiKey: token });
+  const { response, error } = await client.POST('/api/v4/projects', { body: { name: '' } });
+  const { status, code, message, issues } = new ApiError(response, error);
+  return { status, code, message, issues };
 }
 
 export async function bytes({ origin, key }: Given): Promise<readonly number[]> {

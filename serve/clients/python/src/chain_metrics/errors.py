@@ -77,15 +77,25 @@ def error_of(response: requests.Response, retry_after: float | None) -> ApiError
     issues = [
         Issue(".".join(map(str, issue["loc"][1:])), issue["type"], issue["msg"])
         for issue in (detail if isinstance(detail, list) else [])
-    ]
+    ] or _issues_by_name(fields.get("errors"))
     texts = (detail, fields.get("message"), fields.get("error_description"))
-    message = "; ".join(f"{issue.parameter}: {issue.message}" for issue in issues) or next(
-        (text for text in texts if isinstance(text, str)), f"The server answered {status}."
+    message = next((text for text in texts if isinstance(text, str)), None) or (
+        "; ".join(f"{issue.parameter}: {issue.message}" for issue in issues) or f"The server answered {status}."
     )
     code = fields.get("error")
     return _CLASSES.get(status, ApiError)(
         status, code if isinstance(code, str) else _CODES.get(status, "error"), message, issues, retry_after
     )
+
+
+def _issues_by_name(errors: object) -> list[Issue]:
+    """Of `/api/v4`: lists of texts by the name of the parameter."""
+    named = errors.items() if isinstance(errors, dict) else ()
+    return [
+        Issue(name, "value_error", str(text))
+        for name, texts in named
+        for text in (texts if isinstance(texts, list) else [texts])
+    ]
 
 
 def _fields(response: requests.Response) -> dict[str, Any]:
