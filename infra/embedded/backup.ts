@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { settledMap } from '../coordination/settled-map.ts';
-import { ProductError, reasonOf, unwritable } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
 import type { DataSnapshot } from '../ports.ts';
 
 /** The form of a backup: a manifest, a list of checksums, and a data directory. */
@@ -50,6 +50,8 @@ export interface CopyProgress {
 }
 type OnProgress = (progress: CopyProgress) => void;
 
+const OWN_DIRECTORY = { recursive: true, mode: 0o700 };
+
 /** Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last. */
 export async function writeBackup(
   directory: string,
@@ -57,6 +59,15 @@ export async function writeBackup(
   facts: BackupFacts,
   { onProgress, signal }: { readonly onProgress: OnProgress; readonly signal: AbortSignal },
 ): Promise<BackupManifest> {
+  // The place of the backup is at fault, and not the data directory, which may have room.
+  const unwritten = (error: unknown) =>
+    new ProductError(
+      'output_unwritable',
+      `${directory} cannot be written: ${reasonOf(error)}; make room, or name another place for the backup`,
+    );
+  await mkdir(directory, OWN_DIRECTORY).catch((error) => {
+    throw unwritten(error);
+  });
   await requireEmpty(directory, 'a backup is written into a directory of its own');
   try {
     const total = snapshot.files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -88,7 +99,7 @@ export async function writeBackup(
   } catch (error) {
     // Part of a backup is none, and would keep the next one out of the directory.
     for (const name of [DATA, SUMS]) await rm(join(directory, name), { recursive: true, force: true });
-    throw error instanceof ProductError || signal.aborted ? error : unwritable(reasonOf(error));
+    throw error instanceof ProductError || signal.aborted ? error : unwritten(error);
   }
 }
 
@@ -98,7 +109,7 @@ export async function requireEmpty(
   why: string,
   besides: readonly string[] = ['lost+found'],
 ): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
+  await mkdir(directory, OWN_DIRECTORY).catch((error) => {
     throw new ProductError('store_unwritable', `${directory} cannot be made: ${reasonOf(error)}`);
   });
   const [other] = (await readdir(directory)).filter((name) => !besides.includes(name));
@@ -174,7 +185,7 @@ function readSum(line: string): [path: string, sum: string] {
 }
 
 async function copyFile(from: string, to: string): Promise<string> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await mkdir(dirname(to), OWN_DIRECTORY);
   return sumOf(from, to);
 }
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import type { BackupManifest } from '../../../infra/embedded/backup.ts';
+import { type BackupManifest, writeBackup } from '../../../infra/embedded/backup.ts';
 import { readRestored, restoreBackup } from '../../../infra/embedded/restore.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { handleUsersRequest } from '../../../serve/identity/accounts/operator.ts';
@@ -172,4 +172,29 @@ it('restores nothing of a backup that is damaged, newer or unfinished, or over d
   const again = await run(['backup', BACKUP], { env });
   expect(again.stderr).toMatch(/a backup is written into a directory of its own/);
   expect(again.code).toBe(2);
+  const nowhere = await run(['backup', '/dev/null/backup'], { env });
+  expect(nowhere.stderr).toMatch(
+    /\/dev\/null\/backup cannot be written: ENOTDIR.*; make room, or name another place/,
+  );
+  expect([nowhere.code, nowhere.stderr.includes('DATA_DIR')]).toEqual([1, false]);
+});
+
+it('names its own place where there is no room, and leaves nothing there', async () => {
+  const [source, full] = [join(place.path, 'source'), join(place.path, 'full')];
+  writeFileSync(source, 'rows');
+  const files = [{ from: source, to: 'x'.repeat(300), bytes: 4 }];
+  const snapshot = { takenAt: new Date(), heldMs: 0, files, release: () => undefined };
+  const facts = {
+    product_version: '1',
+    schema_version: 1,
+    engine_version: '1',
+    secrets_key: 'none',
+    damage: 0,
+  } as const;
+  const context = { onProgress: () => undefined, signal: new AbortController().signal };
+  await expect(writeBackup(full, snapshot, facts, context)).rejects.toMatchObject({
+    code: 'output_unwritable',
+    message: expect.stringContaining(`${full} cannot be written: ENAMETOOLONG`),
+  });
+  expect(readdirSync(full)).toEqual([]);
 });
