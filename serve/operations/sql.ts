@@ -31,8 +31,26 @@ function sqlStatement({ query, relay_chain, from = FIRST_DAY, until = LAST_DAY }
   const named = [...relations.values()].filter(({ name }) => new RegExp(`\\b${name}\\b`).test(query));
   const parts = named.map(({ name, select }) => sql`${ident(name)} AS (${select(window)})`);
   const before = parts.length === 0 ? raw('') : sql`WITH ${join(parts)} `;
-  return sql`${before}SELECT * FROM (\n${raw(query.replace(/[;\s]+$/, ''))}\n)`;
+  return sql`${before}SELECT * FROM (\n${raw(trimmed(query))}\n)`;
 }
+
+/** Where a syntax error is, as ClickHouse writes it: bytes and lines from 1 on, and what stands there. */
+const PLACE = / at position (\d+)( \(.*?\))? \(line (\d+), col (\d+)\):/;
+/** What follows the query in its statement, as far as an error repeats it. */
+const BEHIND = / ?\) SETTINGS \w+=.*?\.\.\./;
+
+/** An error as one of the reader's query: without what stands around it in the statement, and placed within it. */
+function inOwnWords(reason: string, statement: string, query: string): string {
+  const before = statement.slice(0, statement.lastIndexOf(trimmed(query)));
+  return reason.replace(BEHIND, '').replace(PLACE, (_place, position, found = '', line, column) => {
+    const at = Number(position) - Buffer.byteLength(before);
+    // A parenthesis around the query is at fault where one of the query lacks its other half.
+    if (at < 1 || at > Buffer.byteLength(trimmed(query))) return ' at its end:';
+    return ` at position ${at}${found} (line ${Number(line) - before.split('\n').length + 1}, col ${column}):`;
+  });
+}
+
+const trimmed = (query: string) => query.replace(/[;\s]+$/, '');
 
 /** Streams the rows of a query. */
 export const runSql = operation()({
@@ -41,13 +59,17 @@ export const runSql = operation()({
   run: async ({ runtime, config }: Pipeline, request) => {
     const format = RESPONSE_FORMATS[request.format]?.format;
     if (format === undefined) throw new ProductError('usage', `no format is called ${request.format}`);
+    const statement = sqlStatement(request);
     const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES / 2) };
     try {
-      return await runtime.store.stream(sqlStatement(request), format, limits);
+      return await runtime.store.stream(statement, format, limits);
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_failed') throw error;
-      const reason = String(error.detail ?? error.message).slice(0, REASON_CHARACTERS_MAX);
-      throw new ProductError('usage', `ClickHouse does not run the query: ${reason}`);
+      const reason = inOwnWords(String(error.detail ?? error.message), statement.text, request.query);
+      throw new ProductError(
+        'usage',
+        `ClickHouse does not run the query: ${reason.slice(0, REASON_CHARACTERS_MAX)}`,
+      );
     }
   },
 });

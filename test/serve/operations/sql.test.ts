@@ -75,6 +75,18 @@ describe('a query of an operator', () => {
   });
 
   it.each([
+    ['SELEC 1', 'at position 7 (1) (line 1, col 7): 1 Expected'],
+    ["SELECT 'ü',\n  number FROM blocks\nLIMITT 1 x", 'at position 42 (1) (line 3, col 8): 1 x Expected'],
+    ['SELECT count( FROM blocks', 'Unmatched parentheses: ('],
+    ['SELECT (1', 'at its end: ( SELECT (1 Unmatched parentheses: ('],
+    ['SELECT 1)', 'at its end: Unmatched parentheses: )'],
+  ])('is told where it is wrong by its own lines: %s', async (query, says) => {
+    const error = await ask(query).catch((error) => error);
+    expect(error.message).toContain(says);
+    expect(error.message).not.toMatch(/date_time_output_format|FROM \( S.*SETTINGS/);
+  });
+
+  it.each([
     ['DROP TABLE blocks', /Syntax error/],
     ['INSERT INTO blocks SELECT 1', /Syntax error/],
     ['SELECT 1; DROP TABLE chain_metrics.blocks', /Syntax error/],
