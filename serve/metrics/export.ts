@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MetricEndpoint, Relay } from '../../aggregate/metric.ts';
+import type { Metric, MetricEndpoint, Relay } from '../../aggregate/metric.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
@@ -22,12 +22,16 @@ export const exportRequest = z.object({
 });
 export type ExportRequest = z.output<typeof exportRequest>;
 
+interface ExportStatement {
+  readonly statement: Sql;
+  readonly format: Format;
+  readonly floor: string | undefined;
+  readonly metric: Metric;
+  readonly query: Query;
+}
+
 /** The statement of an export: all rows that the path would serve page by page, none of them before `floor`. */
-export function exportStatement(
-  request: ExportRequest,
-  registry: Registry,
-  today: string,
-): { statement: Sql; format: Format; floor: string | undefined } {
+export function exportStatement(request: ExportRequest, registry: Registry, today: string): ExportStatement {
   const { metric, endpoint } = findEndpoint(request.metric);
   const format = RESPONSE_FORMATS[request.format]?.format;
   if (format === undefined) {
@@ -49,7 +53,8 @@ export function exportStatement(
     format: request.format,
     today,
   };
-  return { statement: wholeAnswer(metric, endpoint, query, format), format, floor: endpoint.dates?.floor };
+  const statement = wholeAnswer(metric, endpoint, query, format);
+  return { statement, format, floor: endpoint.dates?.floor, metric, query };
 }
 
 /** The chains of the export. An unknown name is refused: it would otherwise give an empty file. */

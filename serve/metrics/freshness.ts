@@ -2,7 +2,12 @@ import type { Metric } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
-import { PENDING_REASONS, type Pending, type PendingByMetric } from '../../aggregate/runner/pending.ts';
+import {
+  PENDING_REASONS,
+  type Pending,
+  type PendingByMetric,
+  type PendingReason,
+} from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { UnchangedRows } from '../../infra/clickhouse/unchanged-rows.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
@@ -88,10 +93,7 @@ export class Freshness {
         (query.chain === undefined || query.chain === 'ecosystem' || facts.chain === query.chain),
     );
     const today = isoDay(now);
-    const pending = tablesOf(metric)
-      .flatMap((table) => this.#pending.get(table) ?? [])
-      .filter((one) => query.relay_chain === undefined || one.relay_chain === query.relay_chain)
-      .filter((one) => one.from <= query.end && one.until > query.start);
+    const pending = pendingIn(this.#pending, metric, query);
     const isPartial =
       chains.some((facts) => facts.gaps.some(([from, to]) => from <= query.end && to >= query.start)) ||
       // The rows of the running day may change anyway, which another header says.
@@ -148,11 +150,36 @@ function newestOf(
   return known.length === 0 ? null : Math.max(...known);
 }
 
+/** What is pending of the rows that a query asks for. */
+const pendingIn = (
+  pending: PendingByMetric,
+  metric: Metric,
+  { relay_chain, start, end }: Pick<Query, 'relay_chain' | 'start' | 'end'>,
+): Pending[] =>
+  tablesOf(metric)
+    .flatMap((table) => pending.get(table) ?? [])
+    .filter((one) => relay_chain === undefined || one.relay_chain === relay_chain)
+    .filter((one) => one.from <= end && one.until > start);
+
+/** The first day of loaded data that rows lack, and why. */
+export interface PendingRows {
+  readonly from: string;
+  readonly reason: PendingReason;
+}
+
+/** What rows lack; null when they hold everything that is loaded. */
+export const pendingRows = (pending: PendingByMetric, metric: Metric, query: Query): PendingRows | null =>
+  summaryOf(pendingIn(pending, metric, query));
+
+function summaryOf(pending: readonly Pending[]): PendingRows | null {
+  const [from] = pending.map(({ since }) => since).sort();
+  const reason = PENDING_REASONS.findLast((one) => pending.some((other) => other.reason === one));
+  return from === undefined || reason === undefined ? null : { from, reason };
+}
+
 function pendingHeaders(pending: readonly Pending[]): Record<string, string> {
-  const [since] = pending.map((one) => one.since).sort();
-  if (since === undefined) return {};
-  const reason = PENDING_REASONS.findLast((one) => pending.some((other) => other.reason === one)) ?? '';
-  return { 'x-pending-from': since, 'x-pending-reason': reason };
+  const told = summaryOf(pending);
+  return told === null ? {} : { 'x-pending-from': told.from, 'x-pending-reason': told.reason };
 }
 
 async function readChainFacts(

@@ -18,6 +18,7 @@ import { diagnoseProcess } from '../doctor/process.ts';
 import { usersRequest } from '../identity/accounts/users-request.ts';
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
+import { pendingRows } from '../metrics/freshness.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import { backup } from './backup.ts';
 import { check } from './check.ts';
@@ -147,6 +148,15 @@ export const operations = {
     run: async ({ runtime, registry }, request) => {
       const { statement, format } = exportStatement(request, registry, isoDay(runtime.clock.now()));
       return runtime.store.stream(statement, format);
+    },
+  }),
+
+  /** What the rows of an export lack, asked before them: they may hold more than is told, and never less. */
+  pendingRows: operation()({
+    input: exportRequest,
+    run: async ({ runtime, registry, aggregator }, request) => {
+      const { metric, query } = exportStatement(request, registry, isoDay(runtime.clock.now()));
+      return { pending: pendingRows(await aggregator.pending(), metric, query) };
     },
   }),
 

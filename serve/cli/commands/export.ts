@@ -59,7 +59,14 @@ Examples:
     if (floor !== undefined && [rest.from, rest.until].some((day) => day !== undefined && day < floor))
       process.stderr.write(`${metric} begins on ${floor}: there are no rows of earlier days\n`);
     return withOperations(config, async (client) => {
+      const { pending } = await client.call('pendingRows', request);
       await putRows(await client.call('export', request), output);
+      if (pending !== null) {
+        const why = pending.reason.replaceAll('_', ' ');
+        process.stderr.write(
+          `${metric} does not hold all data from ${pending.from} on yet (${why}); see \`chain-metrics status\`\n`,
+        );
+      }
       return EXIT.ok;
     });
   },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resetWatermark } from '../../../aggregate/runner/ledger.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
+import { LocalClient } from '../../../serve/operations/client.ts';
 import { History } from '../../generator/history.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 
@@ -35,6 +36,12 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
       coverage: 'partial',
       reason: 'never_computed',
     });
+    const lacks = (more: object) =>
+      new LocalClient(opened.pipeline).call('pendingRows', { metric: 'daily-tps', format: 'csv', ...more });
+    expect(await lacks({})).toEqual({
+      pending: { from: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/), reason: 'never_computed' },
+    });
+    expect(await lacks({ from: '2015-01-01', until: '2015-01-02' })).toEqual({ pending: null });
     // The figures of a scrape are kept for a second.
     await expect
       .poll(metrics, { timeout: 10_000 })
