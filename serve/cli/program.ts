@@ -25,6 +25,7 @@ import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { users, usersHelp } from './commands/users.ts';
 import { EXIT, explainFailure } from './failure.ts';
+import { wrapped } from './words.ts';
 
 /** Every command, in the order of the help. A new one is a file under `commands/` and a name here. */
 const COMMANDS: readonly CliCommand[] = [
@@ -85,7 +86,7 @@ function buildProgram(version: string, finish: (exitCode: number) => never): Com
     .helpCommand('help [command]', 'explain a command')
     .showHelpAfterError('(`chain-metrics --help` explains the commands)')
     .exitOverride()
-    .addHelpText('after', HELP);
+    .addHelpText('after', inWidth(HELP));
   const groups = new Map<string, Command>();
   for (const command of COMMANDS) add(program, groups, command, { version, finish });
   return program;
@@ -112,6 +113,13 @@ export async function runProgram(
   }
 }
 
+/** As wide as commander writes what stands above. */
+const inWidth =
+  (text: string) =>
+  ({ command }: { command: Command }): string =>
+    wrapped(text, command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH);
+const HELP_WIDTH = 80;
+
 interface Surroundings {
   readonly version: string;
   readonly finish: (exitCode: number) => never;
@@ -127,7 +135,7 @@ function add(
   const parent = second === undefined ? program : groupOf(program, groups, first);
   const declared = parent.command(second ?? first).description(description);
   const complete = args?.(declared) ?? declared;
-  if (help !== undefined) complete.addHelpText('after', `\n${help.trimStart()}`);
+  if (help !== undefined) complete.addHelpText('after', inWidth(`\n${help.trimStart()}`));
   complete.action(async (...given: unknown[]) => {
     // Commander passes the arguments, then the options, then the command itself.
     const [options, positional] = [given.at(-2), given.slice(0, -2)];
@@ -143,7 +151,7 @@ function groupOf(program: Command, groups: Map<string, Command>, name: string): 
   if (known) return known;
   const { description = '', help } = GROUPS[name] ?? {};
   const group = program.command(name).description(description);
-  if (help !== undefined) group.addHelpText('after', `\n${help.trimStart()}`);
+  if (help !== undefined) group.addHelpText('after', inWidth(`\n${help.trimStart()}`));
   groups.set(name, group);
   return group;
 }

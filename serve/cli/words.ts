@@ -2,6 +2,26 @@ import { stripVTControlCharacters } from 'node:util';
 
 export { age, bytes, duration, number, plural } from '../../infra/words.ts';
 
+const CELL_CHARACTERS_MAX = 80;
+
+/** A text as a cell of a table: one that is longer says so. */
+export const cut = (text: string): string =>
+  text.length > CELL_CHARACTERS_MAX ? `${text.slice(0, CELL_CHARACTERS_MAX - 1)}…` : text;
+
+/** Paragraphs of a help text in lines of so many characters; examples, which are indented, stay as they are. */
+export const wrapped = (text: string, characters: number): string =>
+  text.replace(/^\S.*(?:\n\S.*)*$/gm, (paragraph) => {
+    if (paragraph.split('\n').every((line) => line.length <= characters)) return paragraph;
+    const lines = [''];
+    for (const word of paragraph.split(/\s+/)) {
+      const line = lines.at(-1) ?? '';
+      if (line === '') lines[lines.length - 1] = word;
+      else if (line.length + 1 + word.length > characters) lines.push(word);
+      else lines[lines.length - 1] = `${line} ${word}`;
+    }
+    return lines.join('\n');
+  });
+
 /** Columns side by side, as wide as their widest cell; those named in `right` end flush, as numbers do. */
 export function alignedTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths = (rows[0] ?? []).map((_, column) =>

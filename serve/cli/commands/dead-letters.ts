@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
+import { ProductError } from '../../../infra/errors.ts';
 import type { DeadLetterRequest, DeadLetterResult } from '../../../ingest/log/dead-letter-requests.ts';
 import type { Config } from '../../settings.ts';
 import { parseWithin } from '../arguments.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, number, plural } from '../words.ts';
+import { alignedTable, cut, number, plural } from '../words.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -44,10 +45,12 @@ const list = command<[], Options>({
       )
       .option('--chain <name>', 'with --kind facts: only of that chain')
       .option('--limit <number>', 'how many to show', parseWithin(1, 10_000), 20),
-  run: ({ options, config }) =>
-    options.kind === 'facts'
-      ? listFacts(options, config)
-      : request({ action: 'list', limit: options.limit }, options, config),
+  run: ({ options, config }) => {
+    if (options.kind === 'facts') return listFacts(options, config);
+    if (options.chain !== undefined)
+      throw new ProductError('usage', '--chain is for --kind facts: a refused line tells no chain');
+    return request({ action: 'list', limit: options.limit }, options, config);
+  },
 });
 
 const show = command<[ids: string[]], Options>({
@@ -99,7 +102,7 @@ const listFacts = ({ chain, limit = 20, json = false }: Options, config: Config)
         String(height),
         fact,
         reason,
-        raw.slice(0, 80),
+        cut(raw),
       ]);
       const more = `${number(facts.length)} of ${plural(total, 'refused fact')}${facts.length < total ? '; --limit shows more' : ''}`;
       return `${alignedTable([headings(['chain', 'height', 'fact', 'reason', 'refused']), ...rows], [1])}\n\n${more}\n`;
@@ -130,7 +133,7 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
     `${letter.origin}:${letter.line}`,
     number(letter.attempts),
     number(letter.size),
-    letter.reason.slice(0, 80),
+    cut(letter.reason),
   ]);
   const more =
     total > letters.length ? `\n\n${number(letters.length)} of ${number(total)}; --limit shows more` : '';

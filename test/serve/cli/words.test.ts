@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readColourOption } from '../../../serve/cli/colour.ts';
-import { age, alignedTable, bytes, duration, number } from '../../../serve/cli/words.ts';
+import { age, alignedTable, bytes, cut, duration, number, wrapped } from '../../../serve/cli/words.ts';
 
 describe('numbers for people', () => {
   it.each([
@@ -18,6 +18,19 @@ describe('numbers for people', () => {
     ['2020-03-01T12:00:00Z', '6 y ago'],
     ['2026-03-01T12:05:00Z', 'in 5 min'],
   ])('%s was %s', (time, wanted) => expect(age(time, Date.parse('2026-03-01T12:00:00Z'))).toBe(wanted));
+});
+
+it('a long cell says that it is cut', () => {
+  expect(cut('a'.repeat(80))).toBe('a'.repeat(80));
+  expect(cut('a'.repeat(81))).toBe(`${'a'.repeat(79)}…`);
+});
+
+it('paragraphs of a help text are as wide as the terminal, and examples as they are written', () => {
+  const text = '\nOne two three\nfour five.\n\nExamples:\n  chain-metrics export daily-fees';
+  expect(wrapped(text, 12)).toBe(
+    '\nOne two\nthree four\nfive.\n\nExamples:\n  chain-metrics export daily-fees',
+  );
+  expect(wrapped(text, 13)).toBe(text);
 });
 
 it('columns stand side by side whatever colour their cells have', () => {
