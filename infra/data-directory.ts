@@ -5,6 +5,11 @@ import { reasonOf } from './errors.ts';
 /** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
 const OWN_NAMES =
   /^(store|log|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
+export const storePath = (directory: string): string => join(directory, 'store');
+
+/** Whether something was stored in a directory, be it nothing but empty tables. */
+export const holdsStore = (directory: string): boolean => existsSync(storePath(directory));
+
 /** What a mode allows to others than the owner. */
 export const FOR_OTHERS = 0o077;
 const OWNER_ONLY = 0o700;

@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'setting_invalid'
   | 'store_in_use'
   | 'store_newer'
+  | 'store_missing'
   | 'schema_in_use'
   | 'store_unwritable'
   | 'store_failed'

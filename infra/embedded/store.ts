@@ -24,7 +24,7 @@ import { DATABASE, literal, type Sql, sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Gate } from '../coordination/gate.ts';
-import { FOR_OTHERS, protectDataDirectory } from '../data-directory.ts';
+import { FOR_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import {
   type Format,
@@ -90,10 +90,10 @@ export class EmbeddedStore implements Store {
     this.#session = session;
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
     this.#parts = new StoredParts(this, config.DATA_DIR, damage);
-    this.#names = config.STORE_FSYNC ? new ForcedNames(storePath(config)) : null;
+    const path = storePath(config.DATA_DIR);
+    this.#names = config.STORE_FSYNC ? new ForcedNames(path) : null;
     // The client types of chdb are a copy that the compiler does not accept.
-    const connect = () =>
-      createClient({ connection: createChdbConnection({ path: storePath(config) }) as never } as never);
+    const connect = () => createClient({ connection: createChdbConnection({ path }) as never } as never);
     const lane = (connections: number, settings: readonly string[] = []) =>
       new Connections(connect, connections, [...CONNECTION_SETTINGS, ...settings]);
     this.#lanes = {
@@ -108,7 +108,7 @@ export class EmbeddedStore implements Store {
     config: InfraSettings,
     damage = new DamageReport(config.DATA_DIR),
   ): Promise<EmbeddedStore> {
-    const path = storePath(config);
+    const path = storePath(config.DATA_DIR);
     const owner = await ownerOf(config.DATA_DIR);
     if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
     let session: Session | undefined;
@@ -134,7 +134,7 @@ export class EmbeddedStore implements Store {
     read: (store: Pick<Store, 'rows'>) => Promise<Result>,
   ): Promise<Result> {
     process.umask(FOR_OTHERS);
-    const path = storePath(config);
+    const path = storePath(config.DATA_DIR);
     const session = new Session(path, engineOptions(config));
     const client = createClient({ connection: createChdbConnection({ path }) as never } as never);
     try {
@@ -316,12 +316,10 @@ const engineOptions = (config: InfraSettings) => ({
   connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
 });
 
-const storePath = ({ DATA_DIR }: InfraSettings) => join(DATA_DIR, 'store');
-
 function openError(config: InfraSettings, error: unknown): ProductError {
   const directory = config.DATA_DIR;
   const reason = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
-  if (/Failed to create connection/.test(reason) && isInUse(storePath(config))) {
+  if (/Failed to create connection/.test(reason) && isInUse(storePath(config.DATA_DIR))) {
     return inUse(directory, 'another process', reason);
   }
   if (/EACCES|EROFS|EPERM|ENOSPC|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {

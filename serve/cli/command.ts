@@ -1,4 +1,7 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { holdsStore } from '../../infra/data-directory.ts';
+import { ProductError } from '../../infra/errors.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { Config } from '../settings.ts';
 
@@ -36,13 +39,33 @@ export const command = <Args extends readonly unknown[] = [], Options = object>(
   definition: Definition<Args, Options>,
 ): CliCommand => definition as unknown as CliCommand;
 
-/** Runs work with a client of the operations and closes it afterwards. */
+/**
+ * Looks whether a directory holds a store. The returned function, called once it is open, tells of one that was made:
+ * with a mistyped DATA_DIR all data would otherwise seem lost.
+ */
+export function watchForNewStore(directory: string): () => void {
+  if (holdsStore(directory)) return () => undefined;
+  return () => {
+    process.stderr.write(`chain-metrics: ${resolve(directory)} held no store: a new one was made\n`);
+  };
+}
+
+/**
+ * Runs work with a client of the operations and closes it afterwards. Only what brings something in makes a store where
+ * none is: elsewhere DATA_DIR names the wrong directory.
+ */
 export async function withOperations<Result>(
   config: Config,
   work: (client: OperationClient) => Promise<Result>,
+  { makesStore = false }: { readonly makesStore?: boolean } = {},
 ): Promise<Result> {
   const { openOperations } = await import('../operations/open.ts');
-  const client = await openOperations(config);
+  let tellNewStore = () => {};
+  const client = await openOperations(config, () => {
+    if (!makesStore) throw new ProductError('store_missing', `${resolve(config.DATA_DIR)} holds no store`);
+    tellNewStore = watchForNewStore(config.DATA_DIR);
+  });
+  tellNewStore();
   try {
     return await work(client);
   } finally {

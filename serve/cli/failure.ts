@@ -2,12 +2,20 @@ import { type ErrorCode, ProductError, reasonOf } from '../../infra/errors.ts';
 
 export const EXIT = { ok: 0, failure: 1, usage: 2, refused: 3 } as const;
 
-const USAGE: readonly ErrorCode[] = ['usage', 'setting_invalid', 'unknown_metric', 'unknown_chain'];
+const USAGE: readonly ErrorCode[] = [
+  'usage',
+  'setting_invalid',
+  'store_missing',
+  'unknown_metric',
+  'unknown_chain',
+];
 
 /** What to do next, where the error's own words do not say it. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   setting_invalid: '`chain-metrics settings` lists every setting',
   store_in_use: 'wait for it or stop it, or set DATA_DIR to another directory',
+  store_missing:
+    'set DATA_DIR to the directory that holds one, or make one there with `chain-metrics ingest`, `backfill` or `start`',
   store_unwritable:
     'make room or give this user the right to write there, or set DATA_DIR to another directory',
   input_unreadable: 'nothing was taken in',

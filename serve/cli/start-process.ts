@@ -12,6 +12,7 @@ import { LocalClient } from '../operations/client.ts';
 import { openOperationSocket } from '../operations/socket-server.ts';
 import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
+import { watchForNewStore } from './command.ts';
 import { EXIT } from './failure.ts';
 import { type DemoLoad, type FirstData, loadSample, prepareDemo } from './first-data.ts';
 import { keepFollowingSources } from './follow-sources.ts';
@@ -41,6 +42,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     const tracer = await openTracer(config, { version, roles: [...roles] }, openLogger(config));
     const logger = openLogger(config, tracer);
     const needed = servicesOf(roles);
+    const tellNewStore = watchForNewStore(config.DATA_DIR);
     const pipeline = await createPipeline(config, { roles, needed, waits: true, logger, tracer });
     const { health } = pipeline;
     stop.first(() => pipeline.close());
@@ -55,6 +57,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
       await stop.ended;
       return EXIT.ok;
     }
+    if (!pipeline.runtime.isShared) tellNewStore();
     const client = new LocalClient(pipeline);
     const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline) : null;
     const server = isServer ? await buildServer(pipeline) : null;

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { aggregateModule } from '../../aggregate/module.ts';
 import { systemClock } from '../../infra/clock.ts';
 import { settingFaults } from '../../infra/config/read.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
+import { holdsStore } from '../../infra/data-directory.ts';
 import { DamageReport } from '../../infra/embedded/damage.ts';
 import { checkDirectory, programOf } from '../../infra/embedded/directory-check.ts';
 import { ownerOf } from '../../infra/embedded/owner.ts';
@@ -82,7 +81,7 @@ const silentOwner = (directory: string, pid: number) =>
 
 /** The engine is a library, which may be what is broken: it is loaded only here. */
 async function lookAtStore(config: Config): Promise<Finding[]> {
-  if (!existsSync(join(config.DATA_DIR, 'store'))) {
+  if (!holdsStore(config.DATA_DIR)) {
     return [fine('store', 'nothing is stored yet; `chain-metrics start --demo` makes something to look at')];
   }
   try {

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { holdsStore } from '../../infra/data-directory.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { openPipeline } from '../compose.ts';
 import type { ProcessRole } from '../process-roles.ts';
@@ -15,15 +16,17 @@ const COMMAND_ROLES: ReadonlySet<ProcessRole> = new Set(['ingest']);
 
 /**
  * Runs operations in the server that has locked the data directory, or else in this process. The distributed profile
- * locks no directory: there every command works on the shared services by itself.
+ * locks no directory: there every command works on the shared services by itself. `onNoStore` is called before a store
+ * is made where none is.
  */
-export async function openOperations(config: Config): Promise<OperationClient> {
+export async function openOperations(config: Config, onNoStore: () => void): Promise<OperationClient> {
   if (config.PROFILE === 'distributed') {
     return new LocalClient(await openPipeline(config, { roles: COMMAND_ROLES }));
   }
   for (let tries = 1; ; tries++) {
     const server = await SocketClient.connect(config.DATA_DIR);
     if (server) return server;
+    if (!holdsStore(config.DATA_DIR)) onNoStore();
     try {
       return new LocalClient(await openPipeline(config));
     } catch (error) {

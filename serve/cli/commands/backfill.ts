@@ -82,10 +82,14 @@ a source failed and no other gave the rest.`,
       await one.findRange();
       throwFault(one);
     }
-    return withOperations(config, (client) => {
-      const work = { client, feeds, stop, options };
-      return options.dryRun ? tellPlan(work) : fill(work);
-    });
+    return withOperations(
+      config,
+      (client) => {
+        const work = { client, feeds, stop, options };
+        return options.dryRun ? tellPlan(work) : fill(work);
+      },
+      { makesStore: true },
+    );
   },
 });
 

@@ -52,17 +52,21 @@ Examples:
   run: async ({ options, config }) => {
     const say = options.json ? sayAsJson : sayAsText;
     const run = await followerOf(options, config, say);
-    return withOperations(config, async (client) => {
-      try {
-        await refuseDemo(client);
-        await run(client);
-        say('stopped');
-        return EXIT.ok;
-      } catch (error) {
-        say(`stopped following: ${reasonOf(error)}`);
-        throw error;
-      }
-    });
+    return withOperations(
+      config,
+      async (client) => {
+        try {
+          await refuseDemo(client);
+          await run(client);
+          say('stopped');
+          return EXIT.ok;
+        } catch (error) {
+          say(`stopped following: ${reasonOf(error)}`);
+          throw error;
+        }
+      },
+      { makesStore: true },
+    );
   },
 });
 

@@ -36,16 +36,20 @@ Exit code 3 says that something was refused, 1 that metrics fail while all other
       );
       killSelf('SIGINT');
     });
-    return withOperations(config, async (client) => {
-      try {
-        const report = await ingestInputs(client, inputs, chain, display);
-        print(report, { json }, () => describe(report, client.location));
-        if (report.failed_metrics.length > 0) return EXIT.failure;
-        return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
-      } finally {
-        display.end();
-      }
-    });
+    return withOperations(
+      config,
+      async (client) => {
+        try {
+          const report = await ingestInputs(client, inputs, chain, display);
+          print(report, { json }, () => describe(report, client.location));
+          if (report.failed_metrics.length > 0) return EXIT.failure;
+          return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
+        } finally {
+          display.end();
+        }
+      },
+      { makesStore: true },
+    );
   },
 });
 

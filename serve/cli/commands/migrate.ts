@@ -1,5 +1,5 @@
 import type { Service } from '../../../infra/ports.ts';
-import { command, jsonOption, print } from '../command.ts';
+import { command, jsonOption, print, watchForNewStore } from '../command.ts';
 import { EXIT } from '../failure.ts';
 
 export const migrate = command<[], { json?: boolean }>({
@@ -16,12 +16,14 @@ Examples:
   chain-metrics migrate
   MIGRATE_ON_START=false chain-metrics start --role serve`,
   run: async ({ options, config }) => {
+    const tellNewStore = watchForNewStore(config.DATA_DIR);
     const { createPipeline } = await import('../../compose.ts');
     const pipeline = await createPipeline(config, { roles: new Set() });
     try {
       const services = new Set<Service>(['store', 'keyValue']);
       await pipeline.runtime.connect(services, services);
       const isMigrated = await pipeline.schema.migrate();
+      if (!pipeline.runtime.isShared) tellNewStore();
       print({ is_migrated: isMigrated }, options, () =>
         isMigrated ? 'The schema is migrated.\n' : 'The schema is current.\n',
       );

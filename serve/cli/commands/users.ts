@@ -84,11 +84,15 @@ const simple = Object.entries(SIMPLE).map(([name, description]) => {
 export const users = [list, create, resetPassword, ...simple];
 
 const order = (order: UsersRequest, { json = false }: Options, config: Config): Promise<number> =>
-  withOperations(config, async (client) => {
-    const answer = await client.call('users', order);
-    process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(order, answer));
-    return EXIT.ok;
-  });
+  withOperations(
+    config,
+    async (client) => {
+      const answer = await client.call('users', order);
+      process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(order, answer));
+      return EXIT.ok;
+    },
+    { makesStore: order.action === 'create' },
+  );
 
 /** A password from standard input: never from the command line, which every user of the machine can read. */
 async function passwordOf({ passwordStdin = false }: Options): Promise<string | null> {

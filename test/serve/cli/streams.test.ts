@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run } from './program.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../serve/bin.js', import.meta.url));
 const place = temporaryDirectory();
+beforeAll(async () => (await openPipelineAt(place.path)).close());
 afterAll(() => place[Symbol.dispose]());
 
 /** Runs a line of a shell, in which `$P` is the program. */

@@ -6,6 +6,7 @@ import { guideFile } from '../../../serve/guides/guides.ts';
 import { settings } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Ended, linesOf, run } from './program.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 const env = { DATA_DIR: join(place.path, 'data') };
@@ -85,7 +86,7 @@ describe('what needs no engine', () => {
     expect(stdout).toContain(`(in ${file})`);
     expect(stdout).toContain('(hidden)');
     expect(stdout).not.toContain('hush');
-    expect((await run(['--help'])).stdout).toMatch(/KAFKA_PASSWORD.* can be in a file, .*NAME_FILE/);
+    expect((await run(['--help'])).stdout).toMatch(/KAFKA_PASSWORD.* can be in a file, .*NAME_FILE/s);
   });
 
   it('answers wrong usage with 2 and one line that says what is wrong', async () => {
@@ -102,7 +103,7 @@ describe('what needs no engine', () => {
       [['rebuild', '--from', '2024-02-03', '--until', '2024-02-02'], /--until 2024-02-02 is before --from/],
       [['status'], /PORT=eighty/, { PORT: 'eighty' }],
       [['settings'], /LOG_LEVEL=loud/, { LOG_LEVEL: 'loud' }],
-      [['status'], /CHAINS_FILE=\/nowhere\.json/, { CHAINS_FILE: '/nowhere.json' }],
+      [['export', 'daily-fees'], /CHAINS_FILE=\/nowhere\.json/, { CHAINS_FILE: '/nowhere.json' }],
     ];
     const answers = await Promise.all(wrong.map(([args, , more]) => run(args, { env: { ...env, ...more } })));
     answers.forEach(({ code, stderr }, i) => {
@@ -111,6 +112,39 @@ describe('what needs no engine', () => {
       expect(stderr, args.join(' ')).not.toMatch(/^\s+at /m);
       expect(code, args.join(' ')).toBe(2);
     });
+  });
+
+  it('finds no store where none was made, says how to make one, and makes no directory', async () => {
+    const reading = [
+      ['status'],
+      ['sql', 'SELECT 1'],
+      ['export', 'daily-fees'],
+      ['backup', join(place.path, 'b')],
+    ];
+    for (const args of [
+      ...reading,
+      ['check'],
+      ['gaps'],
+      ['rebuild'],
+      ['dead-letters', 'list'],
+      ['users', 'list'],
+    ]) {
+      const { code, stderr } = await runHere(args, env);
+      expect([code, linesOf(stderr)], args.join(' ')).toEqual([
+        2,
+        [
+          expect.stringMatching(
+            /data holds no store; set DATA_DIR to .*`chain-metrics ingest`, `backfill` or `start`$/,
+          ),
+        ],
+      ]);
+    }
+    expect([existsSync(env.DATA_DIR), existsSync(join(place.path, 'b'))]).toEqual([false, false]);
+  });
+
+  it('refuses --chain for refused lines, which tell none', async () => {
+    const { code, stderr } = await runHere(['dead-letters', 'list', '--chain', 'kusama'], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--chain is for --kind facts')]);
   });
 
   it('takes in nothing while a path is wrong', async () => {
