@@ -55,7 +55,7 @@ function writeInput(): string {
 it('keeps what is good, refuses what is not, and says so', async () => {
   const directory = writeInput();
   const { code, stdout, stderr } = await run(['ingest', '--json', directory], { env });
-  expect(stderr).toBe('');
+  expect(linesOf(stderr)).toEqual([expect.stringMatching(/data held no store: a new one was made$/)]);
   expect(code).toBe(3);
   const report = JSON.parse(stdout) as RunReport;
   expect(report.files).toBe(6);

@@ -1,10 +1,14 @@
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { resetWatermark } from '../../../aggregate/runner/ledger.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';
+import { openOperationSocket } from '../../../serve/operations/socket-server.ts';
 import { History } from '../../generator/history.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { runHere } from '../cli/run-here.ts';
 
 const { lines } = new History(5, { blocks: 60 });
 const half = Math.floor(lines.length / 2);
@@ -36,8 +40,21 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
       coverage: 'partial',
       reason: 'never_computed',
     });
+    const client = new LocalClient(opened.pipeline);
+    const { DATA_DIR } = opened.pipeline.config;
+    const socket = await openOperationSocket(client, DATA_DIR, app.log);
+    using place = temporaryDirectory();
+    const output = join(place.path, 'tps.csv');
+    const { code, stderr } = await runHere(['export', 'daily-tps', '--output', output], { DATA_DIR });
+    await socket.close();
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /daily-tps does not hold all data from \d{4}-\d{2}-\d{2} on yet \(never computed\); see/,
+      ),
+    ]);
     const lacks = (more: object) =>
-      new LocalClient(opened.pipeline).call('pendingRows', { metric: 'daily-tps', format: 'csv', ...more });
+      client.call('pendingRows', { metric: 'daily-tps', format: 'csv', ...more });
     expect(await lacks({})).toEqual({
       pending: { from: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/), reason: 'never_computed' },
     });
