@@ -210,7 +210,10 @@ it('skips nothing when the source serves nothing any more, and says so', async (
   });
   // A busy machine takes long enough for lines of progress.
   const lines = linesOf(stderr).filter((line) => !/^(fetching|computing metrics)\b/.test(line));
-  expect(lines).toEqual([expect.stringMatching(/blocks\/\d+ answered 404: .*made to fail/)]);
+  expect(lines).toEqual([
+    expect.stringMatching(/away held no store: a new one was made$/),
+    expect.stringMatching(/blocks\/\d+ answered 404: .*made to fail/),
+  ]);
   expect(code).toBe(1);
   fake.onRequest = () => undefined;
   fake.recover();
