@@ -94,6 +94,7 @@ export const coretimeRegion = metric({
   select: presentFacts,
   kinds: [...REGION_EVENTS, 'timeslice'],
   foldsRelays: true,
+  version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const newest = facts.find(({ kind }) => kind === 'timeslice')?.number ?? null;
     return regionsOf(facts).map((region) => ({ relay_chain, ...regionRow(region, newest) }));

@@ -55,6 +55,7 @@ export const coretimeSaleMetrics = metric({
   lookbackDays: 1,
   select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
   foldsRelays: true,
+  version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),
   endpoints: [

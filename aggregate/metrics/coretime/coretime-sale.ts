@@ -121,6 +121,7 @@ export const coretimeSale = metric({
     );
   },
   foldsRelays: true,
+  version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const relayBlocks = new Map(
       facts.filter(({ kind }) => kind === 'relay block').map(({ number, time }) => [number, time]),

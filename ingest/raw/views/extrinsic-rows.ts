@@ -190,6 +190,14 @@ const fee = `multiIf(
     length(shares) > 0, arraySum(shares),
     NULL)`;
 
+/**
+ * The engine reads nothing of a JSON text that holds an integer above 64 bits: arguments keep such a one as text, as
+ * those of nested calls do.
+ */
+const WIDE_INTEGER = '([:[,] *)([0-9]{20,})';
+const readableArgs = `if(match(given.args, '${WIDE_INTEGER}') AND NOT isValidJSON(given.args),
+    replaceRegexpAll(given.args, '${WIDE_INTEGER}', '\\\\1"\\\\2"'), given.args)`;
+
 const extrinsicRows = view(
   'decoded_to_extrinsics',
   extrinsicsDecoded,
@@ -206,7 +214,7 @@ const extrinsicRows = view(
     NOT signed AND (evm_call OR revive_call) AS ethereum,
     multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), keys[1]) AS ethereum_from,
     multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), keys[2]) AS ethereum_to,
-    ${raw(fee)} AS fee, tip, domain, if(domain = 'Consensus', '', given.args) AS args, rank
+    ${raw(fee)} AS fee, tip, domain, if(domain = 'Consensus', '', ${raw(readableArgs)}) AS args, rank
   FROM ${inSteps(sql`${extrinsicsDecoded}`, `arrayMap(account -> ${keySql('account')}, ${accounts}) AS keys`)} AS given`,
 );
 

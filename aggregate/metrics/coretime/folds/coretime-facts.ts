@@ -109,6 +109,15 @@ export function happenedIn(facts: readonly CoretimeFact[]): Happened[] {
   });
 }
 
+/** Events in the order of their chain, also where the times of its blocks do not rise with their heights. */
+export const inOrderOfBlocks = (happened: readonly Happened[]): Happened[] =>
+  happened.toSorted(
+    (a, b) =>
+      (a.chain < b.chain ? -1 : Number(a.chain > b.chain)) ||
+      a.number - b.number ||
+      a.event_index - b.event_index,
+  );
+
 export const isKind =
   <Kind extends BrokerEventKind>(kind: Kind) =>
   (happened: Happened): happened is Happened<Kind> =>

@@ -1,5 +1,5 @@
 import type { BrokerEventKind, BrokerEventOf, RegionId } from '../../../../ingest/decode/broker.ts';
-import { type CoretimeFact, type Happened, happenedIn } from './coretime-facts.ts';
+import { type CoretimeFact, type Happened, happenedIn, inOrderOfBlocks } from './coretime-facts.ts';
 
 /** The events from which regions are computed. */
 export const REGION_EVENTS = [
@@ -48,7 +48,8 @@ const isSame = (a: RegionId, b: RegionId) => keyOf(a) === keyOf(b);
 /** Every region that an event names, in the state after its last event. No event makes it `expired`: see `statusAt`. */
 export function regionsOf(facts: readonly CoretimeFact[]): Region[] {
   const regions: Regions = new Map();
-  for (const happened of happenedIn(facts)) apply(regions, happened as Happened<RegionEventKind>);
+  for (const happened of inOrderOfBlocks(happenedIn(facts)))
+    apply(regions, happened as Happened<RegionEventKind>);
   return [...regions.values()];
 }
 

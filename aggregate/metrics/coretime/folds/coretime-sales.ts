@@ -1,5 +1,5 @@
 import type { BrokerEventKind } from '../../../../ingest/decode/broker.ts';
-import { type CoretimeFact, type Happened, happenedIn, isKind } from './coretime-facts.ts';
+import { type CoretimeFact, type Happened, happenedIn, inOrderOfBlocks, isKind } from './coretime-facts.ts';
 
 /** The events from which sales are computed. */
 export const SALE_EVENTS = ['SaleInitialized', 'Purchased', 'Renewed'] as const satisfies BrokerEventKind[];
@@ -15,7 +15,7 @@ export interface Sale {
 
 /** The sales of a relay chain. A purchase or renewal belongs to the sale with the same first timeslice, if any. */
 export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
-  const happened = happenedIn(facts);
+  const happened = inOrderOfBlocks(happenedIn(facts));
   const purchases = Map.groupBy(happened.filter(isKind('Purchased')), ({ event }) => event.region.begin);
   const renewals = Map.groupBy(happened.filter(isKind('Renewed')), ({ event }) => event.begin);
   // A second initialization for the same timeslices replaces the first.

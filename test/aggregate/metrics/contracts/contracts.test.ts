@@ -1,6 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALICE, ALICE_GENERIC, BOB } from '../shapes/shape.ts';
+import type { InputLine } from '../../../reference/input.ts';
+import { ALICE, ALICE_GENERIC, BOB, blocksOf } from '../shapes/shape.ts';
 import { only, type Served, serve } from '../staking/snapshot-rows.ts';
 import {
   ALICE_H160,
@@ -266,5 +267,30 @@ describe('when blocks are replaced', () => {
     ]);
     expect(await served.ask(`/api/contracts-search?${addresses(C6)}`)).toEqual([]);
     expect(only(await served.ask('/api/contract-call-details?limit=1'), 'block_number')).toEqual([[101]]);
+  });
+});
+
+describe('numbers above 64 bits in the arguments of a call', () => {
+  it('are read as those in texts are, and so is what stands beside them', async () => {
+    const call = (value: string) => ({
+      call: 'revive.call',
+      args: { dest: C6, value, gas_limit: { refTime: '5', proofSize: '9' }, data: '0x01020304' },
+      signer: ALICE,
+    });
+    const [quoted] = blocksOf('asset-hub-polkadot', [
+      {
+        number: 900,
+        time: '2026-06-01T12:00:00Z',
+        extrinsics: [call('18446744073709551617'), call('1')],
+      },
+    ]) as [InputLine];
+    const line = quoted.line.replace('"18446744073709551617"', '18446744073709551617');
+    expect(line).not.toBe(quoted.line);
+    await served.take([{ ...quoted, line }]);
+    const rows = (await transactions(C6)).filter(({ block_number }) => block_number === 900);
+    expect(only(rows, 'extrinsic_index', 'value_planck', 'gas_limit')).toEqual([
+      [2, '1', 5],
+      [1, '18446744073709551617', 5],
+    ]);
   });
 });

@@ -11,6 +11,7 @@ import {
   RIGHT,
   region,
   type Served,
+  saleInitialized,
   WHOLE,
 } from './served.ts';
 
@@ -231,5 +232,23 @@ describe('the end of a region', () => {
 
   it('is not an event of the region', async () => {
     expect(await regions('r_core=6', 'status', 'updated_at')).toEqual([['expired', SECOND]]);
+  });
+});
+
+describe('blocks whose times fall while their heights rise', () => {
+  it('are told in the order of their heights', async () => {
+    await served.ingest(
+      blockWith(CORETIME, 10, THIRD, [
+        purchased(ALICE.anywhere, region(900, 60), PRICE, 50),
+        saleInitialized({ begin: 900, end: 950, offered: 3 }),
+      ]),
+      blockWith(CORETIME, 11, FIRST, [
+        ['broker.Assigned', region(900, 60), '50', '7'],
+        saleInitialized({ begin: 900, end: 950, offered: 4 }),
+      ]),
+    );
+    expect(await state(60)).toEqual([[900, WHOLE, 950, ALICE.polkadot, 'assigned', 7, 1]]);
+    expect(await regions('r_core=60', 'created_block', 'updated_at')).toEqual([[10, FIRST]]);
+    expect(await served.fields('/api/coretime-sales', 'cores_offered', 'sale_init_block')).toEqual([[4, 11]]);
   });
 });
