@@ -54,6 +54,7 @@ export const monthlyTreasuryBalances = metric({
     ) AS treasuries
     LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS priced USING (date)
     GROUP BY relay_chain, chain, month ORDER BY month, relay_chain, chain`,
+  version: 2,
   fold: (facts: readonly TreasuryFact[]) => facts.flatMap(treasuryRows),
   endpoints: [
     {

@@ -107,7 +107,7 @@ export const govParentBountySummary = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: bountyFacts,
-  version: 3,
+  version: 4,
   fold: (facts, window) => bountySummaries(window.relay_chain, facts),
   endpoints: [
     {

@@ -95,7 +95,7 @@ export const govReferendumResult = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: referendaFacts,
-  version: 2,
+  version: 3,
   fold: (facts, window) => referendumResults(window.relay_chain, facts),
   endpoints: [
     {

@@ -10,8 +10,11 @@ export const USD_SCALE = 48;
 /** Decimals of a stored price in USD. */
 export const PRICE_SCALE = 30;
 const TOKEN_SCALE = USD_SCALE - PRICE_SCALE;
-/** Digits that a division adds, so that the rounding to a double is decided by the exact quotient. */
-const DIVISION_SCALE = 30;
+/**
+ * About as many bits a quotient has before it is rounded to the 53 of a double. The last one is set as well where
+ * anything is left below it, so that what lies between two doubles, or just beside, is rounded as the exact quotient.
+ */
+const QUOTIENT_BITS = 60;
 
 const powerSql = (exponent: string) => `toUInt256(concat('1', repeat('0', ${exponent})))`;
 const power = (exponent: number) => 10n ** BigInt(exponent);
@@ -29,16 +32,21 @@ export function scaledDown(integer: bigint, scale: number): number {
 
 /** `integer / divisor / 10^scale` as the nearest double, however far apart the two are. */
 export function dividedDownSql(integer: string, divisor: string, scale: string): string {
-  const digits = (of: string) => `toInt32(length(toString(${of})))`;
-  const shift = `(${DIVISION_SCALE} + greatest(0, ${digits(divisor)} - ${digits(integer)}))`;
-  const quotient = `intDiv(toUInt256(${integer}) * ${powerSql(shift)}, toUInt256(${divisor}))`;
-  return scaledDownSql(quotient, `${scale} + ${shift}`);
+  const [whole, exact] = [`toUInt256(${integer})`, `(toUInt256(${divisor}) * ${powerSql(scale)})`];
+  const bits = (of: string) => `toInt32(log2(greatest(toFloat64(${of}), 1)))`;
+  const shift = `(${bits(exact)} - ${bits(whole)} + ${QUOTIENT_BITS})`;
+  const shifted = (of: string, by: string) => `bitShiftLeft(${of}, toUInt8(greatest(${by}, 0)))`;
+  const [part, of] = [shifted(whole, shift), shifted(exact, `-${shift}`)];
+  return `toFloat64(bitOr(toUInt64(intDiv(${part}, ${of})), toUInt64(${part} % ${of} != 0))) * exp2(-${shift})`;
 }
 
 /** `integer / divisor / 10^scale` as the nearest double, however far apart the two are. */
 export function dividedDown(integer: bigint, divisor: bigint, scale: number): number {
-  const shift = DIVISION_SCALE + Math.max(0, divisor.toString().length - integer.toString().length);
-  return scaledDown((integer * power(shift)) / divisor, scale + shift);
+  const exact = divisor * power(scale);
+  const bits = (of: bigint) => of.toString(2).length;
+  const shift = Math.max(0, bits(exact) - bits(integer) + QUOTIENT_BITS);
+  const shifted = integer << BigInt(shift);
+  return Number((shifted / exact) | BigInt(shifted % exact !== 0n)) * 2 ** -shift;
 }
 
 /** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD. */

@@ -118,6 +118,24 @@ describe('exact arithmetic: one rounding, at the end', () => {
     expect(folded).toEqual(nearestOnes);
   });
 
+  test.each([
+    [2n ** 53n + 1n, 2n ** 100n, 2 ** -47],
+    [2n ** 53n + 3n, 2n ** 100n, (2 ** 53 + 4) * 2 ** -100],
+    [2n ** 53n + 1n, MAX_128, (2 ** 53 + 2) * 2 ** -128],
+    [2n ** 53n + 1n, MAX_128 + 2n, 2 ** -75],
+    [MAX_128, 2n ** 75n, 2 ** 53],
+    [MAX_128, 1n, 2 ** 128],
+    [0n, MAX_128, 0],
+  ])(
+    '%s / %s lies between two doubles or beside, and is rounded as it is',
+    async (amount, divisor, nearestOne) => {
+      const rows = [{ amount, divisor, decimals: 0n }];
+      const got = await evaluate(dividedDownSql('assumeNotNull(amount)', 'divisor', 'decimals'), rows);
+      expect(got).toEqual([nearestOne]);
+      expect(dividedDown(amount, divisor, 0)).toBe(nearestOne);
+    },
+  );
+
   test('an amount times a price of up to 30 decimals is the nearest double of the exact product', async () => {
     const rows = Array.from({ length: 600 }, (_, i) => {
       const price = next(10n ** (1n + next(35n)));
