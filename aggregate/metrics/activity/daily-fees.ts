@@ -2,7 +2,7 @@ import { count, day as date, name, real, widePlanck } from '../../../infra/click
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { dividedDownSql, nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
+import { dividedDownSql, nativeSql, usdAs, usdColumns, usdPartsSql, usdSql } from '../shared/amounts.ts';
 import {
   chainOrEcosystem,
   dateSql,
@@ -13,6 +13,8 @@ import {
   registryOf,
 } from '../shared/sql.ts';
 import { chainDay } from './chain-day.ts';
+
+const FEES_USD = usdColumns('fees_usd');
 
 export const dailyFees = metric({
   record: 'DailyFees',
@@ -80,22 +82,24 @@ export const dailyFees = metric({
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${nativeSql('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
-      ${usdSql('fees_usd')} AS total_fees_usd, ${usdSql('fees_usd_30d')} AS total_fees_usd_30d, priced_days_30d,
+      ${usdSql(FEES_USD)} AS total_fees_usd, ${usdSql(usdColumns('fees_usd_30d'))} AS total_fees_usd_30d, priced_days_30d,
       ${nativeSql('fees_30d', 'decimals')} AS total_fees_30d, ${nativeSql('tips', 'decimals')} AS total_tips,
       num_fee_paying,
       if(isNull(fees) OR num_fee_paying = 0, NULL,
         ${raw(dividedDownSql('assumeNotNull(fees)', 'greatest(num_fee_paying, 1)', 'decimals'))}) AS avg_fee,
       fee_unknown
     FROM (
-      SELECT *, sum(fees_usd) OVER thirty AS fees_usd_30d, count(fees_usd) OVER thirty AS priced_days_30d,
+      SELECT *, ${usdAs((part) => `sum(${part}) OVER thirty`, FEES_USD, 'fees_usd_30d')},
+        count(${raw(FEES_USD.high)}) OVER thirty AS priced_days_30d,
         sum(fees) OVER thirty AS fees_30d
       FROM (
         SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date, any(decimals) AS decimals,
           if(${isEcosystem}, NULL, sum(day_fees)) AS fees, if(${isEcosystem}, NULL, sum(day_tips)) AS tips,
-          sum(day_fees_usd) AS fees_usd, sum(num_fee_paying) AS num_fee_paying, sum(fee_unknown) AS fee_unknown
+          ${usdAs((part) => `sum(${part})`, usdColumns('day_fees_usd'), 'fees_usd')},
+          sum(num_fee_paying) AS num_fee_paying, sum(fee_unknown) AS fee_unknown
         FROM (
           SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
-            fee_unknown, ${raw(usdExactSql('days.fees', 'decimals', 'price'))} AS day_fees_usd
+            fee_unknown, ${usdAs((part) => part, usdPartsSql('days.fees', 'decimals', 'price'), 'day_fees_usd')}
           FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
             AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}) AS days
           LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)

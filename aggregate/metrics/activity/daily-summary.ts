@@ -2,7 +2,7 @@ import { count, day as date, name, real } from '../../../infra/clickhouse/column
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
+import { nativeSql, usdAs, usdColumns, usdPartsSql, usdSql } from '../shared/amounts.ts';
 import {
   chainOrEcosystem,
   dateSql,
@@ -37,6 +37,14 @@ const accountCounts = (window: Window): Sql => sql`
       WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until})
     GROUP BY relay_chain, chain_name, date, account
   ) GROUP BY relay_chain, chain_name, date`;
+
+/** What an amount of all chains of the row is worth. */
+const usdSum = (amount: string): Sql =>
+  usdAs(
+    (part) => `sum(${part})`,
+    usdPartsSql(`days.${amount}`, 'days.decimals', 'days.price'),
+    `${amount}_usd`,
+  );
 
 const additive = [
   'evm_num_transactions',
@@ -162,9 +170,9 @@ export const dailySummary = metric({
   keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
-      ${nativeSql('fees_planck', 'decimals')} AS fees, ${usdSql('fees_exact')} AS fees_usd,
-      ${nativeSql('treasury_planck', 'decimals')} AS treasury, ${usdSql('treasury_exact')} AS treasury_usd,
-      ${usdSql('transfer_exact')} AS transfer_amount_usd,
+      ${nativeSql('fees_planck', 'decimals')} AS fees, ${usdSql(usdColumns('fees_usd'))} AS fees_usd,
+      ${nativeSql('treasury_planck', 'decimals')} AS treasury, ${usdSql(usdColumns('treasury_usd'))} AS treasury_usd,
+      ${usdSql(usdColumns('transferred_usd'))} AS transfer_amount_usd,
       ${raw(additive.join(', '))}, num_transactions_signed + evm_num_transactions AS num_transactions_combined,
       remarks AS num_remarked, first_of_day AS first_block, last_of_day AS last_block,
       unique_evm_from_addresses, unique_evm_to_addresses, unique_evm_addresses, evm_active,
@@ -176,9 +184,7 @@ export const dailySummary = metric({
         sum(days.num_remarked + days.num_remark_calls) AS remarks,
         if(${isEcosystem}, NULL, sum(days.fees)) AS fees_planck, if(${isEcosystem}, NULL, sum(days.treasury)) AS treasury_planck,
         if(${isEcosystem}, NULL, min(days.first_block)) AS first_of_day, if(${isEcosystem}, NULL, max(days.last_block)) AS last_of_day,
-        sum(${raw(usdExactSql('days.fees', 'days.decimals', 'days.price'))}) AS fees_exact,
-        sum(${raw(usdExactSql('days.treasury', 'days.decimals', 'days.price'))}) AS treasury_exact,
-        sum(${raw(usdExactSql('days.transferred', 'days.decimals', 'days.price'))}) AS transfer_exact
+        ${usdSum('fees')}, ${usdSum('treasury')}, ${usdSum('transferred')}
       FROM (
         SELECT * FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
           AND date >= ${window.from} AND date < ${window.until}) AS ground

@@ -10,6 +10,8 @@ export const USD_SCALE = 48;
 /** Decimals of a stored price in USD. */
 export const PRICE_SCALE = 30;
 const TOKEN_SCALE = USD_SCALE - PRICE_SCALE;
+/** Half of the digits that the worth of one planck has at the highest price, so that both parts have room for sums. */
+const LOW_DIGITS = 34;
 /**
  * About as many bits a quotient has before it is rounded to the 53 of a double. The last one is set as well where
  * anything is left below it, so that what lies between two doubles, or just beside, is rounded as the exact quotient.
@@ -20,7 +22,7 @@ const powerSql = (exponent: string) => `toUInt256(concat('1', repeat('0', ${expo
 const power = (exponent: number) => 10n ** BigInt(exponent);
 
 /** `integer / 10^scale` as the nearest double. */
-export const scaledDownSql = (integer: string, scale: string): string =>
+const scaledDownSql = (integer: string, scale: string): string =>
   `toFloat64(concat(toString(${integer}), 'e-', toString(${scale})))`;
 
 /** `integer / 10^scale` as the nearest double. */
@@ -49,9 +51,26 @@ export function dividedDown(integer: bigint, divisor: bigint, scale: number): nu
   return Number((shifted / exact) | BigInt(shifted % exact !== 0n)) * 2 ** -shift;
 }
 
-/** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD. */
-export function usdExactSql(planck: string, decimals: string, priceScaled: string): string {
-  return `toUInt256(${planck}) * ${priceScaled} * ${powerSql(`${TOKEN_SCALE} - ${decimals}`)}`;
+/** The two parts of an exact USD amount, as SQL: neither fits 256 bits with the other, and each may be summed by itself. */
+export type UsdParts = { readonly high: string; readonly low: string };
+
+/** Planck times price (`usd_scaled` of the prices table), as `high * 10^34 + low` of 10^-48 USD. */
+export function usdPartsSql(planck: string, decimals: string, priceScaled: string): UsdParts {
+  const worthOfOne = `${priceScaled} * ${powerSql(`${TOKEN_SCALE} - ${decimals}`)}`;
+  const times = (factor: string) => `toUInt256(${planck}) * ${factor}`;
+  return {
+    high: times(`intDiv(${worthOfOne}, ${powerSql(`${LOW_DIGITS}`)})`),
+    low: times(`modulo(${worthOfOne}, ${powerSql(`${LOW_DIGITS}`)})`),
+  };
+}
+
+/** The parts of a USD amount as columns. */
+export const usdColumns = (amount: string): UsdParts => ({ high: `${amount}_high`, low: `${amount}_low` });
+
+/** Columns of the parts that `made` makes of other parts. */
+export function usdAs(made: (part: string) => string, { high, low }: UsdParts, amount: string): Sql {
+  const columns = usdColumns(amount);
+  return raw(`${made(high)} AS ${columns.high}, ${made(low)} AS ${columns.low}`);
 }
 
 /** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD; such amounts may be summed. */
@@ -60,7 +79,16 @@ export function usdExact(planck: bigint, decimals: number, usdScaled: bigint): b
 }
 
 /** An exact USD amount as the nearest double; null stays null. */
-export const usdSql = (exact: string): Sql => roundedSql(exact, String(USD_SCALE));
+export const usdSql = ({ high, low }: UsdParts): Sql =>
+  raw(
+    `if(isNull(${high}), NULL, ${usdRoundedSql({ high: `assumeNotNull(${high})`, low: `assumeNotNull(${low})` })})`,
+  );
+
+function usdRoundedSql({ high, low }: UsdParts): string {
+  const carried = powerSql(`${LOW_DIGITS}`);
+  const digits = `concat(toString(${high} + intDiv(${low}, ${carried})), leftPad(toString(modulo(${low}, ${carried})), ${LOW_DIGITS}, '0'))`;
+  return scaledDownSql(digits, String(USD_SCALE));
+}
 
 /** An exact USD amount as the nearest double. */
 export const usd = (exact: bigint): number => scaledDown(exact, USD_SCALE);

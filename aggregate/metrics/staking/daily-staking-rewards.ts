@@ -3,7 +3,7 @@ import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { daysOf, hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { addressEncodings } from '../../../ingest/raw/tables.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
+import { nativeSql, usdPartsSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { sumColumns } from '../shared/native-amounts.ts';
 import { dateSql, pricesOf, registryOf } from '../shared/sql.ts';
@@ -84,7 +84,7 @@ export const dailyStakingRewards = metric({
         ${nativeSql('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
         ${nativeSql('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
         ${nativeSql('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
-        ${usdSql(usdExactSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
+        ${usdSql(usdPartsSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
         num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed, slashes AS slashed_planck
       FROM (${accounts}) AS accounts
       INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)

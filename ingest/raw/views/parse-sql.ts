@@ -21,8 +21,8 @@ export const namesOf = (columns: Readonly<Record<string, string>>): Sql =>
 
 /** A planck amount from decimal digits, a JSON integer or 0x-hex; null for anything else. */
 export function amountSql(text: string): string {
-  // As many digits as 128 bits can have are more than they can hold: the cast refuses those.
-  const decimal = `accurateCastOrNull(toUInt256OrNull(extract(${text}, '^[0-9]{1,39}$')), 'UInt128')`;
+  // As many digits, zeros before them aside, as 128 bits can have are more than they can hold: the cast refuses those.
+  const decimal = `accurateCastOrNull(toUInt256OrNull(extract(${text}, '^0*([0-9]{1,39})$')), 'UInt128')`;
   const hex = `reinterpretAsUInt128(reverse(unhex(nullIf(extract(${text}, '^0x0*([0-9a-fA-F]{1,32})$'), ''))))`;
   return `if(startsWith(${text}, '0x'), ${hex}, ${decimal})`;
 }

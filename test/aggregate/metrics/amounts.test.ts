@@ -3,9 +3,9 @@ import {
   dividedDown,
   dividedDownSql,
   nativeSql,
-  scaledDownSql,
-  USD_SCALE,
-  usdExactSql,
+  usdAs,
+  usdColumns,
+  usdPartsSql,
   usdSql,
 } from '../../../aggregate/metrics/shared/amounts.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
@@ -97,9 +97,10 @@ describe('exact arithmetic: one rounding, at the end', () => {
     expect(await evaluate(nativeSql('amount', 'decimals').text, [{ amount: null, decimals: 10n }])).toEqual([
       null,
     ]);
-    expect(await store.rows(sql`SELECT ${usdSql("CAST(NULL, 'Nullable(UInt256)')")} AS value`)).toEqual([
-      { value: null },
-    ]);
+    const none = "CAST(NULL, 'Nullable(UInt256)')";
+    expect(await store.rows(sql`SELECT ${usdSql(usdPartsSql('toUInt256(1)', '10', none))} AS value`)).toEqual(
+      [{ value: null }],
+    );
   });
 
   test('an average is the nearest double of the exact quotient, however small a part it is', async () => {
@@ -136,27 +137,31 @@ describe('exact arithmetic: one rounding, at the end', () => {
     },
   );
 
-  test('an amount times a price of up to 30 decimals is the nearest double of the exact product', async () => {
-    const rows = Array.from({ length: 600 }, (_, i) => {
-      const price = next(10n ** (1n + next(35n)));
-      // What 256 bits hold: far above any token's issuance at any price.
-      const room = 2n ** 255n / ((price + 1n) * 10n ** BigInt(18 - decimalsOf(i)));
-      return { amount: amount() % (room < MAX_128 ? room : MAX_128), price, decimals: BigInt(decimalsOf(i)) };
-    });
-    const exact = usdExactSql('assumeNotNull(amount)', 'decimals', 'price');
-    const got = await evaluate(scaledDownSql(exact, String(USD_SCALE)), rows);
+  test('an amount of any size times any price that is stored is the nearest double of the exact product', async () => {
+    const rows = Array.from({ length: 600 }, (_, i) => ({
+      amount: i % 20 === 0 ? MAX_128 : amount(),
+      price: i % 10 === 0 ? 10n ** 50n - 1n : next(10n ** (1n + next(50n))),
+      decimals: BigInt(decimalsOf(i)),
+    }));
+    const got = await evaluate(
+      usdSql(usdPartsSql('assumeNotNull(amount)', 'decimals', 'toNullable(price)')).text,
+      rows,
+    );
     expect(got).toEqual(
       rows.map(({ amount, price, decimals }) => Number(`${amount * price}e-${30n + decimals}`)),
     );
   });
 
-  test('sums of dollars are added before they are rounded', async () => {
-    const price = 6_123456789012345678901234567890n;
-    const parts = Array.from({ length: 300 }, () => next(10n ** 20n));
+  test.each([
+    ['ordinary amounts', 6_123456789012345678901234567890n, 10n, () => next(10n ** 20n)],
+    ['the largest amounts at the highest price', 10n ** 50n - 1n, 0n, () => MAX_128 - next(10n ** 20n)],
+  ])('sums of dollars are added before they are rounded: %s', async (_title, price, decimals, amountOf) => {
+    const parts = Array.from({ length: 300 }, amountOf);
     const total = parts.reduce((sum, part) => sum + part, 0n);
-    const sum = `sum(${usdExactSql('toUInt128(part)', '10', `toUInt256('${price}')`)})`;
+    const worth = usdPartsSql('toUInt128(part)', String(decimals), `toUInt256('${price}')`);
     const [row] = await store.rows<{ value: number }>(sql`
-      SELECT ${usdSql(sum)} AS value FROM (SELECT arrayJoin(${parts.map(String)}) AS part)`);
-    expect(row?.value).toBe(Number(`${total * price}e-40`));
+      SELECT ${usdSql(usdColumns('usd'))} AS value
+      FROM (SELECT ${usdAs((part) => `sum(${part})`, worth, 'usd')} FROM (SELECT arrayJoin(${parts.map(String)}) AS part))`);
+    expect(row?.value).toBe(Number(`${total * price}e-${30n + decimals}`));
   });
 });

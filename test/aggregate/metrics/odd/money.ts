@@ -50,7 +50,7 @@ const edges = (chain: string): InputLine[] => {
       ],
     });
   }
-  // Sums of the largest amounts, on a day without a price.
+  // Sums of the largest amounts, on a day with prices up to the highest.
   const twice = (...event: ShapedEvent): ShapedEvent[] => [event, event];
   writer.block('2024-05-05T12:00:00.000Z', {
     extrinsics: [paying(LARGEST), paying(LARGEST)],
@@ -133,6 +133,8 @@ const prices: readonly InputLine[] = [
   priceOf('USDC', '2024-03-31T01:00:00.000Z', '0.9999'),
   priceOf('WND', '2024-01-01T01:00:00.000Z', '2'),
   priceOf('KSM', '2024-03-01T01:00:00.000Z', '123456789.123456789123456789'),
+  priceOf('DOT', '2024-05-05T12:00:00.000Z', '6.12'),
+  priceOf('POLYX', '2024-05-05T12:00:00.000Z', '99999999999999999999.123456789'),
 ];
 
 export const money: readonly InputLine[] = [

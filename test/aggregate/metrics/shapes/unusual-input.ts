@@ -32,6 +32,7 @@ export const refusedFacts: InputLine[] = blocksOf('polkadot', [
       remark(ALICE, { events: [['transactionPayment.TransactionFeePaid', ALICE, '5']] }),
       remark(ALICE, { events: [feePaid(ALICE, '0xzz'), feePaid(ALICE, '6')] }),
       remark({ index: '5' }),
+      remark({ index: null }),
     ],
   },
 ]);
