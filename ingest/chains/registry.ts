@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSettings } from '../settings.ts';
-import { type Chain, chainShape, type RelayChain } from './chain.ts';
+import { type Chain, chainShape, RELAY_CHAINS, type RelayChain } from './chain.ts';
 import { GENESIS } from './genesis.ts';
 import { CHAINS } from './table.ts';
 
@@ -34,6 +34,21 @@ export function buildRegistry(input: readonly unknown[]): Registry {
 /** Every name that a chain can be called by. */
 export const namesOf = ({ chains }: Pick<Registry, 'chains'>): string[] =>
   chains.flatMap(({ name, aliases }) => [name, ...aliases]);
+
+/**
+ * Where a price is recorded. It is that of its token, whatever chain it names: also one of another relay chain, or, as
+ * `solo` of `solo`, none that is known, which keeps its name.
+ */
+export function placeOfPrice(
+  registry: Pick<Registry, 'find'>,
+  chain: string,
+  relayChain: string | undefined,
+): Pick<Chain, 'relay_chain' | 'name'> | undefined {
+  const named = registry.find(chain);
+  const relay = RELAY_CHAINS.find((known) => known === relayChain?.toLowerCase());
+  return named ?? (relay && chain.length <= NAME_CHARS_MAX ? { relay_chain: relay, name: chain } : undefined);
+}
+const NAME_CHARS_MAX = 100;
 
 function parseList(content: unknown, file: string | undefined): unknown[] {
   if (Array.isArray(content)) return content;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import type { Chain } from '../chains/chain.ts';
-import type { Registry } from '../chains/registry.ts';
+import { placeOfPrice, type Registry } from '../chains/registry.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
@@ -145,15 +145,18 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
     return { refused: `${issue?.path.join('.')}: ${issue?.message}` };
   }
   const { chain: name, relay_chain: relay, version } = read.data;
+  const isSnapshot = schema === 'snapshot/1';
   const chain = registry.find(name, relay ?? undefined);
-  if (!chain) {
-    return { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
-  }
-  if (schema === 'snapshot/1') {
-    const key = `${chain.relay_chain}/${chain.name}/${kinds.has(document.kind) ? document.kind : ''}`;
-    const canonical = { ...document, relay_chain: chain.relay_chain, chain: chain.name, origin };
+  const place =
+    isSnapshot && document.kind === 'price' ? placeOfPrice(registry, name, relay ?? undefined) : chain;
+  if (isSnapshot && place) {
+    const key = `${place.relay_chain}/${place.name}/${kinds.has(document.kind) ? document.kind : ''}`;
+    const canonical = { ...document, relay_chain: place.relay_chain, chain: place.name, origin };
     const value = Buffer.from(JSON.stringify(canonical));
     return { topic: 'snapshots', key, value, size: value.length };
+  }
+  if (!chain) {
+    return { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
   }
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
   // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.

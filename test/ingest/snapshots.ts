@@ -52,6 +52,15 @@ export const wrongSnapshots: readonly [title: string, document: object, reason: 
     }),
     /^payload\.delegations\.0\.delegator: not an address$/,
   ],
-  ['an unknown chain', snapshot({ chain: 'atlantis' }), /^chain: unknown atlantis of polkadot$/],
+  [
+    'an unknown chain',
+    snapshot({ kind: 'tvl', chain: 'atlantis', payload: { tvl_usd: 1 } }),
+    /^chain: unknown atlantis of polkadot$/,
+  ],
+  [
+    'a price under an unknown relay chain',
+    snapshot({ chain: 'atlantis', relay_chain: 'lemuria' }),
+    /^chain: unknown atlantis of lemuria$/,
+  ],
   ['a version that is none', snapshot({ version: 'x' }), /^version: not a decimal string$/],
 ];

@@ -114,10 +114,7 @@ const unfoldedExtrinsics = view(
     sender_of AS recovered_sender, receiver_of AS recovered_receiver`,
 );
 
-/**
- * A signer that is no account, such as `{"index":null}`, stays as written: its extrinsic is signed.
- * Under a name that earlier versions know: one that is started again replaces it.
- */
+/** Under a name that earlier versions know: one that is started again replaces it. */
 const readExtrinsics = view(
   'extrinsics_in_to_extrinsics',
   extrinsicsIn,

@@ -27,9 +27,9 @@ export function amountSql(text: string): string {
   return `if(startsWith(${text}, '0x'), ${hex}, ${decimal})`;
 }
 
-/** The text of an address in any of its shapes: plain, `{"id":…}`, `{"address20":…}`. */
+/** The text of an address in any of its shapes: plain, `{"id":…}`, `{"address20":…}`; `null` of `{"index":null}`. */
 export function addressSql(value: string): string {
-  return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"([^"]+)"'), ${value})`;
+  return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"?([^"{}\\\\[\\\\]]+)'), ${value})`;
 }
 
 /** The bytes of a base58 text. To decode takes the square of the length, and no address is longer. */

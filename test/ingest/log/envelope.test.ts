@@ -30,6 +30,13 @@ const snapshot = (more: object = {}) => ({
   payload: { symbol: 'DOT', usd: 1 },
   ...more,
 });
+/** The place under which a price that names one is recorded. */
+const placeOf = (relay_chain: string, chain: string) => {
+  const result = read(snapshot({ relay_chain, chain }));
+  if ('refused' in result) return result.refused;
+  const body = bodyOf(result);
+  return `${body.relay_chain}/${body.chain}`;
+};
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 describe('a bare block', () => {
@@ -216,6 +223,16 @@ describe('an envelope', () => {
 });
 
 describe('a snapshot', () => {
+  test.each([
+    ['polkadot', 'statemint', 'polkadot/asset-hub-polkadot'],
+    ['kusama', 'polkadot', 'polkadot/polkadot'],
+    ['solo', 'solo', 'solo/solo'],
+    ['nowhere', 'nowhere', 'chain: unknown nowhere of nowhere'],
+    ['solo', 'x'.repeat(101), /^chain: unknown x{100}… of solo$/],
+  ])('with a price under %s, %s is at its place', (relay, chain, place) => {
+    expect(placeOf(relay, chain)).toEqual(typeof place === 'string' ? place : expect.stringMatching(place));
+  });
+
   test('goes to its own topic under the canonical name of its chain, with where it came from', () => {
     const result = read(snapshot({ chain: 'statemint' })) as Envelope;
     expect([result.topic, result.key]).toEqual(['snapshots', 'polkadot/asset-hub-polkadot/price']);

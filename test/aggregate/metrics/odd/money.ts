@@ -134,7 +134,8 @@ const prices: readonly InputLine[] = [
   priceOf('WND', '2024-01-01T01:00:00.000Z', '2'),
   priceOf('KSM', '2024-03-01T01:00:00.000Z', '123456789.123456789123456789'),
   priceOf('DOT', '2024-05-05T12:00:00.000Z', '6.12'),
-  priceOf('POLYX', '2024-05-05T12:00:00.000Z', '99999999999999999999.123456789'),
+  // A price is that of its token, also where no chain is called as it says.
+  priceOf('POLYX', '2024-05-05T12:00:00.000Z', '99999999999999999999.123456789', 'solo'),
 ];
 
 export const money: readonly InputLine[] = [
