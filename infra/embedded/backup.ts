@@ -50,6 +50,19 @@ export interface CopyProgress {
 }
 type OnProgress = (progress: CopyProgress) => void;
 
+/** Codes of a place that cannot be written; what cannot be read has others. */
+const OF_PLACE: ReadonlySet<string> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'ENAMETOOLONG',
+  'ENOTDIR',
+]);
+const unreadable = (error: unknown) =>
+  new ProductError('store_failed', `the data directory cannot be read: ${reasonOf(error)}`, reasonOf(error));
+
 const OWN_DIRECTORY = { recursive: true, mode: 0o700 };
 
 /** Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last. */
@@ -59,7 +72,7 @@ export async function writeBackup(
   facts: BackupFacts,
   { onProgress, signal }: { readonly onProgress: OnProgress; readonly signal: AbortSignal },
 ): Promise<BackupManifest> {
-  // The place of the backup is at fault, and not the data directory, which may have room.
+  // The place of the backup is at fault then, and not the data directory, which may have room.
   const unwritten = (error: unknown) =>
     new ProductError(
       'output_unwritable',
@@ -99,7 +112,9 @@ export async function writeBackup(
   } catch (error) {
     // Part of a backup is none, and would keep the next one out of the directory.
     for (const name of [DATA, SUMS]) await rm(join(directory, name), { recursive: true, force: true });
-    throw error instanceof ProductError || signal.aborted ? error : unwritten(error);
+    if (error instanceof ProductError || signal.aborted) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw OF_PLACE.has(code) ? unwritten(error) : unreadable(error);
   }
 }
 

@@ -2,10 +2,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Batcher } from '../coordination/batcher.ts';
+import { settledMap } from '../coordination/settled-map.ts';
+import { storePath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
 
 /** A directory that changed again so soon may have the same time. */
 const SAME_TIME_MS = 1000;
+
+const FORCED_AT_ONCE = 8;
 
 /** Forces the names of the files of a directory to the disk: a file that is forced itself may be without its name. */
 export async function forceNames(directory: string): Promise<void> {
@@ -22,7 +26,7 @@ export async function forceNames(directory: string): Promise<void> {
  * them, not the one in which it then gives the part its name: after a power loss that part would be a temporary one.
  */
 export class ForcedNames {
-  readonly #root: string;
+  readonly #dataDirectory: string;
   /** When each directory had last changed before its names were forced. */
   readonly #forced = new Map<string, number>();
   readonly #calls = new Batcher<void>(async () => {
@@ -30,9 +34,8 @@ export class ForcedNames {
     return [];
   });
 
-  /** Takes the directory of the engine. */
-  constructor(root: string) {
-    this.#root = root;
+  constructor(dataDirectory: string) {
+    this.#dataDirectory = dataDirectory;
   }
 
   /** Resolves when all that was renamed, made or deleted before the call is so on the disk. */
@@ -42,7 +45,11 @@ export class ForcedNames {
 
   async #forceChanged(): Promise<void> {
     try {
-      await Promise.all(directoriesOf(this.#root).map((directory) => this.#forceIfChanged(directory)));
+      await settledMap(
+        directoriesOf(this.#dataDirectory),
+        (directory) => this.#forceIfChanged(directory),
+        FORCED_AT_ONCE,
+      );
     } catch (error) {
       throw unwritable(reasonOf(error));
     }
@@ -62,10 +69,16 @@ function unlessGone(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Those that hold directories of tables and of databases, and these themselves; not those of parts. */
-function directoriesOf(root: string): string[] {
+/** Those that hold logs, directories of tables and of databases, and these themselves; not those of parts. */
+function directoriesOf(dataDirectory: string): string[] {
+  const root = storePath(dataDirectory);
   const groups = foldersOf(join(root, 'store'));
-  return [root, ...foldersOf(root), ...groups, ...groups.flatMap(foldersOf)];
+  return [
+    ...[dataDirectory, join(dataDirectory, 'log'), root],
+    ...foldersOf(root),
+    ...groups,
+    ...groups.flatMap(foldersOf),
+  ];
 }
 
 function foldersOf(directory: string): string[] {

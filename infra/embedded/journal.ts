@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Batcher } from '../coordination/batcher.ts';
@@ -72,6 +72,8 @@ export class Journal {
   #segments: number[] = [];
   #file = -1;
   #fileBytes = 0;
+  /** Whether its name is forced to the disk. */
+  #hasName = false;
   #nextOffset = 0;
   /** Behind the last record; offsets between it and the next one were skipped. */
   #endOffset = 0;
@@ -161,7 +163,10 @@ export class Journal {
 
   async #force(): Promise<void> {
     await this.#options.sync(this.#file);
-    if (this.#fileBytes === 0) await forceNames(this.#options.directory);
+    if (this.#hasName) return;
+    const { directory } = this.#options;
+    for (const holder of [directory, dirname(directory)]) await forceNames(holder);
+    this.#hasName = true;
   }
 
   #startSegment(): void {
@@ -169,6 +174,7 @@ export class Journal {
     closeSync(this.#file);
     this.#file = file;
     this.#fileBytes = 0;
+    this.#hasName = false;
     this.#segments.push(this.#nextOffset);
   }
 

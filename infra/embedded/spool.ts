@@ -56,16 +56,18 @@ export class Spool {
     // Names sort by age.
     const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#count).padStart(9, '0')}`;
     const part = join(this.#directory, `${age}-${table}.part`);
+    let file = part;
     try {
       const sum = writeLines(part, lines, this.#fsync);
-      const file = join(this.#directory, `${age}-${table}.${hex(sum)}.ndjson`);
+      const named = join(this.#directory, `${age}-${table}.${hex(sum)}.ndjson`);
       // Only a complete batch has a name without `.part`.
-      await rename(part, file);
+      await rename(part, named);
+      file = named;
       if (this.#fsync) await forceNames(this.#directory);
       return { file, table };
     } catch (error) {
       // On a full disk it would take the room that the next attempt needs.
-      rmSync(part, { force: true });
+      rmSync(file, { force: true });
       throw unwritable(reasonOf(error));
     }
   }

@@ -91,7 +91,7 @@ export class EmbeddedStore implements Store {
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
     this.#parts = new StoredParts(this, config.DATA_DIR, damage);
     const path = storePath(config.DATA_DIR);
-    this.#names = config.STORE_FSYNC ? new ForcedNames(path) : null;
+    this.#names = config.STORE_FSYNC ? new ForcedNames(config.DATA_DIR) : null;
     // The client types of chdb are a copy that the compiler does not accept.
     const connect = () => createClient({ connection: createChdbConnection({ path }) as never } as never);
     const lane = (connections: number, settings: readonly string[] = []) =>

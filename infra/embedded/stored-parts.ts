@@ -69,7 +69,7 @@ export class StoredParts {
   async check(): Promise<void> {
     const live = await this.#read();
     const detached = await this.#detached();
-    for (const part of detached) this.#reportDetached(part, live, detached);
+    for (const part of detached) this.#reportDetached(part, live);
     for (const before of this.#lastRecord()) this.#compare(before, live, detached);
   }
 
@@ -117,15 +117,13 @@ export class StoredParts {
   }
 
   /**
-   * Nothing is lost with a part that another one covers, or with one whose merge was lost by a loss of power: those that
-   * it was made of are there still, or are reported themselves.
+   * A part that another one covers was left over from a merge, and one whose merge a loss of power has cut is there in the
+   * parts that it was made of: nothing is lost with either.
    */
-  #reportDetached(part: DetachedPart, live: readonly StoredTable[], detached: readonly DetachedPart[]): void {
+  #reportDetached(part: DetachedPart, live: readonly StoredTable[]): void {
     const { table, name, path } = part;
     const parts = live.find((one) => one.table === table)?.parts ?? [];
-    const broken = detached.filter((other) => other.table === table && other !== part).flatMap(rangeOf);
-    const isKnown = (range: Range) => isCovered(range, parts) || isMadeOf(range, [...parts, ...broken]);
-    if (rangeOf(part).some(isKnown)) return;
+    if (rangeOf(part).some((range) => isCovered(range, parts) || isMadeOf(range, parts))) return;
     const aside = this.#damage.placeFor('store', `${table}-${basename(name)}`);
     this.#damage.add({
       part: 'store',
@@ -207,7 +205,7 @@ const isWithin = (part: Range, other: Range) =>
 const isCovered = (part: Range, parts: readonly Part[]) => parts.some((other) => isWithin(part, other));
 
 /** Whether the first and the last part of a merge are there, which are deleted with all others that it was made of. */
-function isMadeOf(merged: Range, parts: readonly Range[]): boolean {
+function isMadeOf(merged: Range, parts: readonly Part[]): boolean {
   const sources = parts.filter((part) => isWithin(part, merged));
   return sources.some(({ min }) => min === merged.min) && sources.some(({ max }) => max === merged.max);
 }

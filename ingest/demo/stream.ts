@@ -16,7 +16,13 @@ export class DayStream extends Readable {
   }
 
   override _read(): void {
-    setImmediate(() => this.#make());
+    setImmediate(() => {
+      try {
+        this.#make();
+      } catch (error) {
+        this.destroy(error as Error);
+      }
+    });
   }
 
   #make(): void {

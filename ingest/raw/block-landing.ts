@@ -5,8 +5,8 @@ import { blockRankSql, RANK } from './ordering.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
-/** A boolean, or the text of a source that could not tell: `"true"` does not tell either. */
-export const SUCCESS = 'Variant(Bool, String)';
+/** A boolean, or what a source that could not tell has written there: neither `"true"` nor 1 tells. */
+export const SUCCESS = 'Dynamic(max_types=3)';
 const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success ${SUCCESS}, paysFee String, events Array(${EVENT}))`;
 
 /**

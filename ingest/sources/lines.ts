@@ -47,9 +47,10 @@ const MAGIC_BYTES = 4;
 /** The lines of a file: gzip, zstd or Parquet by the ending of its name, or else by its first bytes, or plain. */
 export function decompressed(name: string, bytes: Readable, lineBytes: number): Readable {
   const named = PACKINGS.find(({ ending }) => name.endsWith(ending));
-  return named
-    ? named.unpack(bytes, lineBytes)
-    : Readable.from(byFirstBytes(bytes, lineBytes), { objectMode: false });
+  if (named) return named.unpack(bytes, lineBytes);
+  const unpacked = Readable.from(byFirstBytes(bytes, lineBytes), { objectMode: false });
+  // A reader that stops ends a source at once that waits for its next bytes.
+  return unpacked.once('close', () => bytes.destroy());
 }
 
 async function* byFirstBytes(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {

@@ -119,8 +119,16 @@ it('a parent is found in whatever month it is dated', async () => {
   await using opened = await openTestPipeline();
   await loadAndCompute(opened.pipeline, lines);
   const window = { relays: ['kusama'], from: '2026-03-04', until: '2026-03-05' };
-  const rows = await opened.pipeline.runtime.store.rows(uptimeHour.select(window));
+  const { store } = opened.pipeline.runtime;
+  const rows = await store.rows(uptimeHour.select(window));
   expect(rows).toEqual([expect.objectContaining({ evaluated: 1, max_gap_seconds: (child - parent) / 1000 })]);
+  // Also that of the first block after a window without any.
+  await loadAndCompute(opened.pipeline, [
+    blockAt(102, between + 24 * HOUR_MS),
+    blockAt(101, parent + HOUR_MS),
+  ]);
+  const empty = { relays: ['kusama'], from: '2026-05-01', until: '2026-05-02' };
+  expect(await store.rows(uptimeHour.select(empty))).toEqual([]);
 });
 
 it('days without blocks keep their rows beside a window that begins within an earlier day', {

@@ -72,7 +72,8 @@ function placeOfPowerCuts(directory: string, fileSystem: string): Place {
     },
     restart: () => {
       unmount();
-      renameSync(left, image);
+      // One that had ended before its power was cut has left everything.
+      if (existsSync(left)) renameSync(left, image);
       mount();
     },
     [Symbol.dispose]: () => {
@@ -100,9 +101,13 @@ const run = (command: string, ...args: readonly string[]) =>
 /** Whether no thread of a process is in the kernel any more: a call that forces bytes to the disk ends first. */
 function isStopped(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;
-  if (!existsSync(tasks)) return true;
-  return readdirSync(tasks).every((task) => {
-    const stat = readFileSync(join(tasks, task, 'stat'), 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
-  });
+  try {
+    return readdirSync(tasks).every((task) => {
+      const stat = readFileSync(join(tasks, task, 'stat'), 'utf8');
+      return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+    });
+  } catch {
+    // A thread has ended meanwhile, or all of them.
+    return !existsSync(tasks);
+  }
 }

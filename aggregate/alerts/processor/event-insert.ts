@@ -31,11 +31,7 @@ export interface ReducedEvent extends ParsedEvent {
 
 export function eventInsert(event: ReducedEvent, parser: EventParser): EventInsert {
   const { delivery, record, body, reduction } = event;
-  // Others are told of what is stored, so that no change is told by two events.
-  const head =
-    event.head.kind === 'action' && reduction.change !== undefined
-      ? { ...event.head, change: reduction.change }
-      : event.head;
+  const head = headOf(event.head, reduction);
   return {
     head,
     headJson: head === event.head ? encodedHead(record.value) : Buffer.from(encodeHead(head)),
@@ -45,6 +41,10 @@ export function eventInsert(event: ReducedEvent, parser: EventParser): EventInse
     readItems: () => parser.parse(head, body).delivery?.items ?? [],
   };
 }
+
+/** Others are told of what an action really changes, so that no change is told by two events. */
+export const headOf = (head: EventHead, { change }: Pick<Reduction, 'change'>): EventHead =>
+  head.kind === 'action' && change !== undefined ? { ...head, change } : head;
 
 const columnsIn = ({ head, record, reduction }: ReducedEvent) => ({
   project: head.project,

@@ -9,6 +9,7 @@ import { type EventRules, type GroupingRules, groupingRulesOf } from '../model/r
 import { alertEvents, alerts } from '../model/tables.ts';
 import { emptyState, type ProjectState } from '../reducer/project-state.ts';
 import { numbersIn, type Reduction, reduceEvent } from '../reducer/reduce.ts';
+import { headOf } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type AlertEventRow, eventRows, eventsAfter, positionRanges } from './stored-rows.ts';
 import { storedProgressOf } from './stored-state.ts';
@@ -177,8 +178,9 @@ async function rewrite(
     await store.insert(
       alertEvents,
       rows.map((row) => {
-        const { outcomes, iids, retryKeys } = reductions.get(row.position) as Reduction;
-        const head = decodeHead(row.head);
+        const reduction = reductions.get(row.position) as Reduction;
+        const { outcomes, iids, retryKeys } = reduction;
+        const head = headOf(decodeHead(row.head), reduction);
         const updated = head.kind === 'delivery' ? { ...head, rules } : { ...head, iid: iids[0] ?? head.iid };
         return { ...row, head: encodeHead(updated), outcomes, iids, retry_keys: retryKeys, last_iid };
       }),

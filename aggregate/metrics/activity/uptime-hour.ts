@@ -39,13 +39,16 @@ export const uptimeHour = metric({
     // time, of any month that holds its height.
     const isOfWindow = sql`date >= ${days.from} AND date < ${days.until}`;
     const monthsOfParents = sql`SELECT toString(arrayJoin(arrayConcat(
-          [toYYYYMM(max(before)), toYYYYMM(minIf(after, after >= ${days.from}))],
-          arrayMap(of -> of.1, arrayFilter(of -> of.2 <= max(highest) AND of.3 + 1 >= minIf(lowest, highest > 0),
+          [toYYYYMM(max(before)), toYYYYMM(minIf(after, after >= ${days.until}))],
+          arrayMap(of -> of.1, arrayFilter(
+            of -> (of.2 <= max(highest) AND of.3 + 1 >= minIf(lowest, highest > 0))
+              OR (of.2 < argMinIf(next, after, after >= ${days.until}) AND of.3 + 1 >= argMinIf(next, after, after >= ${days.until})),
             groupArray((month, low, high)))))))
         FROM (
           SELECT relay_chain, chain, toYYYYMM(date) AS month, min(first_block) AS low, max(last_block) AS high,
             minIf(first_block, ${isOfWindow}) AS lowest, maxIf(last_block, ${isOfWindow}) AS highest,
-            maxIf(date, date < ${days.from}) AS before, minIf(date, date >= ${days.until}) AS after
+            maxIf(date, date < ${days.from}) AS before, minIf(date, date >= ${days.until}) AS after,
+            argMinIf(first_block, date, date >= ${days.until}) AS next
           FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain, month)
         GROUP BY relay_chain, chain`;
     const heights = sql`

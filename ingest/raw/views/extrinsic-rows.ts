@@ -122,7 +122,7 @@ const readExtrinsics = view(
   sql`SELECT ${namesOf(passedOn)},
     ${raw(palletWrittenSql('pallet_given'))} AS pallet_written, ${raw(callSql('call_given'))} AS call,
     ${raw(addressSql('signer_given'))} AS signer, ${raw(base58Sql('signer'))} AS signer_bytes,
-    CAST(variantElement(success_given, 'Bool'), 'Nullable(UInt8)') AS success,
+    CAST(dynamicElement(success_given, 'Bool'), 'Nullable(UInt8)') AS success,
     ${raw(amountSql('tip_given'))} AS tip_amount, ${raw(amountSql('fee_given'))} AS fee_amount
   FROM ${extrinsicsIn}`,
 );

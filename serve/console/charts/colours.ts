@@ -3,7 +3,7 @@ import { SERIES_MAX } from '../chart-state.ts';
 
 /**
  * The places of the colours of lines, in whatever order they are named: each has the one of its rank among all lines
- * that a page can draw, or the next that is free, so that it keeps it when others come and go.
+ * that a page can draw, or the next that is free, so that it mostly keeps it when others come and go.
  */
 export function colourPlaces(ids: readonly string[], rankOf: (id: string) => number): readonly number[] {
   const places = new Map<number, string>();

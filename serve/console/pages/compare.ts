@@ -10,7 +10,7 @@ import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { chainName, lineName } from '../names.ts';
-import { drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
+import { type DrawnMetric, drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
 import type { SeriesReader } from '../series/series.ts';
 
 /** What is compared when an address names nothing. */
@@ -34,10 +34,15 @@ export async function comparisonOf(
   const added = metric !== '' && chain !== '' ? [`${metric}@${chain}`] : [];
   const given = [...query.getAll('series').filter((id) => id !== query.get('remove')), ...added];
   const isUsual = !query.has('series') && added.length === 0;
-  const found = await linesOf([...new Set(isUsual ? USUAL : given)], series, store);
-  const lines = found.filter((line) => typeof line !== 'string').slice(0, SERIES_MAX);
-  const unknown = isUsual ? [] : found.filter((line) => typeof line === 'string').slice(0, SERIES_MAX);
-  if (found.length - unknown.length > SERIES_MAX) unknown.push(`A chart has ${SERIES_MAX} series at most.`);
+  const ids = [...new Set(isUsual ? USUAL : given)];
+  const found = await linesOf(ids.slice(0, IDS_MAX), series, store);
+  const [drawn, unknown] = [
+    found.filter(isLine),
+    isUsual ? [] : found.filter((line) => typeof line === 'string'),
+  ];
+  const lines = drawn.slice(0, SERIES_MAX);
+  if (drawn.length > SERIES_MAX || ids.length > IDS_MAX)
+    unknown.push(`A chart has ${SERIES_MAX} series at most.`);
   if ((metric === '') !== (chain === '')) unknown.push('To add a series, choose a metric and a chain.');
   await freshness.refresh();
   const days = daysOf(
@@ -51,6 +56,9 @@ export async function comparisonOf(
 }
 
 const ID_CHARS_SHOWN = 100;
+/** So many series of an address are looked up, in the hope of as many as a chart has. */
+const IDS_MAX = 2 * SERIES_MAX;
+const isLine = (line: Line | string): line is Line => typeof line !== 'string';
 
 /** The line of each id that has rows; of any other, what a visitor reads in its place. */
 async function linesOf(
@@ -58,14 +66,20 @@ async function linesOf(
   series: SeriesReader,
   store: QueryStore,
 ): Promise<(Line | string)[]> {
+  // Series of one metric share what is read of it.
+  const ofMetric = new Map<DrawnMetric, ReturnType<SeriesReader['linesOf']>>();
+  const knownOf = (metric: DrawnMetric) => {
+    const known = ofMetric.get(metric) ?? series.linesOf(store, metric);
+    ofMetric.set(metric, known);
+    return known;
+  };
   return Promise.all(
     ids.map(async (id) => {
       const line = lineOf(id);
-      if (typeof line === 'string')
-        return `${id.slice(0, ID_CHARS_SHOWN)} is not drawn: ${line.split(';', 1)[0]}.`;
-      const known = await series.linesOf(store, line.metric);
+      if (!isLine(line)) return `${id.slice(0, ID_CHARS_SHOWN)} is not drawn: ${line.split(';', 1)[0]}.`;
+      const known = await knownOf(line.metric);
       if (known.some((one) => lineId({ ...line, ...one }) === lineId(line))) return line;
-      const names = known.map(({ chain }) => chain);
+      const names = [...new Set(known.map(({ chain }) => chain))];
       const near = names.includes(line.chain) ? '' : didYouMean(line.chain, names);
       const title = `${line.metric.metric.title}: ${line.column.shown.title.toLowerCase()}`;
       return `${title} of ${lineName(line)} is not drawn: it has no rows.${near && ` D${near.slice(1)}`}`;

@@ -119,8 +119,7 @@ describe('archives', () => {
   test('a reader that stops early lets a plain source go, and hears of its failure', async () => {
     const source = inChunks(Buffer.from(text), 1000);
     for await (const _ of readLines(decompressed('a.ndjson', source, LINE_BYTES), 1000)) break;
-    await new Promise((later) => setTimeout(later, 20));
-    expect(source.destroyed).toBe(true);
+    await expect.poll(() => source.destroyed).toBe(true);
     const failing = new Readable({
       read() {
         this.destroy(Object.assign(new Error('disk gone'), { code: 'EIO' }));

@@ -47,6 +47,8 @@ export const otherArchives: InputLine[] = [
         remark(ALICE, { success: 'Unable to fetch Events, cannot confirm extrinsic status.' }),
         remark(ALICE, { success: 'true' }),
         remark(BOB, { success: 'false' }),
+        remark(ALICE, { success: 1 }),
+        remark(BOB, { success: 0 }),
         remark(ALICE, { success: null }),
         remark(BOB, { success: true }),
         remark(BOB, { success: false }),
