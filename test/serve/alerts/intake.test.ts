@@ -156,7 +156,7 @@ describe('the order of checks', () => {
     async (method) => {
       const reply = await service.app.inject({ method, url: source.path });
       expect(reply.statusCode).toBe(405);
-      expect(reply.headers.allow).toBe('POST');
+      expect(reply.headers.allow).toBe('OPTIONS, POST');
       expect(reply.json()).toEqual({ error: 'method_not_allowed', message: expect.any(String) });
     },
   );

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,6 +30,8 @@ const RUN_ELSEWHERE = {
 
 const place = temporaryDirectory();
 const programs = join(place.path, 'programs');
+/** Where the server of readers keeps its data, as far as commands look. */
+const stored = join(place.path, 'stored');
 let world: World;
 let url: string;
 let sidecar: FakeSidecar;
@@ -41,6 +43,8 @@ const guides = [...readGuides().values()].flat();
 beforeAll(async () => {
   mkdirSync(programs);
   symlinkSync(join(ROOT, 'serve/bin.js'), join(programs, 'chain-metrics'));
+  const DATA_DIR = stored;
+  execFileSync(join(programs, 'chain-metrics'), ['migrate'], { env: { ...process.env, DATA_DIR } });
   world = await openWorld();
   await ingestAndCompute(world.pipeline, recordedLines('blocks'));
   url = await world.app.listen({ port: 0, host: '127.0.0.1' });
@@ -118,6 +122,7 @@ async function created(token: string, path: string, payload: object): Promise<Re
 async function runScript(code: string): Promise<{ code: number | null; stdout: string; said: string }> {
   const directory = mkdtempSync(join(place.path, 'guide-'));
   mkdirSync(join(directory, 'blocks'));
+  cpSync(stored, join(directory, 'data'), { recursive: true, verbatimSymlinks: true });
   copyFileSync(
     new URL('polkadot.ndjson.gz', folderOf('blocks')),
     join(directory, 'blocks/polkadot.ndjson.gz'),
