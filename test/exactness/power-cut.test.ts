@@ -3,9 +3,9 @@ import { deliverUnderKills } from '../serve/alerts/kills.ts';
 import { canCutPower } from '../support/power-cut.ts';
 import { killOften } from './kills.ts';
 
-const CUTS = 2;
+const CUTS = 1;
 
-describe.skipIf(!canCutPower())(`with STORE_FSYNC, after ${CUTS} power cuts`, { timeout: 600_000 }, () => {
+describe.skipIf(!canCutPower())('with STORE_FSYNC, after a power cut', { timeout: 600_000 }, () => {
   it('no acknowledged block is lost, and the rows are the same', async () => {
     const { kills, faults } = await killOften({ kills: CUTS, seed: 1, powerCutsOn: 'ext4' });
     expect(faults).toEqual([]);
@@ -13,7 +13,7 @@ describe.skipIf(!canCutPower())(`with STORE_FSYNC, after ${CUTS} power cuts`, { 
   });
 
   it('no accepted alert is lost or counted twice', async () => {
-    const options = { deliveries: 400, kills: CUTS, senders: 16, seed: 1, powerCutsOn: 'ext4' };
+    const options = { deliveries: 200, kills: CUTS, senders: 16, seed: 1, powerCutsOn: 'ext4' };
     const { kills, acknowledged, faults } = await deliverUnderKills(options);
     expect(faults).toEqual([]);
     expect(kills).toBeGreaterThan(CUTS);
