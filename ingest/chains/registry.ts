@@ -36,17 +36,17 @@ export const namesOf = ({ chains }: Pick<Registry, 'chains'>): string[] =>
   chains.flatMap(({ name, aliases }) => [name, ...aliases]);
 
 /**
- * Where a price is recorded. It is that of its token, whatever chain it names: also one of another relay chain, or, as
- * `solo` of `solo`, none that is known, which keeps its name.
+ * Where a snapshot is recorded. A price is that of its token, whatever chain it names: also one of another relay chain,
+ * or, as `solo` of `solo`, none that is known, which keeps its name.
  */
-export function placeOfPrice(
+export function placeOfSnapshot(
   registry: Pick<Registry, 'find'>,
-  chain: string,
-  relayChain: string | undefined,
+  { kind, chain, relay_chain }: { kind: unknown; chain: string; relay_chain: string | undefined },
 ): Pick<Chain, 'relay_chain' | 'name'> | undefined {
-  const named = registry.find(chain);
-  const relay = RELAY_CHAINS.find((known) => known === relayChain?.toLowerCase());
-  return named ?? (relay && chain.length <= NAME_CHARS_MAX ? { relay_chain: relay, name: chain } : undefined);
+  if (kind !== 'price') return registry.find(chain, relay_chain);
+  const relay = RELAY_CHAINS.find((known) => known === relay_chain?.toLowerCase());
+  const unknown = relay && chain.length <= NAME_CHARS_MAX ? { relay_chain: relay, name: chain } : undefined;
+  return registry.find(chain) ?? unknown;
 }
 const NAME_CHARS_MAX = 100;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import type { Chain } from '../chains/chain.ts';
-import { placeOfPrice, type Registry } from '../chains/registry.ts';
+import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
@@ -145,19 +145,19 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
     return { refused: `${issue?.path.join('.')}: ${issue?.message}` };
   }
   const { chain: name, relay_chain: relay, version } = read.data;
-  const isSnapshot = schema === 'snapshot/1';
-  const chain = registry.find(name, relay ?? undefined);
-  const place =
-    isSnapshot && document.kind === 'price' ? placeOfPrice(registry, name, relay ?? undefined) : chain;
-  if (isSnapshot && place) {
-    const key = `${place.relay_chain}/${place.name}/${kinds.has(document.kind) ? document.kind : ''}`;
+  const relay_chain = relay ?? undefined;
+  const unknown = { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
+  if (schema === 'snapshot/1') {
+    const { kind } = document;
+    const place = placeOfSnapshot(registry, { kind, chain: name, relay_chain });
+    if (!place) return unknown;
+    const key = `${place.relay_chain}/${place.name}/${kinds.has(kind) ? kind : ''}`;
     const canonical = { ...document, relay_chain: place.relay_chain, chain: place.name, origin };
     const value = Buffer.from(JSON.stringify(canonical));
     return { topic: 'snapshots', key, value, size: value.length };
   }
-  if (!chain) {
-    return { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
-  }
+  const chain = registry.find(name, relay_chain);
+  if (!chain) return unknown;
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
   // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
   const payload = deleted ? { ...EMPTY_BLOCK, ...(document.payload as object) } : document.payload;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import type { Chain } from '../chains/chain.ts';
-import { placeOfPrice, type Registry } from '../chains/registry.ts';
+import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { type DecodedBlock, decodeBlock, decodeExtrinsics } from '../decode/calls.ts';
 import { holdsFacts } from '../decode/fact-calls.ts';
 import { parseExact } from '../decode/json.ts';
@@ -143,8 +143,7 @@ export function snapshotLine(
   const read = parseSnapshot(document);
   if (!read.ok) return { refused: read.reason, origin };
   const { snapshot } = read;
-  const find = snapshot.kind === 'price' ? placeOfPrice.bind(null, registry) : registry.find;
-  const chain = find(snapshot.chain, snapshot.relay_chain);
+  const chain = placeOfSnapshot(registry, snapshot);
   if (!chain) return { refused: `chain: unknown ${snapshot.chain}`, origin };
   const payload = snapshot.payload as Record<string, unknown>;
   const row = {

@@ -3,6 +3,7 @@ import { deliverUnderKills } from '../serve/alerts/kills.ts';
 import { canCutPower } from '../support/power-cut.ts';
 import { killOften } from './kills.ts';
 
+/** One shows that the way is open; `test/soak/power-cuts.ts` cuts often enough to find what is not forced. */
 const CUTS = 1;
 
 describe.skipIf(!canCutPower())('with STORE_FSYNC, after a power cut', { timeout: 600_000 }, () => {

@@ -83,7 +83,10 @@ function placeOfPowerCuts(directory: string, fileSystem: string): Place {
   };
 }
 
-/** Whether the kernel lets this user mount a disk; where it does not, that is said aloud and tests of it do not run. */
+/**
+ * Whether the kernel lets this user mount a disk; where it does not, that is said aloud and tests of it do not run, also
+ * where `CI` is set: no package that could be installed gives a container that right.
+ */
 export function canCutPower(): boolean {
   using directory = temporaryDirectory();
   try {

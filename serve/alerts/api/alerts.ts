@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertDomain } from '../domain.ts';
 import { RequestRefused } from '../projects/access.ts';
-import { type AlertFilter, SORTS, type Sort } from '../projects/alert-reader.ts';
+import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../projects/alert-reader.ts';
 import type { Note } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
@@ -160,9 +160,6 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
     },
   );
 }
-
-/** So many were listed before there were pages. */
-const HISTORY_PER_PAGE = 100;
 
 function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void {
   api.add(

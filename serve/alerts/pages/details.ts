@@ -9,7 +9,7 @@ import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { isOncallLink } from '../notifications/oncall-link.ts';
 import { PROJECT_ROLES, RequestRefused } from '../projects/access.ts';
-import type { HistoryEntry } from '../projects/alert-reader.ts';
+import { HISTORY_PER_PAGE, type HistoryEntry } from '../projects/alert-reader.ts';
 import type { ProjectMember } from '../projects/members.ts';
 import type { Integration, Note } from '../projects/tables.ts';
 import { STATUS_ACTIONS } from './bulk.ts';
@@ -91,8 +91,6 @@ interface Shown {
   readonly page: number;
   readonly refused: RefusedNote | undefined;
 }
-
-const HISTORY_PER_PAGE = 100;
 
 async function alertBody(
   { integrations, members, notes: noteStore, reader, users }: DetailsParts,

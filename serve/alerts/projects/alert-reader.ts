@@ -81,6 +81,9 @@ export interface HistoryEntry {
   readonly change: JsonObject;
 }
 
+/** Events on a page of a history where none is asked for: so many were listed before there were pages. */
+export const HISTORY_PER_PAGE = 100;
+
 /** Reads alerts. Everything that this process has accepted is part of what it returns. */
 export class AlertReader {
   readonly #store: Pick<Store, 'rows'>;

@@ -7,6 +7,7 @@ import { DemoHistory, firstDemoDay } from '../../../ingest/demo/history.ts';
 import { DayStream } from '../../../ingest/demo/stream.ts';
 import { readLine } from '../../../ingest/log/envelope.ts';
 import { readLines, type SourceLine } from '../../../ingest/sources/lines.ts';
+import { countTurns } from '../../support/turns.ts';
 
 const registry = readRegistry({ CHAINS_FILE: undefined });
 const NOON = Date.parse('2026-03-10T12:00:00Z');
@@ -118,20 +119,13 @@ it('streams whole lines, and ends between two days when it is told to stop', asy
 });
 
 it('lets the event loop turn between two days, also those that are left out', async () => {
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns++;
-    if (!isOver) setImmediate(turn);
-  };
-  setImmediate(turn);
+  using counted = countTurns();
   const days = [
     ...Array.from({ length: 50 }, () => []),
     ...Array.from({ length: 50 }, (_, i) => [`line ${i}`]),
   ];
   const read: SourceLine[] = [];
   for await (const line of readLines(new DayStream(days, new AbortController().signal), 100)) read.push(line);
-  isOver = true;
   expect(read).toHaveLength(50);
-  expect(turns).toBeGreaterThanOrEqual(100);
+  expect(counted.turns).toBeGreaterThanOrEqual(100);
 });

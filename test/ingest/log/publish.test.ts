@@ -7,6 +7,7 @@ import { readRegistry } from '../../../ingest/chains/registry.ts';
 import { publish } from '../../../ingest/log/publish.ts';
 import { TOPICS } from '../../../ingest/log/topics.ts';
 import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
+import { countTurns } from '../../support/turns.ts';
 import { madeBlock } from '../made.ts';
 
 const MIB = 2 ** 20;
@@ -18,17 +19,11 @@ it('lets the event loop turn while it reads a source that never waits', async ()
   await log.subscribe(TOPICS.blocks, 'test', async (batch: readonly Message[]) => {
     published += batch.length;
   });
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns++;
-    if (!isOver) setImmediate(turn);
-  };
-  setImmediate(turn);
+  using counted = countTurns();
   const turnsAtLines: number[] = [];
   const bytes = new Readable({
     read() {
-      turnsAtLines.push(turns);
+      turnsAtLines.push(counted.turns);
       this.push(turnsAtLines.length > 64 ? null : LINE);
     },
   });
@@ -39,7 +34,6 @@ it('lets the event loop turn while it reads a source that never waits', async ()
   };
   const registry = readRegistry({ CHAINS_FILE: undefined });
   const summary = await publish(runtime, registry, [{ name: 'polkadot.ndjson', bytes }], {}, limits);
-  isOver = true;
   expect(summary).toEqual({ lines: 64, blocks: 64, snapshots: 0, refused_lines: 0 });
   expect(published).toBe(64);
   // 8 MiB, which fit into one batch.
