@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { Help } from 'commander';
 
 export { age, bytes, duration, number, plural } from '../../infra/words.ts';
 
@@ -8,19 +9,16 @@ const CELL_CHARACTERS_MAX = 80;
 export const cut = (text: string): string =>
   text.length > CELL_CHARACTERS_MAX ? `${text.slice(0, CELL_CHARACTERS_MAX - 1)}…` : text;
 
+/** On terminals of any width. */
+const wrapping = Object.assign(new Help(), { minWidthToWrap: 0 });
+
 /** Paragraphs of a help text in lines of so many characters; examples, which are indented, stay as they are. */
 export const wrapped = (text: string, characters: number): string =>
-  text.replace(/^\S.*(?:\n\S.*)*$/gm, (paragraph) => {
-    if (paragraph.split('\n').every((line) => line.length <= characters)) return paragraph;
-    const lines = [''];
-    for (const word of paragraph.split(/\s+/)) {
-      const line = lines.at(-1) ?? '';
-      if (line === '') lines[lines.length - 1] = word;
-      else if (line.length + 1 + word.length > characters) lines.push(word);
-      else lines[lines.length - 1] = `${line} ${word}`;
-    }
-    return lines.join('\n');
-  });
+  text.replace(/^\S.*(?:\n\S.*)*$/gm, (paragraph) =>
+    paragraph.split('\n').every((line) => line.length <= characters)
+      ? paragraph
+      : wrapping.boxWrap(paragraph.replaceAll('\n', ' '), characters),
+  );
 
 /** Columns side by side, as wide as their widest cell; those named in `right` end flush, as numbers do. */
 export function alignedTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
