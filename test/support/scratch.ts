@@ -16,7 +16,7 @@ export function useScratch(): void {
   if (process.env.TMPDIR !== undefined || freeBytesOf(MEMORY) < FREE_BYTES_MIN) return;
   for (const name of readdirSync(MEMORY)) {
     const [, owner] = NAME.exec(name) ?? [];
-    if (owner !== undefined && !isAlive(Number(owner))) remove(join(MEMORY, name));
+    if (owner !== undefined && !isAlive(Number(owner))) removeLeftOver(join(MEMORY, name));
   }
   const scratch = join(MEMORY, `chain-metrics-tests-${process.pid}`);
   mkdirSync(scratch, { recursive: true });
@@ -28,6 +28,15 @@ export function useScratch(): void {
 export function scratchOfRun(): string | null {
   const directory = tmpdir();
   return NAME.test(basename(directory)) ? directory : null;
+}
+
+/** A disk that a killed run has mounted there can stay: it takes memory, and nothing else. */
+function removeLeftOver(path: string): void {
+  try {
+    remove(path);
+  } catch (error) {
+    console.error(`${path} stays: ${(error as Error).message}`);
+  }
 }
 
 const remove = (path: string) => rmSync(path, { recursive: true, force: true });

@@ -21,10 +21,12 @@ export const namesOf = (columns: Readonly<Record<string, string>>): Sql =>
 
 /** A planck amount from decimal digits, a JSON integer or 0x-hex; null for anything else. */
 export function amountSql(text: string): string {
+  // Nearly all: so many digits are below 2^128, and to parse them takes a fifth of the time that to extract them takes.
+  const isShort = `match(${text}, '^[0-9]{0,38}$')`;
   // As many digits, zeros before them aside, as 128 bits can have are more than they can hold: the cast refuses those.
   const decimal = `accurateCastOrNull(toUInt256OrNull(extract(${text}, '^0*([0-9]{1,39})$')), 'UInt128')`;
   const hex = `reinterpretAsUInt128(reverse(unhex(nullIf(extract(${text}, '^0x0*([0-9a-fA-F]{1,32})$'), ''))))`;
-  return `if(startsWith(${text}, '0x'), ${hex}, ${decimal})`;
+  return `multiIf(${isShort}, toUInt128OrNull(${text}), startsWith(${text}, '0x'), ${hex}, ${decimal})`;
 }
 
 /** The text of an address in any of its shapes: plain, `{"id":…}`, `{"address20":…}`; `null` of `{"index":null}`. */
@@ -42,8 +44,9 @@ export const base58Sql = (text: string) =>
  */
 export function keySql(text: string, bytes = base58Sql(text)): string {
   const fromHex = `if(match(${text}, '^0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$'), unhex(substring(${text}, 3)), '')`;
-  // Behind a prefix of one or two bytes and before a checksum of two.
-  return `multiIf(startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) IN (35, 36), substring(${bytes}, -34, 32), '')`;
+  // Behind a prefix of one or two bytes and before a checksum of two. In a branch of `if` they would be decoded twice.
+  const fromBase58 = `substring(${bytes}, -34, 32 * (length(${bytes}) IN (35, 36)))`;
+  return `concat(if(startsWith(${text}, '0x'), ${fromHex}, ''), ${fromBase58})`;
 }
 
 /** What no SS58 text is printed with: stands for hex, and for chains whose accounts are Ethereum's. */
