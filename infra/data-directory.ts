@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from './errors.ts';
+import { makeDirectory } from './make-directory.ts';
 
 /** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
 const OWN_NAMES =
@@ -23,7 +24,7 @@ export const userUmask = process.umask();
  */
 export function protectDataDirectory(directory: string): string | null {
   process.umask(FOR_OTHERS);
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   if ((statSync(directory).mode & FOR_OTHERS) === 0) return null;
   const remedy = `run \`chmod -R go= ${directory}\``;
   const foreign = readdirSync(directory).find((name) => !OWN_NAMES.test(name));

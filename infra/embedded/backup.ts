@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { settledMap } from '../coordination/settled-map.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import { makeDirectory } from '../make-directory.ts';
 import type { DataSnapshot } from '../ports.ts';
 
 /** The form of a backup: a manifest, a list of checksums, and a data directory. */
@@ -63,7 +64,7 @@ const OF_PLACE: ReadonlySet<string> = new Set([
 const unreadable = (error: unknown) =>
   new ProductError('store_failed', `the data directory cannot be read: ${reasonOf(error)}`, reasonOf(error));
 
-const OWN_DIRECTORY = { recursive: true, mode: 0o700 };
+const OWNER_ONLY = 0o700;
 
 /** Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last. */
 export async function writeBackup(
@@ -78,9 +79,11 @@ export async function writeBackup(
       'output_unwritable',
       `${directory} cannot be written: ${reasonOf(error)}; make room, or name another place for the backup`,
     );
-  await mkdir(directory, OWN_DIRECTORY).catch((error) => {
+  try {
+    makeDirectory(directory, OWNER_ONLY);
+  } catch (error) {
     throw unwritten(error);
-  });
+  }
   await requireEmpty(directory, 'a backup is written into a directory of its own');
   try {
     const total = snapshot.files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -124,9 +127,11 @@ export async function requireEmpty(
   why: string,
   besides: readonly string[] = ['lost+found'],
 ): Promise<void> {
-  await mkdir(directory, OWN_DIRECTORY).catch((error) => {
+  try {
+    makeDirectory(directory, OWNER_ONLY);
+  } catch (error) {
     throw new ProductError('store_unwritable', `${directory} cannot be made: ${reasonOf(error)}`);
-  });
+  }
   const [other] = (await readdir(directory)).filter((name) => !besides.includes(name));
   if (other !== undefined) throw new ProductError('usage', `${directory} holds ${other}: ${why}`);
 }
@@ -200,7 +205,7 @@ function readSum(line: string): [path: string, sum: string] {
 }
 
 async function copyFile(from: string, to: string): Promise<string> {
-  await mkdir(dirname(to), OWN_DIRECTORY);
+  makeDirectory(dirname(to), OWNER_ONLY);
   return sumOf(from, to);
 }
 

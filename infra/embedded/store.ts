@@ -322,7 +322,7 @@ function openError(config: InfraSettings, error: unknown): ProductError {
   if (/Failed to create connection/.test(reason) && isInUse(storePath(config.DATA_DIR))) {
     return inUse(directory, 'another process', reason);
   }
-  if (/EACCES|EROFS|EPERM|ENOSPC|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {
+  if (/EACCES|EROFS|EPERM|ENOSPC|ENOENT|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {
     return new ProductError(
       'store_unwritable',
       `${directory} cannot be written: ${firstSentence(reason)}`,

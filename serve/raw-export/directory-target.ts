@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { userUmask } from '../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { makeDirectory } from '../../infra/make-directory.ts';
 import type { ExportTarget, FinishedFile } from './target.ts';
 
 /** What is not finished is on the same disk, so that it can be moved in one step; readers skip names with `_`. */
@@ -103,7 +104,7 @@ export class DirectoryTarget implements ExportTarget {
 
 /** What this process creates is its user's only, but an export is for others, too. */
 async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
+  const first = makeDirectory(path);
   for (let made = path; first !== undefined && made.length >= first.length; made = dirname(made)) {
     await chmod(made, FOLDER_MODE & ~userUmask);
   }

@@ -11,7 +11,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -20,6 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { makeDirectory } from '../../../infra/make-directory.ts';
 
 const SECRET_BYTES = 32;
 const LOCATOR_BYTES = 16;
@@ -125,7 +125,7 @@ function readKey(file: string): Buffer | undefined {
 
 /** The file has its name only when the whole key is in it. */
 function makeKey(file: string, directory: string): Buffer {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   const key = randomBytes(SECRET_BYTES);
   const part = `${file}.${process.pid}.part`;
   try {
