@@ -90,7 +90,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     ...{ settings: config, measures: measures.consequences },
   });
   await app.register(async (api) => {
-    await allowReading(api, EXPOSED);
+    await allowReading(api);
     api.addHook('onRequest', (_request, reply, next) => {
       reply.header('x-content-type-options', 'nosniff');
       reply.header('x-attribution', ATTRIBUTION);
@@ -141,22 +141,3 @@ const metricSources = (pipeline: Pipeline): MetricSources => {
 
 /** Public use of the data requires that its source is named. */
 const ATTRIBUTION = 'Chain Metrics';
-
-/** Headers that pages of other origins may read. */
-const EXPOSED = [
-  'X-Attribution',
-  'ETag',
-  'Link',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'X-Coverage',
-  'X-Data-As-Of',
-  'X-Data-Lag-Seconds',
-  'X-Demo-Data',
-  'X-Pending-From',
-  'X-Pending-Reason',
-  'X-Provisional-From',
-  'X-Truncated',
-  'X-Unknown-Chain',
-];

@@ -1,4 +1,5 @@
 import { ProductError } from '../../infra/errors.ts';
+import { readableHeaders } from './cross-origin.ts';
 import { type Dialect, HttpError, type HttpErrorCode, ParameterError, RETRY_SOON } from './errors.ts';
 import { queryIssues } from './parameter-issues.ts';
 
@@ -20,7 +21,8 @@ export const problemDialect: Dialect = {
   explains: ['input_missing', 'input_unreadable', 'unknown_metric', 'unknown_chain', 'usage'],
   failure: new HttpError('internal', 'The server failed; the operator’s log says why.'),
   invalid: (issues, request) => new ParameterError(queryIssues(issues, request)),
-  send: (error, _request, reply) => {
+  send: (error, request, reply) => {
+    reply.headers(readableHeaders(request.url));
     if (error instanceof ParameterError) return reply.send({ detail: error.detail });
     const { status, message: detail } = error;
     return reply

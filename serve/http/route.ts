@@ -9,6 +9,9 @@ declare module 'fastify' {
   }
 }
 
+/** Of a route that a server answers which is too busy for other requests. Fastify adds to the object of each route. */
+export const UNDER_LOAD = { pressureHandler: () => undefined };
+
 /** A body that an answer can have. */
 export interface MediaType {
   readonly schema: z.ZodType;
@@ -74,7 +77,7 @@ export function route<
   app.route({
     method,
     url: path,
-    ...(isAnsweredUnderLoad ? { config: { pressureHandler: () => undefined } } : {}),
+    ...(isAnsweredUnderLoad ? { config: { ...UNDER_LOAD } } : {}),
     schema: describeRoute(definition),
     onRequest: [
       ...(onRequest === undefined ? [] : [onRequest]),

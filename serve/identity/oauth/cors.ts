@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { UNDER_LOAD } from '../../http/route.ts';
 
 /** Paths that pages of other origins may call, with the allowed methods. */
 const CROSS_ORIGIN: Readonly<Record<string, string>> = {
@@ -19,7 +20,7 @@ export function allowCrossOrigin(app: FastifyInstance): void {
     next(null, payload);
   });
   for (const [path, methods] of Object.entries(CROSS_ORIGIN)) {
-    app.options(path, (request, reply) => {
+    app.options(path, { config: { ...UNDER_LOAD } }, (request, reply) => {
       const wanted = String(request.headers['access-control-request-headers'] ?? '').toLowerCase();
       const wantsAuthorization = wanted.split(',').some((name) => name.trim() === 'authorization');
       reply.header('access-control-allow-methods', methods).header('access-control-max-age', '600');

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createApp } from '../../../serve/http/app.ts';
+import { allowReading } from '../../../serve/http/cross-origin.ts';
+import { allowCrossOrigin } from '../../../serve/identity/oauth/cors.ts';
 import type { PageAccounts } from '../../../serve/pages/forms.ts';
 import { servePages } from '../../../serve/pages/page.ts';
 import { readConfig } from '../../../serve/settings.ts';
@@ -16,6 +18,11 @@ test('a start that took the event loop is no load; what takes it later is, and i
   await servePages(app, {} as PageAccounts, async (pages) => {
     pages.get('/page', () => 'made of what is stored');
   });
+  await app.register(async (api) => {
+    await allowReading(api);
+    api.get('/api/rows', () => []);
+  });
+  await app.register(async (oauth) => allowCrossOrigin(oauth));
   await block();
   expect(app.isUnderPressure()).toBe(true);
   expect((await app.inject('/')).statusCode).toBe(404);
@@ -27,5 +34,15 @@ test('a start that took the event loop is no load; what takes it later is, and i
   expect(page.body).toMatch(
     /<html lang="en">[\s\S]*<title>The server is busy[\s\S]*Reload the page in some seconds/,
   );
+  // A page of another origin can read why, also where it asks first whether it may ask.
+  const read = await app.inject('/api/rows');
+  expect([read.statusCode, read.headers]).toMatchObject([503, { 'access-control-allow-origin': '*' }]);
+  expect(read.headers['access-control-expose-headers']).toContain('Retry-After');
+  for (const url of ['/api/rows', '/oauth/token']) {
+    const origin = { origin: 'https://client.example', 'access-control-request-method': 'GET' };
+    const preflight = await app.inject({ method: 'OPTIONS', url, headers: origin });
+    expect(preflight.statusCode, url).toBeLessThan(300);
+    expect(preflight.headers['access-control-allow-origin'], url).toBe('*');
+  }
   await app.close();
 });

@@ -112,6 +112,21 @@ describe('cross-origin requests', () => {
       expect(read.headers['access-control-allow-origin']).toBe('*');
     },
   );
+
+  test('what is refused below /api before a route is found can be read, too', async () => {
+    const refused = [
+      [404, await get('/api/nothing')],
+      [400, await get('/api/daily-tps/%zz')],
+      [400, await get('/api/daily-tps', { host: 'a b' })],
+      [415, await get('/api/daily-tps', { 'content-encoding': 'gzip' })],
+    ] as const;
+    for (const [status, { statusCode, headers }] of refused) {
+      expect([statusCode, headers['access-control-allow-origin']]).toEqual([status, '*']);
+    }
+    for (const url of ['/api/v4/%zz', '/api/v4/nothing', '/oauth/%zz', '/%zz']) {
+      expect((await get(url)).headers['access-control-allow-origin'], url).toBeUndefined();
+    }
+  });
 });
 
 describe('limits', () => {
