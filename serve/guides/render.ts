@@ -1,6 +1,7 @@
 import MarkdownIt from 'markdown-it';
 import { Html } from '../pages/html.ts';
 import { writeAsPages } from '../pages/markdown-rules.ts';
+import type { Guide } from './guides.ts';
 
 export interface Heading {
   readonly id: string;
@@ -16,9 +17,9 @@ export interface RenderedGuide {
 const parser = new MarkdownIt({ html: false });
 writeAsPages(parser);
 
-/** Renders a text of this project. Links between its files become links between pages. */
-export function renderGuide(text: string): RenderedGuide {
-  const tokens = parser.parse(text, {});
+/** Renders a text of this project below its title. Links between its files become links between pages. */
+export function renderGuide({ title, text }: Pick<Guide, 'title' | 'text'>): RenderedGuide {
+  const tokens = parser.parse(text, { title });
   const headings: Heading[] = [];
   for (const [i, token] of tokens.entries()) {
     for (const child of token.children ?? []) {

@@ -18,7 +18,7 @@ export async function serveGuides(
   const guides = new Map([...groups.values()].flat().map((guide) => [guide.name, guide]));
   const rendered = new Map<Guide, RenderedGuide>();
   const renderOnce = (guide: Guide) => {
-    const known = rendered.get(guide) ?? renderGuide(guide.text);
+    const known = rendered.get(guide) ?? renderGuide(guide);
     rendered.set(guide, known);
     return known;
   };

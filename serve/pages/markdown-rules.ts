@@ -1,14 +1,19 @@
-import type MarkdownIt from 'markdown-it';
+import type { default as MarkdownIt, Token } from 'markdown-it';
 import { html } from './html.ts';
+
+const NAME = 'aria-label';
 
 /** Long lines scroll, also by the keyboard. */
 const block = (content = '') => html`<pre class="payload" tabindex="0"><code>${content}</code></pre>\n`.text;
 
 /** Makes a parser write what the pages' policy and styles allow: code and tables that scroll, and no inline styles. */
-export function writeAsPages({ renderer: { rules } }: InstanceType<typeof MarkdownIt>): void {
+export function writeAsPages({ core, renderer: { rules } }: InstanceType<typeof MarkdownIt>): void {
+  core.ruler.push('name_tables', ({ tokens, env }) => nameTables(tokens, (env as { title?: string }).title));
   rules.fence = (tokens, i) => block(tokens[i]?.content);
   rules.code_block = (tokens, i) => block(tokens[i]?.content);
-  rules.table_open = () => '<div class="table" role="region" aria-label="Table" tabindex="0"><table>\n';
+  rules.table_open = (tokens, i) =>
+    html`<div class="table" role="region" aria-label="${tokens[i]?.attrGet(NAME)}" tabindex="0"><table>\n`
+      .text;
   rules.table_close = () => '</table></div>\n';
   // Alignment comes as inline style, which the policy of pages forbids.
   for (const name of ['th_open', 'td_open'] as const) {
@@ -20,3 +25,16 @@ export function writeAsPages({ renderer: { rules } }: InstanceType<typeof Markdo
     };
   }
 }
+
+/** Each table has the name of its section, so that lists of regions tell them apart. */
+function nameTables(tokens: readonly Token[], title = 'Table'): void {
+  let [section, tables] = [title, 0];
+  for (const [i, token] of tokens.entries()) {
+    if (token.type === 'heading_open') [section, tables] = [textOf(tokens[i + 1]) || title, 0];
+    if (token.type === 'table_open')
+      token.attrSet(NAME, ++tables === 1 ? section : `${section}, table ${tables}`);
+  }
+}
+
+const textOf = (inline: Token | undefined): string =>
+  (inline?.children ?? []).map(({ content }) => content).join('');

@@ -44,14 +44,35 @@ describe('the guides', () => {
   });
 
   it('become pages whose sections have the addresses that hosts of repositories give them', () => {
-    const { body, headings } = renderGuide(
-      '## How fresh, how `whole`\n\n[one](api.md#order-and-pages) [two](../../../SECURITY.md) [three](https://example.org/a.md)\n\n<b>no markup</b>',
-    );
+    const { body, headings } = renderGuide({
+      title: 'One',
+      text: '## How fresh, how `whole`\n\n[one](api.md#order-and-pages) [two](../../../SECURITY.md) [three](https://example.org/a.md)\n\n<b>no markup</b>',
+    });
     expect(headings).toEqual([{ id: 'how-fresh-how-whole', text: 'How fresh, how whole' }]);
     expect(body.text).toContain('href="/docs/guides/api#order-and-pages"');
     expect(body.text).toContain('href="/docs/guides/security"');
     expect(body.text).toContain('href="https://example.org/a.md"');
     expect(body.text).toContain('&lt;b&gt;no markup');
+  });
+
+  it('name each of their tables by its section, so that lists of regions tell them apart', () => {
+    for (const guide of guides) {
+      const names = [...renderGuide(guide).body.text.matchAll(/role="region" aria-label="([^"]*)"/g)].map(
+        ([, label]) => label,
+      );
+      expect(names, guide.name).toEqual([...new Set(names)]);
+      expect(names, guide.name).not.toContain('Table');
+    }
+    const table = '| a |\n|---|\n| b |\n\n';
+    const { text } = renderGuide({
+      title: 'All "of" it',
+      text: `${table}## The \`x\`\n\n${table}text\n\n${table}`,
+    }).body;
+    expect([...text.matchAll(/aria-label="([^"]*)"/g)].map(([, label]) => label)).toEqual([
+      'All &#34;of&#34; it',
+      'The x',
+      'The x, table 2',
+    ]);
   });
 });
 
@@ -79,7 +100,7 @@ describe('the texts of the repository', () => {
 });
 
 const idsOf = (text: string): string[] =>
-  [...renderGuide(text).body.text.matchAll(/<h\d id="([^"]+)"/g)].map(([, id = '']) => id);
+  [...renderGuide({ title: '', text }).body.text.matchAll(/<h\d id="([^"]+)"/g)].map(([, id = '']) => id);
 
 /** Made of what the code declares: a page, but no file. */
 function isMadeGuide(file: string): boolean {
