@@ -20,7 +20,7 @@ import {
   searchOf,
 } from './list-query.ts';
 import { type LiveParts, liveBar } from './live.ts';
-import { filterBar } from './saved-filters.ts';
+import { filterBar, type SendList } from './saved-filters.ts';
 
 const PATH = '/projects/:id/alerts';
 
@@ -30,8 +30,8 @@ interface ListParts extends Pick<AlertDomain, 'integrations' | 'reader' | 'saved
   readonly live: LiveParts;
 }
 
-/** The alerts of a project. The URL contains the status, the filters and the order. */
-export function serveList(pages: FastifyInstance, parts: ListParts): void {
+/** The alerts of a project. The URL contains the status, the filters and the order. Returns what sends the list. */
+export function serveList(pages: FastifyInstance, parts: ListParts): SendList {
   const { frame, integrations, reader, savedFilters, users, clock, live } = parts;
   const read = async (store: QueryStore, project: string, query: ListQuery): Promise<ListedAlerts> => {
     const own = reader.as(store);
@@ -44,18 +44,17 @@ export function serveList(pages: FastifyInstance, parts: ListParts): void {
     ]);
     return { rows, counts, names: new Map(await assigneesOf(users, rows)) };
   };
-  pages.get(PATH, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Developer');
+  const send: SendList = async (request, reply, visit, { query, refused }) => {
     const { id } = visit.membership.project;
-    const saved = await savedFilters.list({ project: id, user: visit.user.id });
-    const first = saved.find(({ is_default }) => is_default);
-    if (searchIn(request) === '' && first) return seeOther(reply, `/projects/${id}/alerts?${first.search}`);
-    const query = listQueryOf(searchIn(request));
-    const [listed, sources] = await Promise.all([read(visit.store, id, query), integrations.list(id)]);
+    const [listed, sources, saved] = await Promise.all([
+      read(visit.store, id, query),
+      integrations.list(id),
+      savedFilters.list({ project: id, user: visit.user.id }),
+    ]);
     const shown = liveParts(id, query, listed, clock.now());
     const here = searchOf(query, { page: String(query.page) });
     const body = html`<div class="heading"><h1>Alerts</h1>${liveBar(`/projects/${id}/alerts/live?${here}`, `/projects/${id}/alerts?${here}`)}</div>
-${filterBar(id, query, saved, visit.token)}
+${filterBar(id, { query, saved, token: visit.token, refused })}
 ${shown.tabs}
 ${filterForm(
   id,
@@ -67,7 +66,24 @@ ${activeChips(id, query)}
 ${shown.severities}
 ${bulkBar(id, query, visit.token)}
 ${shown.table}`;
-    return frame.send(request, reply, visit, { tab: 'alerts', title: 'Alerts', body, script: 'alerts.js' });
+    const status = refused ? 422 : 200;
+    return frame.send(request, reply, visit, {
+      tab: 'alerts',
+      title: 'Alerts',
+      body,
+      status,
+      script: 'alerts.js',
+    });
+  };
+  pages.get(PATH, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Developer');
+    const { id } = visit.membership.project;
+    if (searchIn(request) === '') {
+      const saved = await savedFilters.list({ project: id, user: visit.user.id });
+      const first = saved.find(({ is_default }) => is_default);
+      if (first) return seeOther(reply, `/projects/${id}/alerts?${first.search}`);
+    }
+    return send(request, reply, visit, { query: listQueryOf(searchIn(request)) });
   });
   pages.get(`${PATH}/live`, async (request, reply) => {
     const { membership, store } = await frame.visit(request, reply, 'Developer');
@@ -80,6 +96,7 @@ ${shown.table}`;
     const name = `alerts ${searchOf(query, { page: String(query.page) })}`;
     return live.send(request, reply, { project: id, name, store, render });
   });
+  return send;
 }
 
 const searchIn = (request: FastifyRequest): string => request.url.split('?')[1] ?? '';

@@ -34,9 +34,9 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
   const live = new LiveParts({ reader: domain.reader, shared: readers.shared, clock });
   await servePages(app, accounts, async (pages) => {
     serveProjectPages(pages, frame, domain);
-    serveList(pages, { ...domain, frame, clock, live });
+    const sendList = serveList(pages, { ...domain, frame, clock, live });
     serveBulk(pages, frame, domain);
-    serveSavedFilters(pages, frame, domain);
+    serveSavedFilters(pages, frame, domain, sendList);
     serveDetails(pages, frame, domain, clock);
     serveIntegrationPages(pages, { ...domain, frame, clock, url, live });
     serveMappingPages(pages, { ...domain, frame, payloadSizes });

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -12,13 +12,22 @@ import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';
 
 const PATH = '/projects/:id/alerts/filters';
 
+/** A filter that was not saved, and why. */
+export interface RefusedFilter {
+  readonly name: string;
+  readonly isDefault: boolean;
+  readonly fault: string;
+}
+
+interface FilterBar {
+  readonly query: ListQuery;
+  readonly saved: readonly SavedFilter[];
+  readonly token: Html;
+  readonly refused: RefusedFilter | undefined;
+}
+
 /** The filters that the user has named, and the form that names the present one. */
-export function filterBar(
-  project: string,
-  query: ListQuery,
-  saved: readonly SavedFilter[],
-  token: Html,
-): Html {
+export function filterBar(project: string, { query, saved, token, refused }: FilterBar): Html {
   const here = searchOf(query);
   const base = `/projects/${project}/alerts`;
   const one = ({ name, search, is_default }: SavedFilter) => html`<li>
@@ -31,19 +40,28 @@ export function filterBar(
 <button class="plain" name="do" value="${is_default ? 'not-default' : 'default'}" aria-label="${is_default ? `Do not open with ${name}` : `Open with ${name}`}">${is_default ? 'Do not open with it' : 'Open with it'}</button>
 <button class="plain" name="do" value="delete" aria-label="Delete the filter ${name}">Delete</button></form></li>`;
   return html`<div class="saved"><ul class="chips" aria-label="Saved filters"><li><a class="chip" href="${base}?status=open">All open</a></li>${saved.map(one)}</ul>
-<details><summary>${saved.length === 0 ? 'Save this filter' : 'Save or edit filters'}</summary><div class="card">
+<details${refused && html` open`}><summary>${saved.length === 0 ? 'Save this filter' : 'Save or edit filters'}</summary><div class="card">
 <form method="post" action="${base}/filters">${token}<input type="hidden" name="back" value="${here}">
-${textField({ name: 'name', id: 'filter-name', label: 'Name of this filter', hint: 'The same name replaces a filter.' })}
-<label class="choice"><input type="checkbox" name="default" value="on"><div><b>Open the list with it</b></div></label>
+${textField({ name: 'name', id: 'filter-name', label: 'Name of this filter', hint: 'The same name replaces a filter.', value: refused?.name, fault: refused?.fault })}
+<label class="choice"><input type="checkbox" name="default" value="on"${refused?.isDefault && html` checked`}><div><b>Open the list with it</b></div></label>
 <button class="second">Save filter</button></form>
 ${saved.length > 0 && html`<ul class="rows">${saved.map(row)}</ul>`}</div></details></div>`;
 }
+
+/** Sends the list of alerts; with a filter that was refused, its form has it. */
+export type SendList = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  visit: Visit,
+  shown: { readonly query: ListQuery; readonly refused?: RefusedFilter },
+) => Promise<FastifyReply>;
 
 /** What users do with their saved filters of a project. */
 export function serveSavedFilters(
   pages: FastifyInstance,
   frame: ProjectFrame,
   { savedFilters }: Pick<AlertDomain, 'savedFilters'>,
+  sendList: SendList,
 ): void {
   const action = (path: string, work: (owner: FilterOwner, request: FastifyRequest) => Promise<string>) =>
     pages.post(path, async (request, reply) => {
@@ -54,7 +72,10 @@ export function serveSavedFilters(
         return seeOther(reply, list, await work({ project: id, user: visit.user.id }, request));
       } catch (error) {
         if (!(error instanceof RequestRefused) || error.status === 404) throw error;
-        return seeOther(reply, list, error.message, 'bad');
+        if (path !== PATH) return seeOther(reply, list, error.message, 'bad');
+        const form = formOf(request);
+        const refused = { name: form.text('name'), isDefault: form.has('default'), fault: error.message };
+        return sendList(request, reply, visit, { query: listQueryOf(form.text('back')), refused });
       }
     });
   action(PATH, async (owner, request) => {

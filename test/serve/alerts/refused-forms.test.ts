@@ -55,6 +55,22 @@ describe('a refused form comes back with its input, and the cursor in the field 
     expect(again).toMatchObject({ name: 'user', fault: 'Member already exists' });
   });
 
+  test('a filter of the list of alerts', async () => {
+    const list = `/projects/${project}/alerts`;
+    const name = `${'long '.repeat(12)}"name"`;
+    const back = 'status=resolved&search=disk';
+    const shown = await refused(`${list}?${back}`, `${list}/filters`, { name, back, default: 'on' });
+    expect(shown).toMatchObject({
+      ...{ statusCode: 422, name: 'name', hasFocus: true },
+      fault: 'Enter at most 60 characters.',
+    });
+    expect(plain(shown.body)).toContain(`value="${name}"`);
+    expect(shown.body).toContain('<details open>');
+    expect(shown.body).toContain('name="default" value="on" checked');
+    // The list is still the one that the filter is of.
+    expect(shown.body).toContain('name="back" value="status=resolved&#38;search=disk"');
+  });
+
   test('the settings of a project', async () => {
     const path = `/projects/${project}/settings`;
     const shown = await refused(path, path, { name: ' ', makes_incidents: 'on', plan: 'free' });
