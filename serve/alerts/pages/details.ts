@@ -106,7 +106,7 @@ async function alertBody(
     integrations.find(alert.integration),
   ]);
   const people = await users.byId([
-    ...history.entries.map(({ by }) => by),
+    ...history.entries.flatMap(({ by, change }) => [by, ...(assigneesIn(change) ?? [])]),
     ...notes.map(({ author_id }) => author_id),
     ...alert.assignees,
   ]);
@@ -217,11 +217,16 @@ function notesCard(
   )}<form method="post" action="${base}/notes">${token}${textField({ name: 'body', id: 'note', label: 'Add a note', rows: 3, isProse: true, hint: 'Markdown is rendered.', value: refused?.text, fault: refused?.fault })}<button class="second">Add note</button></form></section>`;
 }
 
+/** Those that an action assigned, who may be others than those of today. */
+const assigneesIn = ({ assignees }: HistoryEntry['change']): string[] | null =>
+  Array.isArray(assignees) ? assignees.map(String) : null;
+
 function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {
   const changes: string[] = [];
   if (typeof change.status === 'string') changes.push(change.status);
-  if (Array.isArray(change.assignees)) {
-    const names = change.assignees.map((id) => `@${nameOf(String(id))}`).join(', ');
+  const assignees = assigneesIn(change);
+  if (assignees) {
+    const names = assignees.map((id) => `@${nameOf(id)}`).join(', ');
     changes.push(names === '' ? 'unassigned' : `assigned to ${names}`);
   }
   if (change.incident !== undefined) changes.push(`incident #${change.incident} created`);

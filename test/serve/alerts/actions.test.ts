@@ -129,6 +129,16 @@ describe('the history of an alert', () => {
     expect(pages[1]?.headers.link).toContain('/history?per_page=4&page=3>; rel="next"');
   });
 
+  test('names those who are assigned no longer', async () => {
+    const source = await watched();
+    const [ann, bob] = [owner().user, people[1]?.user ?? owner().user];
+    for (const assignee_ids of [[Number(bob.id)], []])
+      await service.api(owner(), 'PUT', pathOf(source), { assignee_ids });
+    const { body } = await (await signedIn(service, ann)).get(`/projects/${source.project}/alerts/1`);
+    expect(body).toContain(`<span>assigned to @${bob.username} by @${ann.username}</span>`);
+    expect(body).toContain(`<span>unassigned by @${ann.username}</span>`);
+  });
+
   test('has pages on the page of the alert', async () => {
     const source = await watched();
     for (let i = 0; i < 100; i++) await service.send(source, { title: 'contested' });
