@@ -22,6 +22,7 @@ const filters = {
   service: z.string().max(500).optional(),
   monitoring_tool: z.string().max(500).optional(),
   environment: z.string().max(500).optional(),
+  label: z.string().max(500).optional().describe('a label, as `name=value`'),
   integration_id: z.string().max(100).optional(),
   assignee_id: z.string().max(100).optional().describe('id of a user, or `none`'),
   started_after: z.iso.datetime({ offset: true }).optional(),

@@ -135,6 +135,11 @@ export const alertShape = z
     monitoring_tool: z.string(),
     hosts: z.array(z.string()),
     environment: z.string(),
+    labels: z
+      .array(z.string())
+      .describe(
+        '`name=value` of each label that no other field has, as far as there is room; the payload has all',
+      ),
     event_count: z.int(),
     started_at: moment.nullable(),
     ended_at: moment.nullable(),
@@ -163,6 +168,7 @@ export function alertJson(alert: Alert, users: ReadonlyMap<string, User>, url: s
     monitoring_tool: alert.tool,
     hosts: alert.hosts,
     environment: alert.environment,
+    labels: alert.labels,
     event_count: alert.events,
     started_at: timeText(alert.started_ms),
     ended_at: timeText(alert.ended_ms),

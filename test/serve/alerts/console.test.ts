@@ -120,6 +120,12 @@ describe('the list of alerts', () => {
     expect((await browser.get(label)).body).toContain('It broke</a>');
     expect((await browser.get(label)).body).toContain('Label: pod=a=b&#38;c');
     expect((await browser.get(`${list()}?label=pod%3Da`)).body).toContain('No alerts match');
+    const found = (search: string) =>
+      service.api(ann, 'GET', `/projects/${project}/alerts?${new URLSearchParams({ label: search })}`);
+    expect((await found('pod=a=b&c')).body).toMatchObject([
+      { labels: ['alertname=A', 'instance=h1', 'pod=a=b&c'] },
+    ]);
+    expect((await found('pod=a')).body).toEqual([]);
     const low = await browser.get(`${list()}?severity=low`);
     expect(low.body).not.toContain('>one</a>');
     expect(low.body).toMatch(/high <span class="count">1</);

@@ -1738,6 +1738,8 @@ export interface components {
             monitoring_tool: string;
             hosts: string[];
             environment: string;
+            /** @description `name=value` of each label that no other field has, as far as there is room; the payload has all */
+            labels: string[];
             event_count: number;
             started_at: string | null;
             ended_at: string | null;
@@ -6361,6 +6363,8 @@ export interface operations {
                 service?: string;
                 monitoring_tool?: string;
                 environment?: string;
+                /** @description a label, as `name=value` */
+                label?: string;
                 integration_id?: string;
                 /** @description id of a user, or `none` */
                 assignee_id?: string;
@@ -6412,6 +6416,8 @@ export interface operations {
                 service?: string;
                 monitoring_tool?: string;
                 environment?: string;
+                /** @description a label, as `name=value` */
+                label?: string;
                 integration_id?: string;
                 /** @description id of a user, or `none` */
                 assignee_id?: string;
@@ -6484,6 +6490,8 @@ export interface operations {
                         monitoring_tool: string;
                         hosts: string[];
                         environment: string;
+                        /** @description `name=value` of each label that no other field has, as far as there is room; the payload has all */
+                        labels: string[];
                         event_count: number;
                         started_at: string | null;
                         ended_at: string | null;
