@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
@@ -8,17 +9,19 @@ const NAME = /^chain-metrics-tests-(\d+)$/;
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**
- * Temporary files of this process and its children are in memory where it has room for them, and are gone with this
- * process. What a killed run left is removed. Nothing that is tested needs a disk: a `kill -9` does not empty the
- * memory of the kernel.
+ * Temporary files of this process and its children are in memory where it has room for them and TMPDIR names no other
+ * place, and are gone with this process. What a killed run left is removed. Nothing that is tested needs a disk: a
+ * `kill -9` does not empty the memory of the kernel.
  */
 export function useScratch(): void {
-  if (process.env.TMPDIR !== undefined || freeBytesOf(MEMORY) < FREE_BYTES_MIN) return;
-  for (const name of readdirSync(MEMORY)) {
+  if (scratchOfRun() !== null) return;
+  const isInMemory = process.env.TMPDIR === undefined && freeBytesOf(MEMORY) >= FREE_BYTES_MIN;
+  const place = isInMemory ? MEMORY : tmpdir();
+  for (const name of readdirSync(place)) {
     const [, owner] = NAME.exec(name) ?? [];
-    if (owner !== undefined && !isAlive(Number(owner))) removeLeftOver(join(MEMORY, name));
+    if (owner !== undefined && !isAlive(Number(owner))) removeLeft(join(place, name));
   }
-  const scratch = join(MEMORY, `chain-metrics-tests-${process.pid}`);
+  const scratch = join(place, `chain-metrics-tests-${process.pid}`);
   mkdirSync(scratch, { recursive: true });
   process.env.TMPDIR = scratch;
   process.on('exit', () => remove(scratch));
@@ -30,16 +33,26 @@ export function scratchOfRun(): string | null {
   return NAME.test(basename(directory)) ? directory : null;
 }
 
-/** A disk that a killed run has mounted there can stay: it takes memory, and nothing else. */
-function removeLeftOver(path: string): void {
+const remove = (path: string) => rmSync(path, { recursive: true, force: true });
+
+/** What cannot be removed, as a process of the killed run still uses it, is left for the next run. */
+function removeLeft(path: string): void {
   try {
+    for (const disk of mountedUnder(path)) spawnSync('umount', [disk]);
     remove(path);
   } catch (error) {
-    console.error(`${path} stays: ${(error as Error).message}`);
+    process.stderr.write(`${path} of an earlier run is left: ${error}\n`);
   }
 }
 
-const remove = (path: string) => rmSync(path, { recursive: true, force: true });
+const MOUNTS = '/proc/mounts';
+
+/** Disks whose power was to be cut when the run was killed. */
+const mountedUnder = (path: string): string[] =>
+  (existsSync(MOUNTS) ? readFileSync(MOUNTS, 'utf8') : '')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((disk) => disk.startsWith(`${path}/`));
 
 function freeBytesOf(path: string): number {
   try {
