@@ -91,7 +91,8 @@ async function answer(
   const { isStream }: Pick<Operation<never, never, unknown>, 'isStream'> = operations[name];
   if (isStream) {
     try {
-      return reply.type('application/octet-stream').send(await call);
+      const stream = await call;
+      return reply.type('application/octet-stream').send(stream);
     } catch (error) {
       return reply.code(500).send(toWire(error));
     }

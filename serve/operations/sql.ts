@@ -22,6 +22,14 @@ const sqlRequest = z.object({
 export type SqlRequest = z.output<typeof sqlRequest>;
 
 /**
+ * Fails where a query is not one statement: the engine runs several of one text, so that behind a parenthesis that ends
+ * the subquery a query stands in anything could follow.
+ */
+const oneStatement = (query: string): Sql => sql`SELECT formatQuerySingleLine(${trimmed(query)})`;
+/** What follows the query in an error of that. */
+const SCOPE = /: In scope SELECT formatQuerySingleLine[\s\S]*/;
+
+/**
  * The statement that answers a query. The query stands in a subquery, so that it can be nothing but a SELECT, and its
  * relations before it, so that it reads canonical rows only.
  */
@@ -34,8 +42,8 @@ function sqlStatement({ query, relay_chain, from = FIRST_DAY, until = LAST_DAY }
   return sql`${before}SELECT * FROM (\n${raw(trimmed(query))}\n)`;
 }
 
-/** Where a syntax error is, as ClickHouse writes it: bytes and lines from 1 on, and what stands there. */
-const PLACE = / at position (\d+)( \(.*?\))? \(line (\d+), col (\d+)\):/;
+/** Where a syntax error is, as ClickHouse writes it: bytes and lines from 1 on, and what stands there. chDB tells the bytes. */
+const PLACE = / at position (\d+)(?:( \(.*?\))? \(line (\d+), col (\d+)\):)?/;
 /** What follows the query in its statement, as far as an error repeats it. */
 const BEHIND = / ?\) SETTINGS \w+=.*?\.\.\./;
 
@@ -44,13 +52,19 @@ function inOwnWords(reason: string, statement: string, query: string): string {
   const before = statement.slice(0, statement.lastIndexOf(trimmed(query)));
   return reason.replace(BEHIND, '').replace(PLACE, (_place, position, found = '', line, column) => {
     const at = Number(position) - Buffer.byteLength(before);
-    // A parenthesis around the query is at fault where one of the query lacks its other half.
-    if (at < 1 || at > Buffer.byteLength(trimmed(query))) return ' at its end:';
+    if (line === undefined) return ` at position ${at}`;
     return ` at position ${at}${found} (line ${Number(line) - before.split('\n').length + 1}, col ${column}):`;
   });
 }
 
 const trimmed = (query: string) => query.replace(/[;\s]+$/, '');
+
+/** What ClickHouse has against a query, in the words that `tell` makes of its own. */
+const explained = (tell: (reason: string) => string) => (error: unknown) => {
+  if (!(error instanceof ProductError) || error.code !== 'store_failed') throw error;
+  const reason = tell(String(error.detail ?? error.message)).slice(0, REASON_CHARACTERS_MAX);
+  throw new ProductError('usage', `ClickHouse does not run the query: ${reason}`);
+};
 
 /** Streams the rows of a query. */
 export const runSql = operation()({
@@ -61,15 +75,11 @@ export const runSql = operation()({
     if (format === undefined) throw new ProductError('usage', `no format is called ${request.format}`);
     const statement = sqlStatement(request);
     const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES / 2) };
-    try {
-      return await runtime.store.stream(statement, format, limits);
-    } catch (error) {
-      if (!(error instanceof ProductError) || error.code !== 'store_failed') throw error;
-      const reason = inOwnWords(String(error.detail ?? error.message), statement.text, request.query);
-      throw new ProductError(
-        'usage',
-        `ClickHouse does not run the query: ${reason.slice(0, REASON_CHARACTERS_MAX)}`,
-      );
-    }
+    await runtime.store
+      .rows(oneStatement(request.query))
+      .catch(explained((reason) => reason.replace(SCOPE, '')));
+    return runtime.store
+      .stream(statement, format, limits)
+      .catch(explained((reason) => inOwnWords(reason, statement.text, request.query)));
   },
 });

@@ -1,10 +1,16 @@
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openLogger } from '../../../infra/logger.ts';
 import { readAll } from '../../../infra/ports.ts';
 import { relations } from '../../../serve/metrics/relations.ts';
+import { LocalClient } from '../../../serve/operations/client.ts';
+import { SocketClient } from '../../../serve/operations/socket-client.ts';
+import { openOperationSocket } from '../../../serve/operations/socket-server.ts';
 import { runSql, type SqlRequest } from '../../../serve/operations/sql.ts';
 import { onBranch, recordedBlocks } from '../../ingest/sources/fake-sidecar.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 let test: TestPipeline;
 const recorded = recordedBlocks('polkadot');
@@ -75,26 +81,44 @@ describe('a query of an operator', () => {
   });
 
   it.each([
-    ['SELEC 1', 'at position 7 (1) (line 1, col 7): 1 Expected'],
-    ["SELECT 'ü',\n  number FROM blocks\nLIMITT 1 x", 'at position 42 (1) (line 3, col 8): 1 x Expected'],
+    ['SELEC 1', 'at position 7 (1): 1. Expected'],
+    ["SELECT 'ü',\n  number FROM blocks\nLIMITT 1 x", 'at position 42 (1) (line 3, col 8): 1 x. Expected'],
     ['SELECT count( FROM blocks', 'Unmatched parentheses: ('],
-    ['SELECT (1', 'at its end: ( SELECT (1 Unmatched parentheses: ('],
-    ['SELECT 1)', 'at its end: Unmatched parentheses: )'],
+    ['SELECT (1', 'at position 8 ((): (1. Unmatched parentheses: ('],
+    ['SELECT 1)', 'at position 9 ()): ). Unmatched parentheses: )'],
   ])('is told where it is wrong by its own lines: %s', async (query, says) => {
     const error = await ask(query).catch((error) => error);
     expect(error.message).toContain(says);
-    expect(error.message).not.toMatch(/date_time_output_format|FROM \( S.*SETTINGS/);
+    expect(error.message).not.toMatch(/date_time_output_format|FROM \( S.*SETTINGS|formatQuery/);
   });
 
   it.each([
-    ['DROP TABLE blocks', /Syntax error/],
+    ['DROP TABLE blocks', /Syntax error: failed at position 6/],
     ['INSERT INTO blocks SELECT 1', /Syntax error/],
     ['SELECT 1; DROP TABLE chain_metrics.blocks', /Syntax error/],
-    ['SELECT 1 FORMAT CSV', /Syntax error/],
+    ['SELECT 1) ; DROP TABLE chain_metrics.blocks; SELECT * FROM (SELECT 1', /Unmatched parentheses/],
+    ['INSERT INTO a VALUES ) ; DROP TABLE chain_metrics.blocks; SELECT * FROM (SELECT 1', /Syntax error/],
+    ['SELECT 1) UNION ALL SELECT 2 FROM (SELECT 3', /Unmatched parentheses/],
+    ["SELECT 1 INTO OUTFILE '/tmp/rows'", /Syntax error/],
+    ['SELECT 1 FORMAT CSV', /Syntax error: failed at position 17/],
     ['SELECT nothing FROM blocks', /nothing/],
     ['SELECT * FROM tokens_of_somebody', /tokens_of_somebody/],
   ])('cannot be %s', async (query, says) => {
     await expect(ask(query)).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(says) });
     expect(Number((await ask('SELECT count() AS n FROM blocks'))[0]?.n)).toBe(recorded.size);
+  });
+
+  it('is told the same through the server that answers it', async () => {
+    using place = temporaryDirectory();
+    const log = openLogger({ LOG_LEVEL: 'silent' });
+    const socket = await openOperationSocket(new LocalClient(test.pipeline), place.path, log);
+    const client = (await SocketClient.connect(place.path)) as SocketClient;
+    const through = (query: string) => client.call('sql', { query, format: 'ndjson' });
+    await expect(through('SELECT nothing')).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(/^ClickHouse does not run the query: .*nothing/),
+    });
+    expect(await text(await through('SELECT 1 AS one'))).toBe('{"one":1}\n');
+    await socket.close();
   });
 });
