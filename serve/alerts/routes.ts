@@ -48,7 +48,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
       route.bodyLimit = API_BODY_BYTES_MAX;
     });
     handleErrors(scope, gitlabDialect);
-    const api = new Api(scope, { accounts, projects: domain.projects, readers });
+    const api = new Api(scope, { accounts, projects: domain.projects, readers, url });
     serveProjects(api, domain, url);
     serveIntegrations(api, domain, { clock: runtime.clock, payloadSizes, url });
     serveAlertRoutes(api, domain, url);

@@ -228,6 +228,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       summary: 'List notes on an alert, oldest first',
       role,
       params: iidOf,
+      isWholeList: true,
       answer: z.array(noteShape),
     },
     async ({ membership: { project }, params, store }) => {

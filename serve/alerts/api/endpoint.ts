@@ -7,6 +7,7 @@ import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { type Principal, principalOf, requireScope } from '../../identity/accounts/principal.ts';
 import { type Membership, type ProjectRole, requireRole } from '../projects/access.ts';
 import type { Projects } from '../projects/projects.ts';
+import { askedPage, WHOLE_DOC, wholeQuery } from './paging.ts';
 
 /** One endpoint of the REST API: its checks and its part of the OpenAPI document come from this one value. */
 export interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
@@ -22,6 +23,8 @@ export interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject
   readonly query?: Query;
   readonly body?: Body;
   readonly isBodyOptional?: boolean;
+  /** Whether it answers a list as a whole, which takes `page` and `per_page` too: clients count on them. */
+  readonly isWholeList?: boolean;
   readonly answer?: z.ZodType;
   readonly status?: 200 | 201 | 204;
 }
@@ -45,6 +48,7 @@ interface ApiDependencies {
   readonly accounts: Accounts;
   readonly projects: Projects;
   readonly readers: Readers;
+  readonly url: () => string;
 }
 
 /** Registers endpoints under `/api/v4` with the same order of checks for all: caller, project, role, parameters. */
@@ -53,12 +57,14 @@ export class Api {
   readonly #accounts: Accounts;
   readonly #projects: Projects;
   readonly #readers: Readers;
+  readonly #url: () => string;
 
-  constructor(app: FastifyInstance, { accounts, projects, readers }: ApiDependencies) {
+  constructor(app: FastifyInstance, { accounts, projects, readers, url }: ApiDependencies) {
     this.#app = app;
     this.#accounts = accounts;
     this.#projects = projects;
     this.#readers = readers;
+    this.#url = url;
   }
 
   add<
@@ -69,7 +75,7 @@ export class Api {
     endpoint: ApiEndpoint<Path, Query, Body>,
     handle: (call: Call<z.output<Path>, z.output<Query>, z.output<Body>>) => Promise<unknown>,
   ): void {
-    const { role, status = 200 } = endpoint;
+    const { role, status = 200, isWholeList = false } = endpoint;
     const access = new WeakMap<FastifyRequest, { caller: Principal; membership: Membership }>();
     route(
       this.#app,
@@ -97,7 +103,11 @@ export class Api {
           store: this.#readers.storeOf(request, reply),
         });
         reply.code(status).header('cache-control', 'no-store');
-        return status === 204 ? reply.send() : reply.type(JSON_TYPE).send(JSON.stringify(answer));
+        if (status === 204) return reply.send();
+        const shown = isWholeList
+          ? askedPage(answer as unknown[], query as never, reply, `${this.#url()}${request.url}`)
+          : answer;
+        return reply.type(JSON_TYPE).send(JSON.stringify(shown));
       },
     );
   }
@@ -120,7 +130,8 @@ function describe(
     doc,
     role,
     params,
-    query,
+    isWholeList,
+    query = isWholeList ? wholeQuery : undefined,
     body,
     isBodyOptional,
     answer,
@@ -136,7 +147,7 @@ function describe(
     operationId,
     tag,
     summary,
-    description: doc === undefined ? needs : `${doc} ${needs}`,
+    description: [doc, isWholeList && WHOLE_DOC, needs].filter(Boolean).join(' '),
     security: [{ key: [] }],
     ...(names.length === 0
       ? {}

@@ -69,6 +69,7 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
       tag,
       summary: 'List integrations of a project',
       role,
+      isWholeList: true,
       answer: z.array(integrationShape),
     },
     async ({ membership }) => (await integrations.listWithSamples(membership.project.id)).map(json),

@@ -11,6 +11,27 @@ export const pageQuery = {
   per_page: z.coerce.number().int().min(1).max(100).default(20),
 };
 
+export const WHOLE_DOC = `The whole list, or the page that \`page\` or \`per_page\` asks for. ${PAGES_DOC}`;
+
+/** Of a list that is returned whole unless a page of it is asked for. */
+export const wholeQuery = z.object({
+  page: pageQuery.page.unwrap().optional(),
+  per_page: pageQuery.per_page.unwrap().optional(),
+});
+
+/** The page of a whole list that a request asks for, or all of it. */
+export function askedPage(
+  rows: readonly unknown[],
+  { page, per_page }: z.output<typeof wholeQuery>,
+  reply: FastifyReply,
+  url: string,
+): readonly unknown[] {
+  if (page === undefined && per_page === undefined) return rows;
+  const { page: number, per_page: size } = z.object(pageQuery).parse({ page, per_page });
+  setPageHeaders(reply, url, { number, size, total: rows.length });
+  return rows.slice((number - 1) * size, number * size);
+}
+
 interface PageOfTotal {
   readonly number: number;
   readonly size: number;

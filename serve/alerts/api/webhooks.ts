@@ -54,6 +54,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       tag,
       summary: 'List webhooks of a project',
       role,
+      isWholeList: true,
       answer: z.array(shape),
     },
     async ({ membership }) => Promise.all((await webhooks.list(membership.project.id)).map(json)),
