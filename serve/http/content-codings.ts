@@ -17,15 +17,30 @@ const HEADER_CHARS_MAX = 1000;
 /** A shorter answer fits in the packet that its headers are in. */
 const BYTES_MIN = 1024;
 
+const CODINGS: readonly ContentCoding[] = ['zstd', 'br', 'gzip', 'identity'];
 const codings = new Negotiator<ContentCoding>({
-  supportedValues: ['zstd', 'br', 'gzip', 'identity'],
+  supportedValues: [...CODINGS],
   cache: new LRUCache<string, string>({ max: REMEMBERED_MAX }),
 });
 
 /** The coding that an `Accept-Encoding` header prefers; of equals the one that costs and weighs least. */
 export function acceptedCoding(header: string | undefined): ContentCoding {
   if (header === undefined || header.length > HEADER_CHARS_MAX) return 'identity';
-  return codings.negotiate(header.toLowerCase()) ?? 'identity';
+  return codings.negotiate(withoutWildcard(header.toLowerCase(), CODINGS)) ?? 'identity';
+}
+
+/**
+ * `*` stands for every coding that the header does not name (RFC 9110 §12.5.3). The negotiator would take it for the
+ * first that there is, also where the header refuses that one.
+ */
+export function withoutWildcard(header: string, offered: readonly string[]): string {
+  if (!header.includes('*')) return header;
+  const items = header.split(',').map((item) => item.trim());
+  const named = new Set(items.map((item) => item.split(';', 1)[0]?.trim()));
+  const others = offered.filter((coding) => !named.has(coding));
+  return items
+    .flatMap((item) => (item.startsWith('*') ? others.map((coding) => coding + item.slice(1)) : [item]))
+    .join(',');
 }
 
 const [compressZstd, compressBrotli, compressGzip] = [

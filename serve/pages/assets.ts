@@ -5,6 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { Negotiator } from '@fastify/accept-negotiator';
 import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
+import { withoutWildcard } from '../http/content-codings.ts';
 
 const TYPES = {
   '.css': 'text/css; charset=utf-8',
@@ -57,7 +58,8 @@ const CODERS = {
   identity: (body: Buffer) => body,
 } as const;
 type AssetCoding = keyof typeof CODERS;
-const codings = new Negotiator<AssetCoding>({ supportedValues: ['br', 'gzip', 'identity'] });
+const CODINGS: readonly AssetCoding[] = ['br', 'gzip', 'identity'];
+const codings = new Negotiator<AssetCoding>({ supportedValues: [...CODINGS] });
 
 const assets = new Map(
   bodies.map(([name, body]) => {
@@ -82,8 +84,8 @@ export function serveAssets(app: FastifyInstance): void {
     (request, reply) => {
       const asset = assets.get(request.params.name);
       if (asset === undefined || asset.version !== request.params.version) return reply.callNotFound();
-      const coding =
-        codings.negotiate(String(request.headers['accept-encoding'] ?? 'identity')) ?? 'identity';
+      const accepted = String(request.headers['accept-encoding'] ?? 'identity');
+      const coding = codings.negotiate(withoutWildcard(accepted, CODINGS)) ?? 'identity';
       const body = asset.coded.get(coding) ?? CODERS[coding](asset.coded.get('identity') as Buffer);
       asset.coded.set(coding, body);
       if (coding !== 'identity') reply.header('content-encoding', coding);

@@ -45,6 +45,11 @@ describe('the coding that an Accept-Encoding header prefers', () => {
     ['identity', 'identity'],
     ['deflate', 'identity'],
     ['identity;q=1, *;q=0', 'identity'],
+    ['zstd;q=0, *', 'br'],
+    ['*, zstd;q=0, br ; q=0', 'gzip'],
+    ['zstd;q=0, br;q=0, gzip;q=0, *;q=0.5', 'identity'],
+    ['gzip;q=0.5, *;q=0.1', 'gzip'],
+    ['*;q=0', 'identity'],
     [';;;=q,,\u00e9', 'identity'],
   ])('of %s is %s', (accepted, coding) => {
     expect(acceptedCoding(accepted)).toBe(coding);
