@@ -51,6 +51,9 @@ const NOT_ON_LINE = new RegExp(`${HIDDEN.source}|${LINE_SPACE.source}`);
 export const oneLine = (text: string): string =>
   NOT_ON_LINE.test(text) ? visible(text).replace(LINE_SPACE, ' ') : text;
 
+/** A text that somebody entered for one line; '' for one in which nothing is seen. */
+export const enteredLine = (text: string): string => oneLine(text.toWellFormed()).trim();
+
 const ELLIPSIS = '...';
 
 /** Cuts a text to `charactersMax`, ellipsis included. Does not split a surrogate pair. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
@@ -98,7 +99,7 @@ export class Integrations {
   create(project: Project, type: IntegrationType, given: IntegrationChanges): Promise<IntegrationWithKey> {
     return this.#exclusively(project, async () => {
       const others = await this.list(project.id);
-      const name = given.name?.trim() ?? '';
+      const name = enteredLine(given.name ?? '');
       requireRoom(project, type, others, name);
       const key = newSecret();
       const blank = blankIntegration(project, type, hashSecret(key), this.#clock.now());
@@ -196,9 +197,10 @@ export class Integrations {
     current: Row,
     changes: IntegrationChanges,
   ): Row {
-    const { name = current.name, is_active = current.is_active, api_url = current.api_url } = changes;
+    const { is_active = current.is_active, api_url = current.api_url } = changes;
+    const name = enteredLine(changes.name ?? current.name);
     const sample = changes.sample ?? current.sample;
-    if (name.trim() === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
+    if (name === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
     if (name.length > NAME_CHARACTERS_MAX) {
       throw new RequestRefused('bad_request', `Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');
     }
@@ -221,7 +223,7 @@ export class Integrations {
       changes.mapping === undefined
         ? unchanged
         : mappingText(project, changes.mapping, sample, this.#payloadSizes);
-    return { ...current, name: name.trim(), is_active, api_url, sample, heartbeat_minutes, mapping };
+    return { ...current, name, is_active, api_url, sample, heartbeat_minutes, mapping };
   }
 }
 

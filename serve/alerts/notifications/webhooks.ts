@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
@@ -130,7 +131,7 @@ function withChanges<Row extends Omit<Webhook, 'version'>>(current: Row, changes
   if (events.length === 0) throw new RequestRefused('bad_request', 'Select at least one event.', 'events');
   return {
     ...current,
-    name: name.slice(0, 255),
+    name: enteredLine(name).slice(0, 255),
     url,
     events,
     is_active: changes.is_active ?? current.is_active,

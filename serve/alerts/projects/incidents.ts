@@ -1,3 +1,4 @@
+import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
@@ -93,14 +94,16 @@ export class Incidents {
   /** Changes an incident. When a user closes it, its alert is resolved. */
   async change(projectId: string, iid: number, by: User | null, change: IncidentChange): Promise<Incident> {
     const now = this.#clock.now();
-    if (change.title !== undefined && change.title.trim() === '') {
+    const entered = change.title === undefined ? undefined : enteredLine(change.title);
+    if (entered === '') {
       throw new RequestRefused('bad_request', 'Enter a title.', 'title');
     }
     const incident = await this.#records.change(`${projectId}/${iid}`, async (current) => {
       if (current === null) throw new RequestRefused('not_found', 'Incident Not Found');
       const closed =
         change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
-      const { title = current.title, description = current.description } = change;
+      const { description = current.description } = change;
+      const title = entered ?? current.title;
       // What happened to the alert before a user reopened its incident does not close it again.
       const alert =
         change.isClosed === false ? await this.#reader.find(Number(projectId), current.alert_iid) : null;

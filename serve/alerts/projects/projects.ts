@@ -1,3 +1,4 @@
+import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
@@ -161,7 +162,7 @@ export class Projects {
 }
 
 function validName(given: string): string {
-  const name = given.trim();
+  const name = enteredLine(given);
   if (name === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
   if (name.length > NAME_CHARACTERS_MAX) {
     throw new RequestRefused('bad_request', `Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');

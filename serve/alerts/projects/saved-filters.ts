@@ -1,4 +1,4 @@
-import { oneLine } from '../../../aggregate/alerts/formats/values.ts';
+import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
@@ -50,7 +50,7 @@ export class SavedFilters {
     owner: FilterOwner,
     given: { readonly name: string; readonly search: string; readonly isDefault: boolean },
   ): Promise<void> {
-    const name = oneLine(given.name).trim();
+    const name = enteredLine(given.name);
     const refused = (text: string) => new RequestRefused('bad_request', text, 'name');
     if (name === '') throw refused('Enter a name.');
     if (name.length > NAME_CHARACTERS_MAX) throw refused(`Enter at most ${NAME_CHARACTERS_MAX} characters.`);

@@ -165,3 +165,39 @@ describe('bad input', () => {
     expect(body.message).toContain('alerts[1]: expected an object');
   });
 });
+
+describe('names that members enter', () => {
+  const HIDDEN = ' a\u202eb\u0000\u2028\ud800 ';
+  const SHOWN = 'ab \ufffd';
+
+  test('lose what is not seen, or turns the text around them', async () => {
+    const at = `/projects/${project}`;
+    const api = async (method: 'POST' | 'PUT', path: string, body: object) =>
+      (await service.api(ann, method, path, body)).body;
+    const named = await api('POST', '/projects', { name: HIDDEN });
+    expect(named.name).toBe(SHOWN);
+    expect((await service.api(ann, 'GET', `/projects/${named.id}`)).body.name).toBe(SHOWN);
+    expect((await api('PUT', `/projects/${named.id}`, { name: HIDDEN })).name).toBe(SHOWN);
+    const integration = await api('POST', `${at}/integrations`, { type: 'HTTP', name: HIDDEN });
+    expect(integration.name).toBe(SHOWN);
+    const hook = await api('POST', `${at}/hooks`, { name: HIDDEN, url: 'https://hook.example/' });
+    expect(hook.name).toBe(SHOWN);
+    const [alert] = (await service.send(source, { title: 'with an incident' })).body;
+    const incident = await api('POST', `${at}/alerts/${alert.iid}/incident`, {});
+    expect((await api('PUT', `${at}/incidents/${incident.iid}`, { title: HIDDEN })).title).toBe(SHOWN);
+    expect((await service.api(ann, 'GET', `${at}/incidents/${incident.iid}`)).body.title).toBe(SHOWN);
+  });
+
+  test('are refused where nothing of them is seen', async () => {
+    const name = '\u202e\u0000 ';
+    for (const [method, path, body] of [
+      ['POST', '/projects', { name }],
+      ['PUT', `/projects/${project}`, { name }],
+      ['POST', `/projects/${project}/integrations`, { type: 'HTTP', name }],
+      ['PUT', `/projects/${project}/integrations/${source.id}`, { name }],
+    ] as const) {
+      const answer = await service.api(ann, method, path, body);
+      expect([path, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([path, 400, ['name']]);
+    }
+  });
+});
