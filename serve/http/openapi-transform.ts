@@ -29,6 +29,9 @@ const zodToJsonConfig = {
         example === undefined ? {} : { example },
       );
     }
+    if (zodSchema instanceof z.ZodDefault && isInteger(zodSchema.unwrap() as z.ZodType)) {
+      jsonSchema.default = zodSchema.def.defaultValue;
+    }
     // Every key of an enumeration is there, so each is a property.
     if (zodSchema instanceof z.ZodRecord && Array.isArray(jsonSchema.required)) {
       const { required, additionalProperties } = jsonSchema;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../domain.ts';
 import { RequestRefused } from '../projects/access.ts';
 import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../projects/alert-reader.ts';
@@ -47,7 +48,7 @@ function filterOf(query: z.output<typeof filterSchema>): AlertFilter {
   };
 }
 
-const iidOf = z.object({ alert_iid: z.coerce.number().int().min(1) });
+const iidOf = z.object({ alert_iid: wholeNumber(1) });
 const one = '/projects/:id/alerts/:alert_iid';
 const tag = 'Alerts' as const;
 const role = 'Developer' as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../domain.ts';
@@ -38,7 +39,7 @@ const dayShape = z.object({
   mean_seconds_to_resolve: number,
   median_seconds_to_resolve: number,
 });
-const most = z.coerce.number().int().min(1).max(100).default(20);
+const most = wholeNumber(1, 100).default(20);
 
 /** Statistics of the alerts of a project. */
 export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analytics'>, clock: Clock): void {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 import { incidentJson, incidentShape } from './shapes.ts';
 
-const iid = z.object({ incident_iid: z.coerce.number().int().min(1) });
+const iid = z.object({ incident_iid: wholeNumber(1) });
 
 const tag = 'Alerts' as const;
 
@@ -20,7 +21,7 @@ export function serveIncidents(
       tag,
       summary: 'Create an incident from an alert, or return the existing one',
       role: 'Developer',
-      params: z.object({ alert_iid: z.coerce.number().int().min(1) }),
+      params: z.object({ alert_iid: wholeNumber(1) }),
       answer: incidentShape,
       status: 201,
     },

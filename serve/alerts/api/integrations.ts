@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../aggregate/alerts/model/alert.ts';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
@@ -132,7 +133,7 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
       summary: 'List recent deliveries of an integration',
       doc: 'Newest first, with what became of their alerts. `unmatched` counts those that resolve an alert of which none is open.',
       role: 'Maintainer',
-      query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) }),
+      query: z.object({ limit: wholeNumber(1, 500).default(50) }),
       answer: z.array(
         z.object({
           id: z.string(),

@@ -1,14 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 
 // How lists are divided into pages.
 
 export const PAGES_DOC =
   'The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages.';
 
+const PER_PAGE = 20;
 export const pageQuery = {
-  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-  per_page: z.coerce.number().int().min(1).max(100).default(20),
+  page: wholeNumber(1, 1_000_000).default(1),
+  per_page: wholeNumber(1, 100).default(PER_PAGE),
 };
 
 export const WHOLE_DOC = `The whole list, or the page that \`page\` or \`per_page\` asks for. ${PAGES_DOC}`;
@@ -27,7 +29,7 @@ export function askedPage(
   url: string,
 ): readonly unknown[] {
   if (page === undefined && per_page === undefined) return rows;
-  const { page: number, per_page: size } = z.object(pageQuery).parse({ page, per_page });
+  const [number, size] = [page ?? 1, per_page ?? PER_PAGE];
   setPageHeaders(reply, url, { number, size, total: rows.length });
   return rows.slice((number - 1) * size, number * size);
 }

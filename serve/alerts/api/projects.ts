@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole } from '../projects/access.ts';
 import type { Api } from './endpoint.ts';
@@ -136,7 +137,7 @@ function serveMembers(api: Api, domain: ProjectParts): void {
 
 function serveMember(api: Api, { members }: ProjectParts): void {
   const tag = 'Projects' as const;
-  const params = z.object({ user_id: z.coerce.number().int() });
+  const params = z.object({ user_id: wholeNumber(1) });
   api.add(
     {
       method: 'PUT',

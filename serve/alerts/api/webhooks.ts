@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { Progress } from '../consequences/progress.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
@@ -134,7 +135,7 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
       doc: 'All attempts of the last 7 days, newest first, and the events that were given up with the reason.',
       role,
       params,
-      query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) }),
+      query: z.object({ limit: wholeNumber(1, 500).default(50) }),
       answer: z.array(
         z.object({
           id: z.string().describe('the same for all attempts to send an event'),

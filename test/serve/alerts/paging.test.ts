@@ -51,6 +51,10 @@ test.each([...WHOLE, 'alerts', 'alerts/1/history', 'incidents'])(
       'per_page=101',
       'page=0',
       'page=1.5',
+      'page=0x1',
+      'page=1e0',
+      'page=%201',
+      'page=',
       'page=1&page=2',
     ]) {
       const { status, body } = await get(`${pathOf(list)}?${query}`);
@@ -59,3 +63,9 @@ test.each([...WHOLE, 'alerts', 'alerts/1/history', 'incidents'])(
     }
   },
 );
+
+test('a number in a path is written with digits alone', async () => {
+  for (const iid of ['0x1', '1e0', '1.0', '%201', '+1'])
+    expect((await get(`/projects/${project}/alerts/${iid}`)).status, iid).toBe(400);
+  expect((await get(`/projects/${project}/alerts/1`)).status).toBe(200);
+});

@@ -249,7 +249,7 @@ export interface paths {
         };
         /**
          * List projects of the caller
-         * @description Needs a signed-in caller.
+         * @description The whole list, or the page that `page` or `per_page` asks for. The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages. Needs a signed-in caller.
          */
         get: operations["getProjects"];
         put?: never;
@@ -301,7 +301,7 @@ export interface paths {
         };
         /**
          * List members of a project
-         * @description Needs the role Guest in the project.
+         * @description The whole list, or the page that `page` or `per_page` asks for. The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages. Needs the role Guest in the project.
          */
         get: operations["getProjectsIdMembers"];
         put?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * List integrations of a project
-         * @description Needs the role Maintainer in the project.
+         * @description The whole list, or the page that `page` or `per_page` asks for. The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages. Needs the role Maintainer in the project.
          */
         get: operations["getProjectsIdIntegrations"];
         put?: never;
@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * List notes on an alert, oldest first
-         * @description Needs the role Developer in the project.
+         * @description The whole list, or the page that `page` or `per_page` asks for. The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages. Needs the role Developer in the project.
          */
         get: operations["getProjectsIdAlertsAlert_iidNotes"];
         put?: never;
@@ -713,7 +713,7 @@ export interface paths {
         };
         /**
          * List webhooks of a project
-         * @description Needs the role Maintainer in the project.
+         * @description The whole list, or the page that `page` or `per_page` asks for. The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages. Needs the role Maintainer in the project.
          */
         get: operations["getProjectsIdHooks"];
         put?: never;
@@ -5607,7 +5607,10 @@ export interface operations {
     };
     getProjects: {
         parameters: {
-            query?: never;
+            query?: {
+                page?: number;
+                per_page?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5782,7 +5785,10 @@ export interface operations {
     };
     getProjectsIdMembers: {
         parameters: {
-            query?: never;
+            query?: {
+                page?: number;
+                per_page?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5924,7 +5930,10 @@ export interface operations {
     };
     getProjectsIdIntegrations: {
         parameters: {
-            query?: never;
+            query?: {
+                page?: number;
+                per_page?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -6615,7 +6624,10 @@ export interface operations {
     };
     getProjectsIdAlertsAlert_iidNotes: {
         parameters: {
-            query?: never;
+            query?: {
+                page?: number;
+                per_page?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -6867,7 +6879,10 @@ export interface operations {
     };
     getProjectsIdHooks: {
         parameters: {
-            query?: never;
+            query?: {
+                page?: number;
+                per_page?: number;
+            };
             header?: never;
             path: {
                 id: string;
