@@ -23,6 +23,7 @@ import { contentOf, differences } from '../../support/content.ts';
 import { openPipelineAt, openTestPipeline } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run, serve } from './program.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -77,7 +78,7 @@ it('restores exactly what was accepted until a backup under load', { timeout: 24
   expect(restored.stdout).toContain(`It holds what was accepted until ${manifest.taken_at}`);
   expect(restored.code, restored.stderr).toBe(0);
   expect(existsSync(join(env.DATA_DIR, 'restoring.part'))).toBe(false);
-  const status = await run(['status'], { env });
+  const status = await runHere(['status'], env);
   expect(status.stdout).toContain(`which holds what was accepted until ${manifest.taken_at}`);
 
   const pipeline = await openPipelineAt(env.DATA_DIR);
@@ -169,10 +170,10 @@ it('restores nothing of a backup that is damaged, newer or unfinished, or over d
   await expect(restoreBackup(BACKUP, env.DATA_DIR, () => undefined)).rejects.toThrow(
     /holds \w+.*: a backup is restored into an empty directory only/,
   );
-  const again = await run(['backup', BACKUP], { env });
+  const again = await runHere(['backup', BACKUP], env);
   expect(again.stderr).toMatch(/a backup is written into a directory of its own/);
   expect(again.code).toBe(2);
-  const nowhere = await run(['backup', '/dev/null/backup'], { env });
+  const nowhere = await runHere(['backup', '/dev/null/backup'], env);
   expect(nowhere.stderr).toMatch(
     /\/dev\/null\/backup cannot be written: ENOTDIR.*; make room, or name another place/,
   );

@@ -6,6 +6,7 @@ import { readConfig } from '../../../serve/settings.ts';
 import { readyDirectory } from '../../support/pipeline.ts';
 import type { TemporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';
+import { runHere } from './run-here.ts';
 
 // A metric whose table refuses every row, as an operator meets it.
 
@@ -34,7 +35,7 @@ test('ingest computes everything else, names the metric and what to do, and exit
 });
 
 test('status and the gauge tell it, and answers say that they lack it', async () => {
-  const { stdout } = await run(['status'], { env });
+  const { stdout } = await runHere(['status'], env);
   expect(stdout).toMatch(/^daily-fees +\d{10,} /m);
   expect(stdout).toMatch(/^daily-tps +0 +never /m);
   expect(stdout).toMatch(
@@ -53,8 +54,8 @@ test('status and the gauge tell it, and answers say that they lack it', async ()
 
 test('rebuild fails with the cause while it lasts, and ends the failure after it', async () => {
   const args = ['rebuild', 'daily-tps'];
-  expect((await run(args, { env })).code).toBe(1);
+  expect((await runHere(args, env)).code).toBe(1);
   await alterTable('DROP CONSTRAINT none');
-  expect((await run(args, { env })).code).toBe(0);
-  expect((await run(['status'], { env })).stdout).not.toContain('FAILING');
+  expect((await runHere(args, env)).code).toBe(0);
+  expect((await runHere(['status'], env)).stdout).not.toContain('FAILING');
 });

@@ -7,7 +7,8 @@ import type { RunReport } from '../../../serve/cli/ingest-inputs.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';
 import { openTestPipeline } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { linesOf, run } from './program.ts';
+import { linesOf } from './program.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -25,7 +26,7 @@ function withRefusedFact(line: string, version: string): string {
 async function ingest(name: string, lines: readonly string[]) {
   const path = join(place.path, name);
   writeFileSync(path, `${lines.join('\n')}\n`);
-  const { code, stdout } = await run(['ingest', '--json', '--chain', 'kusama', path], { env });
+  const { code, stdout } = await runHere(['ingest', '--json', '--chain', 'kusama', path], env);
   const { refused_facts } = JSON.parse(stdout) as RunReport;
   return { code, refused_facts };
 }
@@ -41,26 +42,26 @@ it('a clean file reports no refused fact and ends with 0, whatever was refused b
 });
 
 it('lists refused facts with their chain, height, place and reason', async () => {
-  const { code, stdout } = await run(['dead-letters', 'list', '--kind', 'facts'], { env });
+  const { code, stdout } = await runHere(['dead-letters', 'list', '--kind', 'facts'], env);
   expect(code).toBe(0);
   const height = JSON.parse(kusama[0] as string).number;
   expect(stdout).toMatch(
     new RegExp(`^kusama +${height} +extrinsic 0 tip +not an unsigned integer +a few$`, 'm'),
   );
   expect(stdout).toMatch(/^2 of 2 refused facts$/m);
-  const one = await run(['dead-letters', 'list', '--kind', 'facts', '--limit', '1', '--json'], { env });
+  const one = await runHere(['dead-letters', 'list', '--kind', 'facts', '--limit', '1', '--json'], env);
   expect(JSON.parse(one.stdout)).toMatchObject({
     total: 2,
     facts: [{ chain: 'kusama', reason: 'not an unsigned integer' }],
   });
-  expect((await run(['dead-letters', 'list'], { env })).stdout).toContain('dead-letters list --kind facts');
+  expect((await runHere(['dead-letters', 'list'], env)).stdout).toContain('dead-letters list --kind facts');
 });
 
 it('says how many kinds of reasons it does not name', async () => {
   const path = join(place.path, 'kinds.ndjson');
   const lines = Array.from({ length: 30 }, (_, i) => JSON.stringify({ schema: `block/${i + 2}` }));
   writeFileSync(path, `${[...lines, ...lines].join('\n')}\n`);
-  const { code, stdout } = await run(['ingest', path], { env });
+  const { code, stdout } = await runHere(['ingest', path], env);
   expect(code).toBe(3);
   expect(stdout).toMatch(/60 lines were refused/);
   expect(stdout).toMatch(/^ {2}and 10 more kinds, 20 lines: see `chain-metrics dead-letters list`$/m);

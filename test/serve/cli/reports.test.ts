@@ -106,17 +106,17 @@ it('exports what the API answers, through a server and alone, and lists the gaps
     expect((await run(['export', metric, ...options], { env })).stdout, path).toBe(answer);
     rendered.set(metric, Buffer.from(answer));
   }
-  const gaps = await run(['gaps', '--chain', 'polkadot-relay', '--json'], { env });
+  const gaps = await runHere(['gaps', '--chain', 'polkadot-relay', '--json'], env);
   await exportsRawTables();
   expect((await server.end('SIGTERM')).code).toBe(0);
 
   const file = join(place.path, 'fees.csv');
-  expect((await run(['export', 'daily-fees', '--output', file], { env })).stderr).toMatch(/fees\.csv: \d+ B/);
+  expect((await runHere(['export', 'daily-fees', '--output', file], env)).stderr).toMatch(/fees\.csv: \d+ B/);
   expect(readFileSync(file)).toEqual(rendered.get('DailyFees'));
   const parquet = join(place.path, 'fees.parquet');
-  await run(['export', 'daily-fees', '--output', parquet], { env });
+  await runHere(['export', 'daily-fees', '--output', parquet], env);
   expect(readFileSync(parquet).subarray(0, 4).toString()).toBe('PAR1');
-  const nowhere = await run(['export', 'daily-fees', '--output', '/nowhere/fees.csv'], { env });
+  const nowhere = await runHere(['export', 'daily-fees', '--output', '/nowhere/fees.csv'], env);
   expect(linesOf(nowhere.stderr)).toEqual([expect.stringMatching(/\/nowhere\/fees.csv cannot be written/)]);
 
   const [polkadot] = JSON.parse(gaps.stdout) as ChainCoverage[];
@@ -124,12 +124,12 @@ it('exports what the API answers, through a server and alone, and lists the gaps
     { from: 3, to: 4 },
     { from: 6, to: 8 },
   ]);
-  const { stdout } = await run(['gaps'], { env });
+  const { stdout } = await runHere(['gaps'], env);
   expect(stdout).toMatch(/^polkadot +1 to 10 +5 +0 +2024-03-01 to 2024-03-05 +\d +3 +1$/m);
   expect(stdout).toMatch(/^ {2}6 to 8 +chain-metrics backfill --url URL --chain polkadot --from 6 --to 8$/m);
   expect(stdout).toMatch(/days without a price of DOT.*\n {2}2024-03-01 to 2024-03-02\n {2}2024-03-05$/m);
   expect(stdout).toMatch(/1 block has no timestamp/);
-  const none = await run(['gaps', '--chain', 'kusama'], { env });
+  const none = await runHere(['gaps', '--chain', 'kusama'], env);
   expect(none.stdout).toMatch(/^No blocks of kusama yet: .*ingest/);
 });
 
@@ -146,7 +146,7 @@ async function exportsRawTables(): Promise<void> {
   while (filesIn().length === 0) await setTimeout(1);
   killed.kill('SIGKILL');
   const before = filesIn().length;
-  const written = JSON.parse((await run(['export-raw', '--to', raw, '--json'], { env })).stdout);
+  const written = JSON.parse((await runHere(['export-raw', '--to', raw, '--json'], env)).stdout);
   // A file that was moved to its place, but not noted before the kill, is written again.
   expect(written.tables.blocks.written + written.tables.blocks.unchanged).toBe(3);
   expect(written.tables.blocks.unchanged).toBeGreaterThanOrEqual(Math.min(3, before) - 2);
@@ -155,12 +155,12 @@ async function exportsRawTables(): Promise<void> {
       ['01', '02', '05'].map((day) => `${table}/chain=polkadot/date=2024-03-${day}/part-0.parquet`),
     ),
   );
-  const again = await run(['export-raw', '--to', raw], { env });
+  const again = await runHere(['export-raw', '--to', raw], env);
   // A busy machine takes long enough for lines of progress.
   const lines = linesOf(again.stderr).filter((line) => !/^exporting \d+ %/.test(line));
   expect([again.code, lines]).toEqual([0, []]);
   expect(again.stdout).toMatch(/raw: 0 files written \(0 rows, 0 B\), 6 unchanged, in /);
-  const wrong = await run(['export-raw', 'metrics', '--to', raw], { env });
+  const wrong = await runHere(['export-raw', 'metrics', '--to', raw], env);
   expect(wrong).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/blocks, extrinsics, events, calls/),

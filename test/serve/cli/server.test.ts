@@ -10,6 +10,7 @@ import { contentOf, differences } from '../../support/content.ts';
 import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run, serve } from './program.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -36,11 +37,11 @@ it('serves the sample, takes orders from other processes, and stops when it is t
   const report = JSON.parse(ingested.stdout) as RunReport;
   expect(report.files).toBe(3);
   expect(report.blocks).toBe(report.lines);
-  const status = JSON.parse((await run(['status', '--json'], { env: served })).stdout) as SystemStatus;
+  const status = JSON.parse((await runHere(['status', '--json'], served)).stdout) as SystemStatus;
   expect(status.computing).toMatchObject({ held: false, touched_days_waiting: 0, failed: [] });
   expect(status.chains.reduce((sum, { blocks }) => sum + blocks, 0)).toBeGreaterThan(55);
 
-  const rebuild = await run(['rebuild', 'DailyFees', '--json'], { env: served });
+  const rebuild = await runHere(['rebuild', 'DailyFees', '--json'], served);
   const rebuilt = JSON.parse(rebuild.stdout) as ResultOf<'rebuild'>;
   expect(rebuilt.metrics).toEqual(['daily_fees']);
   expect(rebuilt.windows).toBeGreaterThan(0);
@@ -92,11 +93,11 @@ it('never adds the sample to what is there, and takes the place of a server that
   expect(existsSync(socket)).toBe(true);
   expect((await killed.end('SIGKILL')).signal).toBe('SIGKILL');
 
-  expect((await run(['status'], { env: alone })).stdout).toMatch(
+  expect((await runHere(['status'], alone)).stdout).toMatch(
     new RegExp(`^data directory +${alone.DATA_DIR}: [\\d.]+ [kMG]B, [\\d.]+ [kMGT]B free$`, 'm'),
   );
   const next = await serve([], alone);
-  expect((await run(['status'], { env: alone })).stdout).toContain('through the server that runs on it');
+  expect((await runHere(['status'], alone)).stdout).toContain('through the server that runs on it');
   expect((await next.end('SIGINT')).code).toBe(0);
   expect(existsSync(socket)).toBe(false);
 });

@@ -150,7 +150,7 @@ it('fills holes first, is killed and stopped, goes on with the rest and ends as 
   expect(missing.length).toBeLessThan(heightsIn(planned).length);
   fake.asked.length = 0;
   fake.fail(/blocks\/\d/, '500', 2);
-  const rest = await run(backfill(fake.url, ...range), { env: alone });
+  const rest = await runHere(backfill(fake.url, ...range), alone);
   expect(rest.stdout).toMatch(/, metrics included; 0 refused$/m);
   expect(rest.code).toBe(0);
   expect(fake.asked).toEqual(missing);
@@ -165,7 +165,7 @@ it('passes heights that the source cannot serve, shows them, and begins the next
   fake.fail(new RegExp(`blocks/${unknown}$`), '404', 99);
   fake.fail(new RegExp(`blocks/${broken}$`), 'page', 99);
   const at = directory('holes');
-  const { code, stdout } = await run(backfill(fake.url, '--from', String(first)), { env: at });
+  const { code, stdout } = await runHere(backfill(fake.url, '--from', String(first)), at);
   expect(linesOf(stdout)).toEqual([
     expect.stringMatching(
       new RegExp(
@@ -186,7 +186,7 @@ it('passes heights that the source cannot serve, shows them, and begins the next
   fake.asked.length = 0;
   fake.recover();
   fake.fail(new RegExp(`blocks/${broken}$`), '500', 99);
-  const again = await run(backfill(fake.url, '--from', String(first)), { env: at });
+  const again = await runHere(backfill(fake.url, '--from', String(first)), at);
   expect(again).toMatchObject({ code: 3, stdout: expect.stringMatching(/^1 block in .*1 skipped/) });
   // Besides them at most the head, for which it is sure that the source is there.
   expect(fake.asked.filter((height) => height !== last)).toEqual([unknown]);
@@ -194,7 +194,7 @@ it('passes heights that the source cannot serve, shows them, and begins the next
   expect(chain.skipped_heights).toMatchObject({ total: 1, heights: [{ number: broken, tries: 2 }] });
 
   fake.recover();
-  expect((await run(backfill(fake.url, '--from', String(first)), { env: at })).code).toBe(0);
+  expect((await runHere(backfill(fake.url, '--from', String(first)), at)).code).toBe(0);
   expect(differences(await contentAt(at), plain)).toEqual([]);
   expect((await runHere(['gaps'], at)).stdout).not.toContain('did not serve');
 });
@@ -205,9 +205,10 @@ it('skips nothing when the source serves nothing any more, and says so', async (
   fake.onRequest = () => {
     if (fake.asked.length >= 12) fake.fail(/./, '404', 999);
   };
-  const { code, stderr } = await run(backfill(fake.url, '--from', String(first), '--concurrency', '2'), {
-    env: at,
-  });
+  const { code, stderr } = await runHere(
+    backfill(fake.url, '--from', String(first), '--concurrency', '2'),
+    at,
+  );
   // A busy machine takes long enough for lines of progress.
   const lines = linesOf(stderr).filter((line) => !/^(fetching|computing metrics)\b/.test(line));
   expect(lines).toEqual([
@@ -217,7 +218,7 @@ it('skips nothing when the source serves nothing any more, and says so', async (
   expect(code).toBe(1);
   fake.onRequest = () => undefined;
   fake.recover();
-  const rest = await run(backfill(fake.url, '--from', String(first)), { env: at });
+  const rest = await runHere(backfill(fake.url, '--from', String(first)), at);
   expect(rest).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ blocks in .*; 0 refused$/m) });
   expect(differences(await contentAt(at), plain)).toEqual([]);
 });
@@ -230,7 +231,7 @@ it('works through a running server, and follow stops when it is told to', async 
   const half = first + 30;
   const asJson = async (...more: string[]) =>
     JSON.parse(
-      (await run(backfill(fake.url, '--from', String(first), '--json', ...more), { env: served })).stdout,
+      (await runHere(backfill(fake.url, '--from', String(first), '--json', ...more), served)).stdout,
     );
   expect(await asJson('--to', String(half))).toMatchObject({
     chain: 'polkadot',

@@ -34,12 +34,12 @@ describe('chain-metrics users', () => {
     const user = () =>
       fetch(`${server.url}/api/v4/user`, { headers: { authorization: `Bearer ${access_token}` } });
     expect(await (await user()).json()).toMatchObject({ email: 'alice@example.org' });
-    expect((await run(['applications', 'list'], { env })).stdout).toBe('There is no application yet.\n');
+    expect((await runHere(['applications', 'list'], env)).stdout).toBe('There is no application yet.\n');
 
-    expect((await run(['users', 'lock', 'alice'], { env })).stdout).toMatch(/^alice is locked/);
+    expect((await runHere(['users', 'lock', 'alice'], env)).stdout).toMatch(/^alice is locked/);
     expect((await user()).status).toBe(401);
     expect((await signIn(server.url, 'alice', password)).status).toBe(400);
-    await run(['users', 'unlock', 'alice@example.org'], { env });
+    await runHere(['users', 'unlock', 'alice@example.org'], env);
     expect((await user()).status).toBe(200);
 
     const reset = await run(['users', 'reset-password', 'alice', '--password-stdin'], {
@@ -49,7 +49,7 @@ describe('chain-metrics users', () => {
     expect(reset.code).toBe(0);
     expect(reset.stdout).not.toContain('wholly');
     expect((await signIn(server.url, 'alice', 'a wholly new password')).status).toBe(200);
-    expect(linesOf((await run(['users', 'list'], { env })).stdout)[1]).toMatch(
+    expect(linesOf((await runHere(['users', 'list'], env)).stdout)[1]).toMatch(
       /^1 +alice +alice@example\.org/,
     );
     expect(server.logged()).not.toContain('wholly');
