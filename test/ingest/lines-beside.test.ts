@@ -6,7 +6,7 @@ import { canonicalRows, type Ingesting, openIngesting, rowsOf } from './ingestin
 import { ALICE, madeBlock, madeEvent, madeExtrinsic } from './made.ts';
 
 // `BESIDE_VALUES=20 npm test -- test/ingest/lines-beside` takes every value in every place.
-const { BESIDE_VALUES = '3', BESIDE_SEED = '1' } = process.env;
+const { BESIDE_VALUES = '2', BESIDE_SEED = '1' } = process.env;
 
 /** Texts of JSON; the last stands for a key that is missing. */
 const MISSING = '';
