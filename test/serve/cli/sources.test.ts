@@ -8,7 +8,7 @@ import { type FakeOptions, FakeSidecar, recordedBlocks } from '../../ingest/sour
 import { contentOf, differences } from '../../support/content.ts';
 import { ingestAndCompute, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { begin, linesOf, run, serve } from './program.ts';
+import { begin, linesOf, serve } from './program.ts';
 import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
@@ -102,7 +102,7 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
   relay.onRequest = () => undefined;
 
   relay.asked.length = 0;
-  const { code, stdout } = await run(['backfill', '--sources', file], { env: at });
+  const { code, stdout } = await runHere(['backfill', '--sources', file], at);
   const [heading, ...lines] = linesOf(stdout);
   expect(heading).toMatch(/^chain +heights +blocks +refused +missing +skipped$/);
   const missing = (name: string, from: number, to: number) =>
@@ -134,8 +134,8 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
   feed.asked.length = 0;
   const before = asked();
   const server = await serve([], { ...at, STOP_SECONDS_MAX: '10' });
-  const again = await run(['backfill', '--sources', file, '--json'], { env: at });
-  const dry = await run(['backfill', '--sources', file, '--dry-run'], { env: at });
+  const again = await runHere(['backfill', '--sources', file, '--json'], at);
+  const dry = await runHere(['backfill', '--sources', file, '--dry-run'], at);
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect([again.code, asked()]).toEqual([1, before]);
   const report = JSON.parse(again.stdout);
