@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { readDemoMark } from '../../ingest/demo/mark.ts';
@@ -196,19 +196,7 @@ export async function readCoverage(
           toUInt32(date - previous - 1) AS gap
         FROM ${dailyUptime.table} FINAL WHERE ${where}
       ) GROUP BY relay_chain, chain`),
-    store.rows<ChainOf & { token: string } & MissingRow>(sql`
-      SELECT relay_chain, chain, any(own_token) AS token, sum(days) AS total, count() AS ranges_total,
-        arrayMap(r -> (toString(r.1), toString(r.2)), groupArraySorted(${raw(String(RANGES_MAX))})((first, last))) AS ranges
-      FROM (
-        SELECT relay_chain, chain, any(token) AS own_token, min(date) AS first, max(date) AS last, count() AS days
-        FROM (
-          SELECT relay_chain, chain, date, token,
-            date - row_number() OVER (PARTITION BY relay_chain, chain ORDER BY date) AS island
-          FROM (SELECT relay_chain, chain, date FROM ${chainDay.table} FINAL WHERE ${where}) AS days
-          INNER JOIN (SELECT relay_chain, chain, token FROM ${chains} FINAL) AS registry USING (relay_chain, chain)
-          WHERE (token, date) NOT IN (SELECT symbol, toDate(as_of) FROM ${prices} FINAL)
-        ) GROUP BY relay_chain, chain, island
-      ) GROUP BY relay_chain, chain`),
+    readDaysWithoutPrice(store, where),
   ]);
   return heights
     .filter((chain) => filter.relay_chain === undefined || chain.relay_chain === filter.relay_chain)
@@ -238,6 +226,25 @@ export async function readCoverage(
       };
     });
 }
+
+/** Reads the days with blocks for which the token of their chain has no price, of the chains that a condition names. */
+export const readDaysWithoutPrice = (
+  store: Pick<Store, 'rows'>,
+  where: Sql,
+): Promise<readonly (ChainOf & { readonly token: string } & MissingRow)[]> =>
+  store.rows(sql`
+    SELECT relay_chain, chain, any(own_token) AS token, sum(days) AS total, count() AS ranges_total,
+      arrayMap(r -> (toString(r.1), toString(r.2)), groupArraySorted(${raw(String(RANGES_MAX))})((first, last))) AS ranges
+    FROM (
+      SELECT relay_chain, chain, any(token) AS own_token, min(date) AS first, max(date) AS last, count() AS days
+      FROM (
+        SELECT relay_chain, chain, date, token,
+          date - row_number() OVER (PARTITION BY relay_chain, chain ORDER BY date) AS island
+        FROM (SELECT relay_chain, chain, date FROM ${chainDay.table} FINAL WHERE ${where}) AS days
+        INNER JOIN (SELECT relay_chain, chain, token FROM ${chains} FINAL) AS registry USING (relay_chain, chain)
+        WHERE (token, date) NOT IN (SELECT symbol, toDate(as_of) FROM ${prices} FINAL)
+      ) GROUP BY relay_chain, chain, island
+    ) GROUP BY relay_chain, chain`);
 
 interface ChainOf {
   readonly relay_chain: string;

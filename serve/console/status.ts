@@ -4,16 +4,16 @@ import type { PendingReason } from '../../aggregate/runner/pending.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import { sessionOf } from '../identity/accounts/sessions.ts';
-import type { PageAccounts } from '../pages/forms.ts';
 import { type Html, html } from '../pages/html.ts';
 import { sendPage } from '../pages/page.ts';
 import { wideTable } from '../pages/wide-table.ts';
+import { type CoveredDays, coverage } from './charts/coverage.ts';
+import type { ConsolePages } from './console-pages.ts';
 import { formatExact, formatShort } from './format.ts';
 import { moment } from './records/cells.ts';
 import { plainText } from './records/plain-text.ts';
 
-export interface StatusSources {
-  readonly accounts: PageAccounts;
+export interface StatusSources extends Pick<ConsolePages, 'accounts' | 'freshness' | 'series'> {
   readonly status: () => Promise<SystemStatus>;
   readonly coverage: () => Promise<readonly ChainCoverage[]>;
 }
@@ -29,24 +29,40 @@ const WHY: Readonly<Record<PendingReason, string>> = {
 const AGE_MS_MAX = 2000;
 
 /** Serves how far each chain is stored and each metric computed, and what went wrong. */
-export function serveStatus(pages: FastifyInstance, { accounts, status, coverage }: StatusSources): void {
-  const read = recent(AGE_MS_MAX, () => Promise.all([status(), coverage()]));
+export function serveStatus(
+  pages: FastifyInstance,
+  { accounts, freshness, series, status, coverage: readCoverage }: StatusSources,
+): void {
+  const read = recent(AGE_MS_MAX, async () => {
+    const [now, gaps] = await Promise.all([status(), readCoverage(), freshness.refresh()]);
+    return { now, gaps, stored: freshness.chains, today: series.today };
+  });
   pages.get('/status', async (request, reply) => {
-    const [[now, gaps], signedIn] = await Promise.all([read(), sessionOf(accounts, request)]);
+    const [told, signedIn] = await Promise.all([read(), sessionOf(accounts, request)]);
     return sendPage(accounts, request, reply, {
       title: 'Status',
       description: 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.',
-      body: statusBody(now, gaps, signedIn?.user.is_operator === true),
+      body: statusBody(told, signedIn?.user.is_operator === true),
       layout: 'wide',
       isPublic: true,
     });
   });
 }
 
-type ChainGaps = Pick<ChainCoverage, 'chain' | 'missing_blocks' | 'missing_days' | 'days_without_price'>;
+type ChainGaps = Pick<
+  ChainCoverage,
+  'relay_chain' | 'chain' | 'missing_blocks' | 'missing_days' | 'days_without_price'
+>;
+
+export interface ToldStatus {
+  readonly now: SystemStatus;
+  readonly gaps: readonly ChainGaps[];
+  readonly stored: readonly Omit<CoveredDays, 'unpriced'>[];
+  readonly today: string;
+}
 
 /** What everybody may know; an operator also reads why computations fail. */
-export function statusBody(now: SystemStatus, gaps: readonly ChainGaps[], isOperator: boolean): Html {
+export function statusBody({ now, gaps, stored, today }: ToldStatus, isOperator: boolean): Html {
   return html`<h1>Status</h1>
 <p class="lead">How far each chain is stored, what is missing, and what is still being computed. The same as data: <a href="/api/status">status</a>, <a href="/api/coverage">coverage</a>.</p>
 ${summary(now)}
@@ -54,6 +70,7 @@ ${figures(now)}
 <h2>Chains</h2>
 ${chains(now)}
 <h2>What is missing</h2>
+${strips(gaps, stored, today)}
 ${missing(gaps)}
 <h2>Computations</h2>
 ${computations(now, isOperator)}
@@ -120,22 +137,29 @@ function chains({ chains }: SystemStatus): Html {
   );
 }
 
+/** Chains whose blocks have no time have no strip. */
+function strips(gaps: readonly ChainGaps[], stored: ToldStatus['stored'], today: string): Html | false {
+  const drawn = gaps.flatMap(({ relay_chain, chain, days_without_price: unpriced }) => {
+    const days = stored.find((one) => one.relay_chain === relay_chain && one.chain === chain);
+    return days === undefined ? [] : [{ ...days, unpriced }];
+  });
+  return drawn.length > 0 && html`<div class="card">${coverage(drawn, today)}</div>`;
+}
+
 const RANGES_MAX = 5;
 
-function missing(coverage: readonly ChainGaps[]): Html {
-  const rows = coverage.flatMap((chain) => {
+function missing(gaps: readonly ChainGaps[]): Html {
+  const rows = gaps.flatMap((chain) => {
     const { missing_blocks, missing_days, days_without_price } = chain;
     const all = [missing_blocks, missing_days, days_without_price];
     if (all.every(({ total }) => total === 0)) return [];
     return [[chain.chain, ranges(missing_blocks), ranges(missing_days), ranges(days_without_price)]];
   });
   const head = ['Chain', 'Blocks', 'Days', 'Days without a price'];
-  return tableOf(
-    'What is missing',
-    head,
-    rows,
-    'Nothing is missing between the first and the newest block of each chain.',
-  );
+  if (rows.length === 0) {
+    return html`<p class="empty">Nothing is missing between the first and the newest block of each chain.</p>`;
+  }
+  return html`<details class="numbers"><summary>Heights and days that are missing</summary>${tableOf('What is missing', head, rows, '')}</details>`;
 }
 
 function ranges(of: {

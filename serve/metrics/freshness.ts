@@ -23,7 +23,7 @@ export interface ChainFacts {
   readonly newest: number;
   /** What the rows hold of it; null until the first round ends. */
   readonly computed: Pick<ChainAsOf, 'as_of' | 'lagging'> | null;
-  /** Pairs of days between which heights are missing. */
+  /** Pairs of days between which heights are missing, in their order; twice the same day where they are within it. */
   readonly gaps: readonly (readonly [string, string])[];
 }
 
@@ -189,12 +189,12 @@ async function readChainFacts(
   const chains = await store.rows<Omit<ChainFacts, 'computed'>>(sql`
     SELECT relay_chain, chain, (toString(min(date)), toString(max(date))) AS days,
       toUnixTimestamp64Milli(max(last_time)) AS newest,
-      arraySort(groupArrayIf((toString(previous_date), toString(date)), is_gap)) AS gaps
+      arraySort(groupArrayIf((toString(if(is_after_gap, previous_date, date)), toString(date)), is_after_gap OR has_gap)) AS gaps
     FROM (
       SELECT relay_chain, chain, date, last_time,
-        lagInFrame(last_block) OVER before AS previous_block,
-        if(previous_block = 0, date, lagInFrame(date) OVER before) AS previous_date,
-        num_blocks < last_block - first_block + 1 OR (previous_block > 0 AND first_block > previous_block + 1) AS is_gap
+        lagInFrame(last_block) OVER before AS previous_block, lagInFrame(date) OVER before AS previous_date,
+        previous_block > 0 AND first_block > previous_block + 1 AS is_after_gap,
+        num_blocks < last_block - first_block + 1 AS has_gap
       FROM ${chainDay.table} FINAL
       WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
     ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);

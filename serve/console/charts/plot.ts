@@ -6,6 +6,7 @@ import { type Drawing, type DrawnSeries, periodName, type Values } from '../draw
 import { formatExact, formatTicks } from '../format.ts';
 import { toldUnit } from '../summary.ts';
 import { extentOf, logExtentOf, logTicks } from '../value-axes.ts';
+import { dateLabels } from './date-labels.ts';
 
 /** A drawing as SVG, for readers without a script. */
 
@@ -48,10 +49,7 @@ export function plot(drawing: Drawing, label: string): Html {
   };
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
 ${gapsOf(drawing, at)}${labelled.map((ticks, axis) => valueAxis(ticks, axis, at))}
-${dateTicks(first, last, DATES_PX, drawing.per).map(
-  (tick) =>
-    html`<text class="tick" x="${px(x(tick.at))}" y="${BOTTOM}" dy="1.4em" text-anchor="middle">${tick.label}${tick.year !== '' && html`<tspan x="${px(x(tick.at))}" dy="1.2em">${tick.year}</tspan>`}</text>`,
-)}
+${dateLabels(dateTicks(first, last, DATES_PX, drawing.per), (at) => px(x(at)), BOTTOM)}
 ${series.map((one) => (drawing.style === 'lines' ? line(one, drawing, at) : area(one, drawing, at)))}${veil(drawing, at)}
 </svg>`;
 }

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify';
+import { missing } from '../../../aggregate/status/heights.ts';
+import { readDaysWithoutPrice } from '../../../aggregate/status/status.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { SeriesAnswer } from '../chart-state.ts';
+import { type CoveredDays, coverage, gapText } from '../charts/coverage.ts';
 import { lastOf } from '../charts/section.ts';
 import { sparkline } from '../charts/sparkline.ts';
 import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts';
@@ -46,14 +49,15 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
       lines.filter(({ metric }) => metric.isMonthly),
     ];
     const until = addDays(series.today, -1);
-    const [days, months] = await Promise.all([
+    const [days, months, unpriced] = await Promise.all([
       series.read(store, daily, 'day', { from: addDays(until, 1 - DAYS), until }),
       series.read(store, monthly, 'month', { from: addDays(until, -400), until }),
+      readDaysWithoutPrice(store, sql`relay_chain = ${relay_chain} AND chain = ${chain}`),
     ]);
     const body = html`<p class="trail"><a href="/chains">Chains</a> › ${relayName(relay_chain)}</p>
 <h1>${chainName(id)}</h1>
 <dl class="chain-facts"><div><dt>Token</dt><dd>${known.token} (${known.decimals} decimals)</dd></div>${known.para_id !== null && html`<div><dt>Para id</dt><dd>${known.para_id}</dd></div>`}<div><dt>Role</dt><dd>${known.role}</dd></div>${facts && html`<div><dt>Newest block</dt><dd>${moment(new Date(facts.newest).toISOString())} UTC</dd></div><div><dt>Behind</dt><dd>${behind(facts.newest, series.now)}</dd></div><div><dt>Stored since</dt><dd>${facts.days[0]}</dd></div>`}</dl>
-${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is stored yet.</p>` : html`${cards(daily, days, id)}${cards(monthly, months, id)}${gapsOf(facts)}`}`;
+${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is stored yet.</p>` : html`${cards(daily, days, id)}${cards(monthly, months, id)}${storedDays({ ...facts, unpriced: { token: known.token, ...missing(unpriced[0]) } }, series.today)}`}`;
     return sendPublicPage(sources, request, reply, {
       title: chainName(id),
       description: `Every metric of ${chainName(id)}: activity, fees, accounts, and how complete the data are.`,
@@ -81,11 +85,15 @@ function titleOf({ metric: { title } }: DrawnMetric, { shown }: DrawnColumn): st
   return title === shown.title ? title : `${title}: ${shown.title.toLowerCase()}`;
 }
 
-function gapsOf({ gaps, chain, relay_chain }: ChainFacts): Html {
-  if (gaps.length === 0)
-    return html`<p class="hint" id="gaps">No block is missing between the first and the newest.</p>`;
-  return html`<section class="card" aria-labelledby="gaps"><h2 id="gaps">Where blocks are missing</h2>
-<ul class="columns">${gaps.slice(0, GAPS_SHOWN).map(([from, to]) => html`<li>${from === to ? `on ${from}` : `between ${from} and ${to}`}</li>`)}</ul>
-${gaps.length > GAPS_SHOWN && html`<p class="hint">${GAPS_SHOWN} of ${gaps.length}.</p>`}
-<p class="hint">All of it: <a href="/api/coverage?relay_chain=${relay_chain}&chain=${chain}"><code>/api/coverage</code></a></p></section>`;
+function storedDays(stored: CoveredDays, today: string): Html {
+  const { gaps, relay_chain, chain } = stored;
+  return html`<section class="card" aria-labelledby="gaps"><h2 id="gaps">Which days are stored</h2>
+${coverage([stored], today, false)}
+${
+  gaps.length === 0
+    ? html`<p class="hint">No block is missing between the first and the newest.</p>`
+    : html`<details class="numbers"><summary>Where blocks are missing</summary><ul class="places">${gaps.slice(0, GAPS_SHOWN).map((gap) => html`<li>${gapText(gap)}</li>`)}</ul>
+${gaps.length > GAPS_SHOWN && html`<p class="hint">${GAPS_SHOWN} of ${gaps.length}.</p>`}</details>`
+}
+<p class="hint">Heights and days for programs: <a href="/api/coverage?relay_chain=${relay_chain}&chain=${chain}"><code>/api/coverage</code></a></p></section>`;
 }

@@ -248,7 +248,11 @@ describe('the pages of the metrics', () => {
 
   it('show a chain with what is known of it, by its name or an alias', async () => {
     expect((await get('/chains')).body).toContain('href="/chains/polkadot"');
-    expect((await get('/chains/polkadot')).body).toContain('DOT (10 decimals)');
+    const { body } = await get('/chains/polkadot');
+    expect(body).toContain('DOT (10 decimals)');
+    expect(body).toMatch(
+      /role="img"><title>Polkadot: blocks of 1 of \d+ days since 2026-11-21.*, no price on 1 day</,
+    );
     expect((await get('/chains/polkadot-relay')).headers.location).toBe('/chains/polkadot');
     expect((await get('/chains/mars')).statusCode).toBe(404);
   });

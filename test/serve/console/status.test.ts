@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
-import { statusBody } from '../../../serve/console/status.ts';
+import { statusBody, type ToldStatus } from '../../../serve/console/status.ts';
 import { STATUS_EXAMPLE } from '../../../serve/metrics/catalogue-shapes.ts';
 
 const chain = STATUS_EXAMPLE.chains[0] as SystemStatus['chains'][number];
 const metric = STATUS_EXAMPLE.metrics[0] as SystemStatus['metrics'][number];
 const status = STATUS_EXAMPLE as SystemStatus;
 const SECRET = 'Code: 241 at 10.0.0.7 <script>alert(1)</script>';
+
+const body = (now: SystemStatus, isOperator: boolean, gaps: ToldStatus['gaps'] = []) =>
+  statusBody({ now, gaps, stored: STORED, today: '2026-01-31' }, isOperator).text;
+const STORED: ToldStatus['stored'] = [
+  {
+    ...{ relay_chain: 'polkadot', chain: 'polkadot' },
+    ...{ days: ['2026-01-01', '2026-01-31'], gaps: [['2026-01-05', '2026-01-08']] },
+  },
+];
 
 const failing: SystemStatus = {
   ...status,
@@ -36,7 +45,7 @@ const failing: SystemStatus = {
 
 describe('the status', () => {
   it('says in a sentence how it is', () => {
-    const text = (now: SystemStatus) => statusBody(now, [], false).text;
+    const text = (now: SystemStatus) => body(now, false);
     expect(text(status)).toContain('Everything that is stored is computed.');
     expect(text({ ...status, chains: [] })).toContain('No chain is stored yet.');
     expect(text({ ...status, computing: { ...status.computing, touched_days_waiting: 1200 } })).toContain(
@@ -49,10 +58,10 @@ describe('the status', () => {
   });
 
   it('says to operators alone why a computation fails', () => {
-    const visitor = statusBody(failing, [], false).text;
+    const visitor = body(failing, false);
     expect(visitor).toContain('Fails');
     expect(visitor).not.toContain('10.0.0.7');
-    const operator = statusBody(failing, [], true).text;
+    const operator = body(failing, true);
     expect(operator.split('10.0.0.7')).toHaveLength(3);
     expect(operator).not.toContain('<script>');
   });
@@ -61,14 +70,17 @@ describe('the status', () => {
     const ranges = Array.from({ length: 9 }, (_, i) => ({ from: i * 1000, to: i * 1000 + 5 }));
     const none = { total: 0, ranges_total: 0, ranges: [] };
     const gap = {
-      chain: 'polkadot',
+      ...{ relay_chain: 'polkadot', chain: 'polkadot' },
       missing_blocks: { total: 9000, ranges_total: 900, ranges },
       missing_days: none,
       days_without_price: { ...none, token: 'DOT' },
     };
-    const { text } = statusBody(status, [gap], false);
+    const text = body(status, false, [gap]);
     expect(text).toContain('<b>9,000</b>: 0 – 5, 1,000 – 1,005');
     expect(text).toContain('and 895 more ranges');
+    expect(text).toContain(
+      '<title>Polkadot: blocks of 29 of 31 days since 2026-01-01, missing in 1 place</title>',
+    );
   });
 
   it('holds hundreds of chains, a clock that is wrong and what others wrote', () => {
@@ -84,11 +96,7 @@ describe('the status', () => {
       line: 1,
       reason: 'x'.repeat(10 ** 6),
     };
-    const { text } = statusBody(
-      { ...status, chains, dead_letters: { total: 1, latest: [letter] } },
-      [],
-      false,
-    );
+    const text = body({ ...status, chains, dead_letters: { total: 1, latest: [letter] } }, false);
     expect(text).toContain('chain-299');
     expect(text).not.toMatch(/<b>\u202e|NaN|undefined/);
     expect(text.length).toBeLessThan(200_000);

@@ -1,0 +1,222 @@
+/** Which days of chains are stored: a strip for each chain on one axis of time, as SVG that needs no script. */
+import type { ChainCoverage } from '../../../aggregate/status/status.ts';
+import { DAY_MS, isoDay } from '../../../infra/days.ts';
+import type { ChainFacts } from '../../metrics/freshness.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type DateTick, dateTicks } from '../date-ticks.ts';
+import { formatExact } from '../format.ts';
+import { chainName } from '../names.ts';
+import { dateLabels } from './date-labels.ts';
+
+export interface CoveredDays extends Pick<ChainFacts, 'relay_chain' | 'chain' | 'days' | 'gaps'> {
+  readonly unpriced: ChainCoverage['days_without_price'];
+}
+
+type Range = readonly [from: string, to: string];
+
+/** Of the days at the ends of a gap nobody knows whether all their blocks are stored. */
+type DayState = 'blank' | 'whole' | 'part' | 'none';
+type PriceState = 'blank' | 'unpriced';
+
+/** Cells of the same state beside each other. */
+interface Run<State> {
+  readonly state: State;
+  /** Its first cell, and the one after its last. */
+  readonly cells: readonly [number, number];
+  readonly days: Range;
+}
+
+/** Its cells are days, or several days where a day is narrower than a pixel. */
+interface Axis {
+  readonly from: number;
+  readonly days: number;
+  readonly cells: number;
+}
+
+interface Strip {
+  readonly chain: CoveredDays;
+  readonly label: string;
+  readonly days: readonly Run<DayState>[];
+  readonly prices: readonly Run<PriceState>[];
+}
+
+const CELLS_MAX = 600;
+/** Where all strips together have more runs, their cells hold more days. */
+const RUNS_MAX = 12_000;
+/** So many pixels wide is the axis for the choice of its dates, on wide screens and on phones. */
+const DATES_PX = { wide: 460, phone: 300 };
+const HEIGHT = 24;
+const BAR = { y: 4, height: 14 };
+const FOOT = { y: 19, height: 3 };
+const HATCH = 7;
+
+export function coverage(chains: readonly CoveredDays[], today: string, isNamed = true): Html {
+  const [axis, strips] = stripsOf(chains, today);
+  const until = axis.from + axis.days * DAY_MS;
+  const x = (at: number) => percent((at - axis.from) / (until - axis.from));
+  const ticksOf = (width: number) => dateTicks(axis.from, until - DAY_MS, width, 'day');
+  const [wide, phone] = [ticksOf(DATES_PX.wide), ticksOf(DATES_PX.phone)];
+  const grid = wide.map(({ at }) => html`<line class="grid" x1="${x(at)}" x2="${x(at)}" y2="${HEIGHT}"/>`);
+  const dates = (ticks: readonly DateTick[], look: string) =>
+    html`<g class="${look}">${dateLabels(ticks, x, 0)}</g>`;
+  return html`<figure class="coverage"><ul class="strips">${strips.map(
+    (strip) => html`<li>${isNamed && html`<a href="/chains/${strip.chain.chain}">${nameOf(strip.chain)}</a>`}
+${stripSvg(strip, axis, grid)}</li>
+`,
+  )}</ul>
+<div class="strip-dates${isNamed && ' named'}"><svg width="100%" height="${wide.some(({ year }) => year !== '') ? 34 : 20}" aria-hidden="true">${dates(wide, 'wide')}${dates(phone, 'phone')}</svg></div>
+${keyOf(strips)}</figure>`;
+}
+
+const nameOf = ({ relay_chain, chain }: CoveredDays): string => chainName(`${relay_chain}/${chain}`);
+
+/** Where a gap is, in words. */
+export const gapText = ([from, to]: Range): string =>
+  from === to ? `on ${from}` : `between ${from} and ${to}`;
+
+function stripsOf(chains: readonly CoveredDays[], today: string): [Axis, readonly Strip[]] {
+  const from = Math.min(Date.parse(today), ...chains.map(({ days: [first] }) => Date.parse(first)));
+  const days = (Date.parse(today) - from) / DAY_MS + 1;
+  for (let cells = Math.min(days, CELLS_MAX); ; cells = Math.ceil(cells / 2)) {
+    const axis = { from, days, cells };
+    const strips = chains.map((chain) => stripOf(chain, axis));
+    const runs = strips.reduce((sum, strip) => sum + strip.days.length + strip.prices.length, 0);
+    if (runs <= RUNS_MAX || cells === 1) return [axis, strips];
+  }
+}
+
+function stripOf(chain: CoveredDays, axis: Axis): Strip {
+  const days = dayStates(chain, axis);
+  const prices = new Array<PriceState>(axis.days).fill('blank');
+  for (const { from, to } of chain.unpriced.ranges)
+    fill(prices, 'unpriced', placeOf(from, axis), placeOf(to, axis));
+  return {
+    chain,
+    label: labelOf(chain, days),
+    days: runsOf(days, axis, (states) => {
+      const [first = 'blank', other] = states.filter((state) => state !== 'blank');
+      return other === undefined ? first : 'part';
+    }),
+    prices: runsOf(prices, axis, (states) => (states.includes('unpriced') ? 'unpriced' : 'blank')),
+  };
+}
+
+/** The state of each day of the axis. The day that is not over is blank until it has a block. */
+function dayStates({ days: [first, last], gaps }: CoveredDays, axis: Axis): DayState[] {
+  const states = new Array<DayState>(axis.days).fill('blank');
+  const [start, end] = [placeOf(first, axis), placeOf(last, axis)];
+  fill(states, 'whole', start, end);
+  if (end < axis.days - 2) fill(states, 'none', end + 1, axis.days - 1);
+  const places = gaps.map(([from, to]) => [placeOf(from, axis), placeOf(to, axis)] as const);
+  for (const [from, to] of places) fill(states, 'none', from + 1, to - 1);
+  for (const place of places.flat()) fill(states, 'part', place, place);
+  return states;
+}
+
+const placeOf = (day: string, { from }: Axis): number => Math.round((Date.parse(day) - from) / DAY_MS);
+
+/** Days outside of the axis, as those of a chain whose clock is ahead, are left out. */
+const fill = <State>(states: State[], state: State, from: number, to: number): void => {
+  states.fill(state, Math.max(0, from), Math.max(0, to + 1));
+};
+
+function runsOf<State extends string>(
+  states: readonly State[],
+  { from, days, cells }: Axis,
+  together: (states: readonly State[]) => State,
+): Run<State>[] {
+  const dayAt = (cell: number) => Math.floor((cell * days) / cells);
+  const runs: Run<State>[] = [];
+  for (let cell = 0; cell < cells; cell++) {
+    const state = together([...new Set(states.slice(dayAt(cell), dayAt(cell + 1)))]);
+    const open = runs.at(-1);
+    const first = open?.state === state ? open.cells[0] : cell;
+    const range = [dayAt(first), dayAt(cell + 1) - 1].map((day) => isoDay(from + day * DAY_MS));
+    const run = { state, cells: [first, cell + 1], days: range as [string, string] } as const;
+    if (open?.state === state) runs[runs.length - 1] = run;
+    else runs.push(run);
+  }
+  return runs.filter(({ state }) => state !== 'blank');
+}
+
+function labelOf(chain: CoveredDays, states: readonly DayState[]): string {
+  const all = states.filter((state) => state !== 'blank').length;
+  const stored = all - states.filter((state) => state === 'none').length;
+  const places = chain.gaps.length;
+  return [
+    `${nameOf(chain)}: blocks of ${stored === all ? 'all' : `${count(stored)} of`} ${count(all)} days since ${chain.days[0]}`,
+    ...(places > 0 ? [`missing in ${count(places)} ${places === 1 ? 'place' : 'places'}`] : []),
+    ...(states.at(-1) === 'none' ? [`none after ${chain.days[1]}`] : []),
+    ...(chain.unpriced.total > 0
+      ? [`no price on ${count(chain.unpriced.total)} ${chain.unpriced.total === 1 ? 'day' : 'days'}`]
+      : []),
+  ].join(', ');
+}
+
+function stripSvg({ chain, label, days, prices }: Strip, { cells }: Axis, grid: readonly Html[]): Html {
+  const rect = (run: Run<string>, { y, height }: typeof BAR, title: string) => {
+    const [from, until] = run.cells;
+    const fill =
+      run.state === 'part' || run.state === 'none'
+        ? html` fill="url(#days-${run.state})"`
+        : html` class="${run.state}"`;
+    return html`<rect${fill} x="${percent(from / cells)}" y="${y}" width="${percent((until - from) / cells)}" height="${height}">${title !== '' && html`<title>${title}</title>`}</rect>`;
+  };
+  const gapsIn = rangesIn(chain.gaps);
+  const unpricedIn = rangesIn(chain.unpriced.ranges.map(({ from, to }): Range => [from, to]));
+  return html`<svg width="100%" height="${HEIGHT}" role="img"><title>${label}</title>${grid}${days.map(
+    (run) => rect(run, BAR, run.state === 'whole' ? '' : missingText(run, gapsIn(run.days), chain)),
+  )}${prices.map((run) => rect(run, FOOT, unpricedText(run, unpricedIn(run.days), chain)))}</svg>`;
+}
+
+function missingText({ state, days }: Run<DayState>, gaps: readonly Range[], chain: CoveredDays): string {
+  const [gap, another] = gaps;
+  if (gap === undefined) return `No block after ${chain.days[1]}`;
+  if (another !== undefined)
+    return `Blocks are missing in ${count(gaps.length)} places from ${days[0]} to ${days[1]}`;
+  return `${state === 'none' ? 'No block' : 'Blocks are missing'} ${gapText(gap)}`;
+}
+
+function unpricedText(
+  { days }: Run<PriceState>,
+  ranges: readonly Range[],
+  { unpriced }: CoveredDays,
+): string {
+  const [range, another] = ranges;
+  const [from, to] = range !== undefined && another === undefined ? range : days;
+  const where = another === undefined ? '' : ` in ${count(ranges.length)} places`;
+  return `No price of ${unpriced.token}${where} ${from === to ? `on ${from}` : `from ${from} to ${to}`}`;
+}
+
+/** What of ordered ranges is in days that are asked for in their order. */
+function rangesIn(ranges: readonly Range[]): (days: Range) => readonly Range[] {
+  let passed = 0;
+  return ([first, last]) => {
+    while ((ranges[passed]?.[1] ?? first) < first) passed++;
+    let end = passed;
+    while ((ranges[end]?.[0] ?? '~') <= last) end++;
+    return ranges.slice(passed, end);
+  };
+}
+
+/** What the looks stand for, of those that are seen; it holds the hatches of all strips. */
+function keyOf(strips: readonly Strip[]): Html {
+  const seen = new Set(strips.flatMap(({ days, prices }) => [...days, ...prices].map(({ state }) => state)));
+  const hatch = (state: DayState) =>
+    html`<pattern id="days-${state}" class="${state}" width="${HATCH}" height="${HATCH}" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="${HATCH}" height="${HATCH}"/><path d="M1,0V${HATCH}"/></pattern>`;
+  const looks = [
+    ['whole', html` class="whole"`, 'all blocks stored'],
+    ['part', html` fill="url(#days-part)"`, 'some blocks missing'],
+    ['none', html` fill="url(#days-none)"`, 'no block stored'],
+    ['unpriced', html` class="unpriced"`, 'no price'],
+  ] as const;
+  return html`<ul class="key"><li class="unseen"><svg width="0" height="0" aria-hidden="true"><defs>${hatch('part')}${hatch('none')}</defs></svg></li>${looks
+    .filter(([state]) => seen.has(state))
+    .map(
+      ([state, look, text]) =>
+        html`<li><svg width="26" height="${BAR.height}" aria-hidden="true"><rect${look} width="26" ${state === 'unpriced' ? html`y="${BAR.height - FOOT.height}" height="${FOOT.height}"` : html`height="${BAR.height}"`}/></svg>${text}</li>`,
+    )}</ul>`;
+}
+
+const count = (value: number): string => formatExact(value, 'count');
+const percent = (share: number): string => `${Number((share * 100).toFixed(3))}%`;
