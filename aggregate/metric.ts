@@ -24,6 +24,9 @@ export const SERVED_RELAYS: readonly Relay[] = ['polkadot', 'kusama', 'solo'];
 /** One path of the API that serves a metric. */
 export interface MetricEndpoint<C extends Columns = Columns> {
   readonly path: string;
+  /** Where it is another one than that of the metric, as of a second path. */
+  readonly title?: string;
+  /** What it answers, in words that its title does not say. */
   readonly summary: string;
   /** Relay chains that the path serves; it refuses others. */
   readonly relays: readonly Relay[];
@@ -77,6 +80,8 @@ interface Definition<C extends Columns> {
   /** Why rows of days or months are not drawn as lines, in sentences for visitors. */
   readonly undrawn?: string;
   readonly columns: C;
+  /** The column that is drawn where none is chosen; when absent, the one with the title of the metric, or the first. */
+  readonly mainColumn?: keyof C & string;
   /** SQL of columns that have another value in rows of the day that is not over yet. */
   readonly whileDayRuns?: Readonly<Record<string, string>>;
   /** Columns that other metrics read and the API does not serve, with their ClickHouse types. */

@@ -46,7 +46,7 @@ export async function serveCatalogue(
     metric.endpoints.map((endpoint) => ({
       path: endpoint.path,
       record: metric.record,
-      title: metric.title,
+      title: endpoint.title ?? metric.title,
       domain: metric.domain,
       definition: metric.doc,
       kept: KEPT[metric.materialized || 'onRead'],

@@ -68,6 +68,7 @@ export const dailySummary = metric({
   title: 'Daily activity',
   domain: 'activity',
   doc: 'A UTC day of a chain in numbers. The ecosystem row sums counts over the chains of the relay, unites accounts by key, and knows money only in USD.',
+  mainColumn: 'num_accounts_active_signed_combined',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
@@ -196,7 +197,7 @@ export const dailySummary = metric({
   endpoints: [
     {
       path: '/api/daily-summary',
-      summary: 'A day of a chain in numbers',
+      summary: 'Accounts, transactions, transfers and fees of a day',
       relays: SERVED_RELAYS,
       dates: { column: 'date', floor: '2023-01-01', required: true },
     },

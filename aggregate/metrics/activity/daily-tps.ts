@@ -91,7 +91,7 @@ export const dailyTps = metric({
   endpoints: [
     {
       path: '/api/daily-tps',
-      summary: 'Transactions per second',
+      summary: 'Signed extrinsics and Ethereum transactions of a day, divided by its seconds',
       relays: SERVED_RELAYS,
       dates: { column: 'date', floor: '2023-01-01', required: false },
     },

@@ -42,7 +42,7 @@ export const explorerNetworkStats = viewMetric({
   endpoints: [
     {
       path: '/api/explorer/network-stats',
-      summary: 'The last 24 hours of a chain',
+      summary: 'Transactions, active accounts and success rate up to the newest block of a chain',
       relays: SERVED_RELAYS,
       defaults: { relay_chain: 'polkadot', chain: 'asset-hub-polkadot' },
     },

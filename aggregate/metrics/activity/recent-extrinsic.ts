@@ -79,7 +79,7 @@ export const recentExtrinsic = viewMetric({
   endpoints: [
     {
       path: '/api/explorer/recent-extrinsics',
-      summary: 'The newest extrinsics of a chain',
+      summary: 'Extrinsics of the 24 hours up to the newest block of a chain, newest first',
       relays: SERVED_RELAYS,
       defaults: { relay_chain: 'polkadot', chain: 'asset-hub-polkadot' },
       isLimited: true,

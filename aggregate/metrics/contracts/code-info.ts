@@ -55,7 +55,7 @@ export const codeInfo = metric({
   endpoints: [
     {
       path: '/api/code-by-owner',
-      summary: 'Contract codes by their owner',
+      summary: 'Contract codes with owner, kind, size and the number of contracts that run them',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       filters: {

@@ -26,7 +26,7 @@ export const contractCallsHeatmap = metric({
   endpoints: [
     {
       path: '/api/contract-calls-heatmap',
-      summary: 'Calls of contracts per day',
+      summary: 'Executed calls of contracts on an asset hub, nested calls and Ethereum transactions included',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: 'date', required: false },

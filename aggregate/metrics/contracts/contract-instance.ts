@@ -67,7 +67,7 @@ export const contractInstance = metric({
   endpoints: [
     {
       path: '/api/contracts-search',
-      summary: 'Contracts by address',
+      summary: 'Contracts by address, with their deployer, code and the call that deployed them',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: null, required: false },

@@ -105,7 +105,7 @@ export const contractTransaction = metric({
   endpoints: [
     {
       path: '/api/contract-transactions-search',
-      summary: 'Contract transactions by address',
+      summary: 'Extrinsics that called or created a contract or made it emit events, with fee and outcome',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: 'timestamp', required: false },

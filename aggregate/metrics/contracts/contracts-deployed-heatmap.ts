@@ -24,7 +24,7 @@ export const contractsDeployedHeatmap = metric({
   endpoints: [
     {
       path: '/api/contracts-deployed-heatmap',
-      summary: 'Contracts created per day',
+      summary: 'Contracts created on an asset hub, those that contracts created included',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: 'date', required: false },

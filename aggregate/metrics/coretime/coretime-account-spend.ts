@@ -41,7 +41,7 @@ export const coretimeAccountSpend = metric({
   endpoints: [
     {
       path: '/api/coretime-account-spend',
-      summary: 'Spend on bulk coretime, by account',
+      summary: 'What each account paid for bulk coretime, greatest spenders first',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       isLimited: true,

@@ -107,6 +107,7 @@ export const coretimeRegionEvent = metric({
     },
     {
       path: '/api/coretime-region-history',
+      title: 'Coretime region history',
       summary: 'All events of one region, oldest first: those that acted on it, and the one that made it',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],

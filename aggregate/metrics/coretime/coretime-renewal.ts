@@ -99,7 +99,7 @@ export const coretimeRenewal = metric({
   endpoints: [
     {
       path: '/api/coretime-renewals',
-      summary: 'Renewals of bulk coretime',
+      summary: 'Workloads of bulk coretime that go on in the next cycle, with core and price',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       dates: { column: 'timestamp', required: false },

@@ -138,7 +138,7 @@ export const coretimeSale = metric({
   endpoints: [
     {
       path: '/api/coretime-sales',
-      summary: 'Sales of bulk coretime, by cycle',
+      summary: 'Prices, capacity and burn of each cycle of bulk coretime',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       dates: { column: 'sale_init_at', required: false },

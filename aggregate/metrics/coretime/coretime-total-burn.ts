@@ -55,7 +55,7 @@ export const coretimeTotalBurn = metric({
   endpoints: [
     {
       path: '/api/coretime-total-burn',
-      summary: 'Lifetime burn for bulk coretime, by relay chain',
+      summary: 'What all purchases and renewals of bulk coretime burned, by relay chain',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
     },

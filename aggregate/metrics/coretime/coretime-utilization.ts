@@ -20,6 +20,7 @@ export const coretimeUtilization = metric({
   title: 'Coretime utilization',
   domain: 'coretime',
   doc: 'Cores that parachain blocks used per relay block, against the cores there are: those that the newest sale offered and those reserved for the system. Cores that are leased count in neither.',
+  mainColumn: 'utilization',
   columns: {
     date: day('UTC day of the relay blocks', { title: 'Day' }),
     relay_chain: name('relay chain', { title: 'Relay chain' }),

@@ -59,7 +59,7 @@ export const monthlyTreasuryBalances = metric({
   endpoints: [
     {
       path: '/api/monthly-treasury-balances',
-      summary: 'Treasury balances by asset, in tokens and USD',
+      summary: 'What a treasury holds of each asset at the end of a month, in tokens and USD',
       relays: SERVED_RELAYS,
       dates: { column: 'month', floor: '2023-01-01', required: false },
     },

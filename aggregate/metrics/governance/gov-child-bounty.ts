@@ -69,7 +69,7 @@ export const govChildBounty = metric({
   endpoints: [
     {
       path: '/api/gov-child-bounties',
-      summary: 'Child bounties',
+      summary: 'Child bounties with value, beneficiary, status and what was claimed',
       relays: SERVED_RELAYS,
       scopeParameters: ['chain'],
       isLimited: true,

@@ -15,6 +15,7 @@ export const dailyStakingParticipation = metric({
   title: 'Staking participation',
   domain: 'staking',
   doc: 'Who stakes and how much, by the last `staking_state` snapshot of a UTC day. Asked for the relay chain, days that only its asset hub tells of are in the answer too, under the relay’s name.',
+  mainColumn: 'number_of_addresses_staking',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot; the relay chain where that was asked for', { title: 'Chain' }),

@@ -95,7 +95,7 @@ export const dailyStakingRewards = metric({
   endpoints: [
     {
       path: '/api/daily-staking-rewards',
-      summary: 'Staking rewards per account and day',
+      summary: 'What each account was paid on a day, by staking and by pools',
       relays: SERVED_RELAYS,
       scopeParameters: ['chain'],
       dates: { column: 'date', floor: '2024-01-01', required: true },

@@ -13,6 +13,7 @@ export const monthlyPercentStaked = metric({
   title: 'Share of tokens staked',
   domain: 'staking',
   doc: 'Share of the issued tokens that is staked at the end of a month, by the last `issuance` and the last `staking_state` snapshot of a chain in it. A month that lacks one of the two has no row.',
+  mainColumn: 'percentage_staked',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of both snapshots', { title: 'Chain' }),

@@ -26,12 +26,12 @@ export function serveMetricPage(pages: FastifyInstance, sources: ConsolePages): 
     const { metric } = shown;
     const store = await storeOf(sources, request, reply);
     const body = html`<p class="trail"><a href="/charts">Metrics</a> › <a href="/charts#${metric.domain}">${METRIC_DOMAINS[metric.domain]}</a></p>
-<h1>${metric.title}</h1>
-${shown.endpoint.summary !== metric.title && html`<p class="lead">${shown.endpoint.summary}.</p>`}
+<h1>${shown.title}</h1>
+<p class="lead">${shown.endpoint.summary}.</p>
 ${drawn ? chartOf(sources, await selectionOf(sources, request, drawn, store), request) : withoutChart(shown)}
 ${definition(shown)}`;
     return sendPublicPage(sources, request, reply, {
-      title: metric.title,
+      title: shown.title,
       description: firstSentence(metric.doc),
       ...(drawn && { preview: `/charts/${drawn.id}/preview.png${searchOf(request)}` }),
       body,

@@ -24,7 +24,7 @@ ${[...groups].map(
     some,
   ]) => html`<section aria-labelledby="${domain}"><h2 id="${domain}">${METRIC_DOMAINS[domain]}</h2>
 <ul class="cards">${some.map(
-    ({ id, metric, endpoint }) => html`<li class="card"><h3><a href="/charts/${id}">${metric.title}</a></h3>
+    ({ id, title, endpoint }) => html`<li class="card"><h3><a href="/charts/${id}">${title}</a></h3>
 <p>${endpoint.summary}</p><p class="hint">${endpoint.relays.map(relayName).join(', ')}</p></li>`,
   )}</ul></section>`,
 )}`;
@@ -37,9 +37,9 @@ ${[...groups].map(
 }
 
 /** Whether a metric holds all words in its title, definition or columns. */
-export function isFound({ metric, endpoint, id }: ShownMetric, words: string): boolean {
+export function isFound({ title, metric, endpoint, id }: ShownMetric, words: string): boolean {
   const columns = Object.entries(metric.columns).map(([name, column]) => `${name} ${shownOf(column).title}`);
-  const text = [metric.title, metric.doc, endpoint.summary, id, METRIC_DOMAINS[metric.domain], ...columns]
+  const text = [title, metric.doc, endpoint.summary, id, METRIC_DOMAINS[metric.domain], ...columns]
     .join(' ')
     .toLowerCase();
   return words

@@ -71,10 +71,10 @@ function find(words: string, chains: readonly ChainFacts[], guides: readonly Gui
       })),
     ...shownMetrics
       .filter((one) => isFound(one, words))
-      .sort((a, b) => Number(has(b.metric.title)) - Number(has(a.metric.title)))
-      .map(({ id, metric, endpoint }) => ({
+      .sort((a, b) => Number(has(b.title)) - Number(has(a.title)))
+      .map(({ id, title, metric, endpoint }) => ({
         href: `/charts/${id}`,
-        title: metric.title === endpoint.summary ? metric.title : `${metric.title}: ${endpoint.summary}`,
+        title: `${title}: ${endpoint.summary}`,
         kind: METRIC_DOMAINS[metric.domain],
       })),
     ...guides

@@ -9,6 +9,7 @@ import { governance } from '../records/governance.ts';
 export interface ShownMetric {
   /** The path without `/api/`, where `/` is `-`. */
   readonly id: string;
+  readonly title: string;
   readonly metric: Metric;
   readonly endpoint: MetricEndpoint;
   /** The raw tables that it is computed from. */
@@ -30,6 +31,7 @@ export const shownMetrics: readonly ShownMetric[] = metrics.flatMap((metric) =>
     const records = lists.get(endpoint.path);
     return {
       id: endpoint.path.replace('/api/', '').replaceAll('/', '-'),
+      title: endpoint.title ?? metric.title,
       metric,
       endpoint,
       sources: [...rawTablesOf(metric)].sort(),

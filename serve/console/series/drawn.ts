@@ -48,10 +48,11 @@ function drawnColumn(name: string, column: Column): DrawnColumn[] {
   return [{ name, shown: { ...shown, unit }, meaning: column.description ?? '' }];
 }
 
-/** The column of a metric by its name; by default the one that the metric is called after, or the first. */
+/** The column of a metric by its name; by default the main one, which may be the one that the metric is called after. */
 export function drawnColumnOf({ columns, metric }: DrawnMetric, name: string | null): DrawnColumn {
   const found =
     columns.find((column) => column.name === name) ??
+    columns.find((column) => column.name === metric.mainColumn) ??
     columns.find(({ shown }) => shown.title === metric.title) ??
     columns[0];
   if (found === undefined) throw new Error('a metric without a column to draw');

@@ -123,13 +123,18 @@ describe('the lines of a chart', () => {
   });
 });
 
+const wordsOf = (text: string) => text.toLowerCase().match(/\w+/g) ?? [];
+
 describe('the pages of the metrics', () => {
   it('are there for every path of the API, by its title', async () => {
-    for (const { id, metric } of shownMetrics) {
+    for (const { id, title, endpoint } of shownMetrics) {
       const answer = await get(`/charts/${id}?range=all`);
       expect(answer.statusCode, id).toBe(200);
-      expect(answer.body).toContain(`<h1>${metric.title}</h1>`);
+      expect(answer.body).toContain(`<h1>${title}</h1>`);
+      const said = new Set(wordsOf(title));
+      expect(wordsOf(endpoint.summary).filter((word) => !said.has(word)).length, title).toBeGreaterThan(2);
     }
+    expect(new Set(shownMetrics.map(({ title }) => title)).size).toBe(shownMetrics.length);
     expect((await get('/charts')).body.match(/<li class="card">/g)).toHaveLength(shownMetrics.length);
   });
 
@@ -253,6 +258,9 @@ describe('the pages of the metrics', () => {
     expect(body).toMatch(
       /role="img"><title>Polkadot: blocks of 1 of \d+ days since 2026-11-21.*, no price on 1 day</,
     );
+    const cards = body.match(/<a class="tile".*?<svg/gs) ?? [];
+    expect(cards.filter((card) => /\sDOT</.test(card))).toHaveLength(1);
+    expect(body).toContain('Daily activity: active accounts');
     expect((await get('/chains/polkadot-relay')).headers.location).toBe('/chains/polkadot');
     expect((await get('/chains/mars')).statusCode).toBe(404);
   });

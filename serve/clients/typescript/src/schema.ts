@@ -884,7 +884,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Transactions per second
+         * Signed extrinsics and Ethereum transactions of a day, divided by its seconds
          * @description Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.
          */
         get: operations["daily-tps"];
@@ -924,7 +924,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A day of a chain in numbers
+         * Accounts, transactions, transfers and fees of a day
          * @description A UTC day of a chain in numbers. The ecosystem row sums counts over the chains of the relay, unites accounts by key, and knows money only in USD.
          */
         get: operations["daily-summary"];
@@ -984,7 +984,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sales of bulk coretime, by cycle
+         * Prices, capacity and burn of each cycle of bulk coretime
          * @description Sales of bulk coretime: prices, capacity and burn of each cycle, which its first timeslice names. A timeslice is 80 relay blocks. A purchase belongs to the cycle in which its region begins, a renewal to that in which it begins.
          */
         get: operations["coretime-sales"];
@@ -1044,7 +1044,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Renewals of bulk coretime
+         * Workloads of bulk coretime that go on in the next cycle, with core and price
          * @description Renewals of bulk coretime: a workload that goes on in the next cycle, on the same core or another.
          */
         get: operations["coretime-renewals"];
@@ -1064,7 +1064,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Spend on bulk coretime, by account
+         * What each account paid for bulk coretime, greatest spenders first
          * @description What each account spent on bulk coretime over all time, by purchase and by renewal; greatest spenders first.
          */
         get: operations["coretime-account-spend"];
@@ -1084,7 +1084,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lifetime burn for bulk coretime, by relay chain
+         * What all purchases and renewals of bulk coretime burned, by relay chain
          * @description What was burned for bulk coretime over all time: the prices of all purchases and renewals, also of those that belong to no stored sale. Revenue of on-demand coretime is not in it.
          */
         get: operations["coretime-total-burn"];
@@ -1164,7 +1164,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The last 24 hours of a chain
+         * Transactions, active accounts and success rate up to the newest block of a chain
          * @description The 24 hours that end at the newest stored block of a chain.
          */
         get: operations["explorer-network-stats"];
@@ -1184,7 +1184,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The newest extrinsics of a chain
+         * Extrinsics of the 24 hours up to the newest block of a chain, newest first
          * @description Extrinsics of the 24 hours that end at the newest stored block of a chain, newest first. Each belongs to one domain; wrappers such as batches take the domain on which the calls inside agree.
          */
         get: operations["explorer-recent-extrinsics"];
@@ -1224,7 +1224,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Staking rewards per account and day
+         * What each account was paid on a day, by staking and by pools
          * @description What staking paid to an account on a UTC day: rewards of stashes, wherever they were sent, and payouts of nomination pools to their members. A pool’s payouts come out of what its own stash was rewarded: totals of a chain are sums of `staking_reward` alone. Rewards that go nowhere are left out, and slashes are not netted.
          */
         get: operations["daily-staking-rewards"];
@@ -1284,7 +1284,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Treasury balances by asset, in tokens and USD
+         * What a treasury holds of each asset at the end of a month, in tokens and USD
          * @description What a treasury holds at the end of a month, by its last `treasury_balance` snapshot: a row per asset, its amounts summed over the treasury’s accounts, and a row `total`. USD at the price of the snapshot’s day; unknown is null, never 0.
          */
         get: operations["monthly-treasury-balances"];
@@ -1464,7 +1464,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Child bounties
+         * Child bounties with value, beneficiary, status and what was claimed
          * @description One row per child bounty, which its parent and its own id name together. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.
          */
         get: operations["gov-child-bounties"];
@@ -1484,7 +1484,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Contracts created per day
+         * Contracts created on an asset hub, those that contracts created included
          * @description Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing.
          */
         get: operations["contracts-deployed-heatmap"];
@@ -1504,7 +1504,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Calls of contracts per day
+         * Executed calls of contracts on an asset hub, nested calls and Ethereum transactions included
          * @description Calls of contracts on an asset hub per UTC day: executed `revive.call`, also nested in other calls, and Ethereum transactions to contracts that did not revert. Creations are no calls. 0 only on days of which no block is missing.
          */
         get: operations["contract-calls-heatmap"];
@@ -1524,7 +1524,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Contracts by address
+         * Contracts by address, with their deployer, code and the call that deployed them
          * @description Contracts by their `revive.Instantiated` event, with the call that deployed them. One that was created again at the same address is the newest.
          */
         get: operations["contracts-search"];
@@ -1544,7 +1544,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Contract transactions by address
+         * Extrinsics that called or created a contract or made it emit events, with fee and outcome
          * @description Extrinsics with contract calls, one row for each contract that they called, created, or that emitted events in them. Addresses, method, value and gas are of the first call of that contract, else of the first call of the extrinsic.
          */
         get: operations["contract-transactions-search"];
@@ -1584,7 +1584,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Contract codes by their owner
+         * Contract codes with owner, kind, size and the number of contracts that run them
          * @description Contract codes and their owners, by the newest `contract_code` snapshot of a chain.
          */
         get: operations["code-by-owner"];

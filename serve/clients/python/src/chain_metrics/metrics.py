@@ -1365,7 +1365,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyTps]:
-        """Transactions per second"""
+        """Signed extrinsics and Ethereum transactions of a day, divided by its seconds"""
         ...
 
     @overload
@@ -1397,7 +1397,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailySummary]:
-        """A day of a chain in numbers"""
+        """Accounts, transactions, transfers and fees of a day"""
         ...
 
     @overload
@@ -1444,7 +1444,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeSale]:
-        """Sales of bulk coretime, by cycle"""
+        """Prices, capacity and burn of each cycle of bulk coretime"""
         ...
 
     @overload
@@ -1493,7 +1493,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeRenewal]:
-        """Renewals of bulk coretime"""
+        """Workloads of bulk coretime that go on in the next cycle, with core and price"""
         ...
 
     @overload
@@ -1507,7 +1507,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeAccountSpend]:
-        """Spend on bulk coretime, by account"""
+        """What each account paid for bulk coretime, greatest spenders first"""
         ...
 
     @overload
@@ -1520,7 +1520,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeTotalBurn]:
-        """Lifetime burn for bulk coretime, by relay chain"""
+        """What all purchases and renewals of bulk coretime burned, by relay chain"""
         ...
 
     @overload
@@ -1585,7 +1585,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ExplorerNetworkStats]:
-        """The last 24 hours of a chain"""
+        """Transactions, active accounts and success rate up to the newest block of a chain"""
         ...
 
     @overload
@@ -1600,7 +1600,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[RecentExtrinsic]:
-        """The newest extrinsics of a chain"""
+        """Extrinsics of the 24 hours up to the newest block of a chain, newest first"""
         ...
 
     @overload
@@ -1632,7 +1632,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyStakingRewards]:
-        """Staking rewards per account and day"""
+        """What each account was paid on a day, by staking and by pools"""
         ...
 
     @overload
@@ -1680,7 +1680,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyTreasuryBalances]:
-        """Treasury balances by asset, in tokens and USD"""
+        """What a treasury holds of each asset at the end of a month, in tokens and USD"""
         ...
 
     @overload
@@ -1817,7 +1817,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[GovChildBounty]:
-        """Child bounties"""
+        """Child bounties with value, beneficiary, status and what was claimed"""
         ...
 
     @overload
@@ -1831,7 +1831,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractsDeployedHeatmap]:
-        """Contracts created per day"""
+        """Contracts created on an asset hub, those that contracts created included"""
         ...
 
     @overload
@@ -1845,7 +1845,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractCallsHeatmap]:
-        """Calls of contracts per day"""
+        """Executed calls of contracts on an asset hub, nested calls and Ethereum transactions included"""
         ...
 
     @overload
@@ -1860,7 +1860,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractInstance]:
-        """Contracts by address"""
+        """Contracts by address, with their deployer, code and the call that deployed them"""
         ...
 
     @overload
@@ -1874,7 +1874,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractTransaction]:
-        """Contract transactions by address"""
+        """Extrinsics that called or created a contract or made it emit events, with fee and outcome"""
         ...
 
     @overload
@@ -1899,7 +1899,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CodeInfo]:
-        """Contract codes by their owner"""
+        """Contract codes with owner, kind, size and the number of contracts that run them"""
         ...
 
     @overload
