@@ -49,8 +49,17 @@ export const MASTER_NAME = 'main';
 
 /** A master, a replica, and one Sentinel that makes the replica the master within seconds; in this order. */
 export async function startRedisSentinel(): Promise<RedisGroup> {
-  const master = await server([]);
+  // It does not wait for more replicas before it sends what it has.
+  const master = await server(['--repl-diskless-sync-delay', '0']);
   const replica = await server(['--replicaof', '127.0.0.1', String(master.port)]);
+  // A Sentinel asks the master for its replicas when it starts, and then every ten seconds.
+  await asking(replica, (redis) =>
+    until(
+      'the replica follows',
+      async () => (await redis.info('replication')).includes('master_link_status:up'),
+      START_MS_MAX,
+    ),
+  );
   const sentinel = await server(
     ['--sentinel'],
     [
@@ -63,13 +72,6 @@ export async function startRedisSentinel(): Promise<RedisGroup> {
     until(
       'the Sentinel knows the replica',
       async () => ((await redis.call('SENTINEL', 'REPLICAS', MASTER_NAME)) as unknown[]).length === 1,
-      START_MS_MAX,
-    ),
-  );
-  await asking(replica, (redis) =>
-    until(
-      'the replica follows',
-      async () => (await redis.info('replication')).includes('master_link_status:up'),
       START_MS_MAX,
     ),
   );
