@@ -1,11 +1,11 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { canInstall, keptPython } from '../../support/python.ts';
 
 const VERSION = '4.32.5';
-/** It is installed here once; `npm ci` empties the directory. */
-const KEPT = join(import.meta.dirname, `../../../node_modules/.cache/schemathesis-${VERSION}`);
+const NAME = `schemathesis-${VERSION}`;
 
 /** What every answer is held against. */
 const CHECKS = [
@@ -17,22 +17,8 @@ const CHECKS = [
   'allow_header_conformance',
 ];
 
-/** Installs the program; false, said aloud, where that is impossible. */
-export function canRunSchemathesis(): boolean {
-  try {
-    if (existsSync(join(KEPT, 'installed'))) return true;
-    mkdirSync(KEPT, { recursive: true });
-    execFileSync('python3', ['-m', 'venv', KEPT], { stdio: 'pipe' });
-    const pip = ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', `schemathesis==${VERSION}`];
-    execFileSync(join(KEPT, 'bin/python'), pip, { stdio: 'pipe' });
-    mkdirSync(join(KEPT, 'installed'));
-    return true;
-  } catch (error) {
-    if (process.env.CI) throw error;
-    console.warn(`NOT RUN without schemathesis ${VERSION}, which needs python3-venv and PyPI: ${error}`);
-    return false;
-  }
-}
+/** Whether the program could be installed. */
+export const canRunSchemathesis = (): boolean => canInstall(NAME, [`schemathesis==${VERSION}`]);
 
 export interface Fuzzing {
   readonly origin: string;
@@ -63,7 +49,7 @@ export async function fuzz({ origin, config, examples, seed, folder, without }: 
     ['--report', 'json', '--report-json-path', report],
     without.flatMap((id) => ['--exclude-operation-id', id]),
   ].flat();
-  const said = await promisify(execFile)(join(KEPT, 'bin/schemathesis'), args, {
+  const said = await promisify(execFile)(join(dirname(keptPython(NAME)), 'schemathesis'), args, {
     cwd: folder,
     maxBuffer: 64 * 2 ** 20,
   }).catch((error: { stdout?: string; stderr?: string }) => error);
