@@ -41,6 +41,9 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
     'share.coordinator.state.topic.replication.factor': '1',
     'share.coordinator.state.topic.min.isr': '1',
     'group.initial.rebalance.delay.ms': '100',
+    // A node that is started again waits until it is missed in its life before.
+    'broker.session.timeout.ms': '3000',
+    'broker.heartbeat.interval.ms': '500',
     'message.max.bytes': String(options.messageBytesMax ?? 1_048_588),
     ...(options.user
       ? {
