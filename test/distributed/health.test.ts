@@ -15,8 +15,8 @@ import { freePort } from '../support/services/service.ts';
 import { type RoleProcess, startRole } from './roles.ts';
 
 const PATIENT_MS = 60_000;
-/** A probe of Kubernetes has a timeout too. */
-const PROBE_MS = 5000;
+/** As the liveness probe of the guide gives a busy process. */
+const PROBE_MS = 10_000;
 const SERIES = '/api/daily-tps?relay_chain=polkadot&chain=polkadot';
 
 /** A process whose probes are watched from its beginning. */
