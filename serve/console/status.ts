@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import type { PendingReason } from '../../aggregate/runner/pending.ts';
-import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
+import type { ChainCoverage, ChainStatus, SystemStatus } from '../../aggregate/status/status.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import { sessionOf } from '../identity/accounts/sessions.ts';
 import { type Html, html } from '../pages/html.ts';
@@ -10,6 +10,7 @@ import { wideTable } from '../pages/wide-table.ts';
 import { type CoveredDays, coverage } from './charts/coverage.ts';
 import type { ConsolePages } from './console-pages.ts';
 import { formatExact, formatShort } from './format.ts';
+import { chainName, relayName } from './names.ts';
 import { moment } from './records/cells.ts';
 import { plainText } from './records/plain-text.ts';
 
@@ -126,8 +127,8 @@ function chains({ chains }: SystemStatus): Html {
       '#Without a time',
     ],
     chains.map((chain) => [
-      chain.chain,
-      chain.relay_chain,
+      linkTo(chain),
+      relayName(chain.relay_chain),
       formatExact(chain.highest_block, 'height'),
       chain.newest_block_at === null ? '–' : moment(chain.newest_block_at),
       html`<span title="${formatExact(chain.lag_seconds, 'seconds')}">${formatShort(chain.lag_seconds, 'seconds')}</span>`,
@@ -146,6 +147,9 @@ function strips(gaps: readonly ChainGaps[], stored: ToldStatus['stored'], today:
   return drawn.length > 0 && html`<div class="card">${coverage(drawn, today)}</div>`;
 }
 
+const linkTo = ({ relay_chain, chain }: ChainGaps | ChainStatus): Html =>
+  html`<a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a>`;
+
 const RANGES_MAX = 5;
 
 function missing(gaps: readonly ChainGaps[]): Html {
@@ -153,7 +157,7 @@ function missing(gaps: readonly ChainGaps[]): Html {
     const { missing_blocks, missing_days, days_without_price } = chain;
     const all = [missing_blocks, missing_days, days_without_price];
     if (all.every(({ total }) => total === 0)) return [];
-    return [[chain.chain, ranges(missing_blocks), ranges(missing_days), ranges(days_without_price)]];
+    return [[linkTo(chain), ranges(missing_blocks), ranges(missing_days), ranges(days_without_price)]];
   });
   const head = ['Chain', 'Blocks', 'Days', 'Days without a price'];
   if (rows.length === 0) {

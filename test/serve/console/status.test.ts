@@ -97,7 +97,7 @@ describe('the status', () => {
       reason: 'x'.repeat(10 ** 6),
     };
     const text = body({ ...status, chains, dead_letters: { total: 1, latest: [letter] } }, false);
-    expect(text).toContain('chain-299');
+    expect(text).toContain('<a href="/chains/chain-299">Chain 299</a>');
     expect(text).not.toMatch(/<b>\u202e|NaN|undefined/);
     expect(text.length).toBeLessThan(200_000);
   });

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Registry } from '../../../../ingest/chains/registry.ts';
 import { DOMAINS } from '../../../../ingest/decode/domain.ts';
 import { type Html, html } from '../../../pages/html.ts';
+import { chainName } from '../../names.ts';
 import { cell } from '../cells.ts';
 import type { RecordVisit } from '../frame.ts';
 import { type GivenFilters, readFilters } from '../given-filters.ts';
@@ -79,7 +80,11 @@ export async function sendExplorer(visit: RecordVisit): Promise<FastifyReply> {
   return sendTable(
     visit,
     explorer,
-    { ...extrinsics, filters: filters ?? [], title: `Newest extrinsics of ${chain}` },
+    {
+      ...extrinsics,
+      filters: filters ?? [],
+      title: `Newest extrinsics of ${chainName(`${registry.find(chain)?.relay_chain}/${chain}`)}`,
+    },
     { above: tiles ?? null, beneathForm: live, script: 'explorer.js' },
   );
 }

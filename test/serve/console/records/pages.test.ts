@@ -3,7 +3,9 @@ import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SystemStatus } from '../../../../aggregate/status/status.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';
+import { chainName } from '../../../../serve/console/names.ts';
 import { contracts } from '../../../../serve/console/records/contracts.ts';
 import { coretime } from '../../../../serve/console/records/coretime.ts';
 import { governance } from '../../../../serve/console/records/governance.ts';
@@ -202,10 +204,10 @@ describe('the page of a thing', () => {
 
 describe('the status page', () => {
   it('has the chains of the API, and names no reason to visitors that is for operators', async () => {
-    const status = (await get('/api/status')).json<{ chains: { chain: string; highest_block: number }[] }>();
+    const status = (await get('/api/status')).json<SystemStatus>();
     const cells = cellsOf((await get('/status')).body);
-    for (const [i, { chain, highest_block }] of status.chains.entries()) {
-      expect(cells[i]?.[0]?.full).toBe(chain);
+    for (const [i, { relay_chain, chain, highest_block }] of status.chains.entries()) {
+      expect(cells[i]?.[0]?.full).toBe(chainName(`${relay_chain}/${chain}`));
       expect(cells[i]?.[2]?.says(highest_block)).toBe(true);
     }
   });
