@@ -36,7 +36,7 @@ export function serveStatus(
 ): void {
   const read = recent(AGE_MS_MAX, async () => {
     const [now, gaps] = await Promise.all([status(), readCoverage(), freshness.refresh()]);
-    return { now, gaps, stored: freshness.chains, today: series.today };
+    return { now, gaps, strips: stripsOf(gaps, freshness.chains, series.today) };
   });
   pages.get('/status', async (request, reply) => {
     const [told, signedIn] = await Promise.all([read(), sessionOf(accounts, request)]);
@@ -58,12 +58,12 @@ type ChainGaps = Pick<
 export interface ToldStatus {
   readonly now: SystemStatus;
   readonly gaps: readonly ChainGaps[];
-  readonly stored: readonly Omit<CoveredDays, 'unpriced'>[];
-  readonly today: string;
+  /** Drawn once for all who ask: it takes longer than the rest of the page. */
+  readonly strips: Html | false;
 }
 
 /** What everybody may know; an operator also reads why computations fail. */
-export function statusBody({ now, gaps, stored, today }: ToldStatus, isOperator: boolean): Html {
+export function statusBody({ now, gaps, strips }: ToldStatus, isOperator: boolean): Html {
   return html`<h1>Status</h1>
 <p class="lead">How far each chain is stored, what is missing, and what is still being computed. The same as data: <a href="/api/status">status</a>, <a href="/api/coverage">coverage</a>.</p>
 ${summary(now)}
@@ -71,7 +71,7 @@ ${figures(now)}
 <h2>Chains</h2>
 ${chains(now)}
 <h2>What is missing</h2>
-${strips(gaps, stored, today)}
+${strips}
 ${missing(gaps)}
 <h2>Computations</h2>
 ${computations(now, isOperator)}
@@ -139,7 +139,11 @@ function chains({ chains }: SystemStatus): Html {
 }
 
 /** Chains whose blocks have no time have no strip. */
-function strips(gaps: readonly ChainGaps[], stored: ToldStatus['stored'], today: string): Html | false {
+export function stripsOf(
+  gaps: readonly ChainGaps[],
+  stored: readonly Omit<CoveredDays, 'unpriced'>[],
+  today: string,
+): Html | false {
   const drawn = gaps.flatMap(({ relay_chain, chain, days_without_price: unpriced }) => {
     const days = stored.find((one) => one.relay_chain === relay_chain && one.chain === chain);
     return days === undefined ? [] : [{ ...days, unpriced }];

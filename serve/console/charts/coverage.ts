@@ -33,6 +33,13 @@ interface Axis {
   readonly cells: number;
 }
 
+interface States {
+  readonly chain: CoveredDays;
+  readonly label: string;
+  readonly days: readonly DayState[];
+  readonly prices: readonly PriceState[];
+}
+
 interface Strip {
   readonly chain: CoveredDays;
   readonly label: string;
@@ -77,66 +84,79 @@ export const gapText = ([from, to]: Range): string =>
 function stripsOf(chains: readonly CoveredDays[], today: string): [Axis, readonly Strip[]] {
   const from = Math.min(Date.parse(today), ...chains.map(({ days: [first] }) => Date.parse(first)));
   const days = (Date.parse(today) - from) / DAY_MS + 1;
+  const states = chains.map((chain) => statesOf(chain, from, days));
   for (let cells = Math.min(days, CELLS_MAX); ; cells = Math.ceil(cells / 2)) {
     const axis = { from, days, cells };
-    const strips = chains.map((chain) => stripOf(chain, axis));
+    const strips = states.map((one) => stripOf(one, axis));
     const runs = strips.reduce((sum, strip) => sum + strip.days.length + strip.prices.length, 0);
     if (runs <= RUNS_MAX || cells === 1) return [axis, strips];
   }
 }
 
-function stripOf(chain: CoveredDays, axis: Axis): Strip {
-  const days = dayStates(chain, axis);
-  const prices = new Array<PriceState>(axis.days).fill('blank');
-  for (const { from, to } of chain.unpriced.ranges)
-    fill(prices, 'unpriced', placeOf(from, axis), placeOf(to, axis));
+function stripOf({ chain, label, days, prices }: States, axis: Axis): Strip {
   return {
     chain,
-    label: labelOf(chain, days),
-    days: runsOf(days, axis, (states) => {
-      const [first = 'blank', other] = states.filter((state) => state !== 'blank');
-      return other === undefined ? first : 'part';
-    }),
-    prices: runsOf(prices, axis, (states) => (states.includes('unpriced') ? 'unpriced' : 'blank')),
+    label,
+    days: runsOf(days, axis, (one, other) => (one === other ? one : 'part')),
+    prices: runsOf(prices, axis, (one) => one),
   };
 }
 
+/** What is known of each day of the axis, however wide its cells are. */
+function statesOf(chain: CoveredDays, start: number, count: number): States {
+  const days = dayStates(chain, start, count);
+  const prices = new Array<PriceState>(count).fill('blank');
+  for (const { from, to } of chain.unpriced.ranges)
+    fill(prices, 'unpriced', placeOf(from, start), placeOf(to, start));
+  return { chain, label: labelOf(chain, days), days, prices };
+}
+
 /** The state of each day of the axis. The day that is not over is blank until it has a block. */
-function dayStates({ days: [first, last], gaps }: CoveredDays, axis: Axis): DayState[] {
-  const states = new Array<DayState>(axis.days).fill('blank');
-  const [start, end] = [placeOf(first, axis), placeOf(last, axis)];
-  fill(states, 'whole', start, end);
-  if (end < axis.days - 2) fill(states, 'none', end + 1, axis.days - 1);
-  const places = gaps.map(([from, to]) => [placeOf(from, axis), placeOf(to, axis)] as const);
+function dayStates({ days: [first, last], gaps }: CoveredDays, start: number, count: number): DayState[] {
+  const states = new Array<DayState>(count).fill('blank');
+  const end = placeOf(last, start);
+  fill(states, 'whole', placeOf(first, start), end);
+  if (end < count - 2) fill(states, 'none', end + 1, count - 1);
+  const places = gaps.map(([from, to]) => [placeOf(from, start), placeOf(to, start)] as const);
   for (const [from, to] of places) fill(states, 'none', from + 1, to - 1);
   for (const place of places.flat()) fill(states, 'part', place, place);
   return states;
 }
 
-const placeOf = (day: string, { from }: Axis): number => Math.round((Date.parse(day) - from) / DAY_MS);
+const placeOf = (day: string, start: number): number => Math.round((Date.parse(day) - start) / DAY_MS);
 
 /** Days outside of the axis, as those of a chain whose clock is ahead, are left out. */
 const fill = <State>(states: State[], state: State, from: number, to: number): void => {
   states.fill(state, Math.max(0, from), Math.max(0, to + 1));
 };
 
-function runsOf<State extends string>(
+/** `together` tells the state of a cell that has days of two, neither of them blank. */
+function runsOf<State extends DayState | PriceState>(
   states: readonly State[],
   { from, days, cells }: Axis,
-  together: (states: readonly State[]) => State,
+  together: (one: State, other: State) => State,
 ): Run<State>[] {
   const dayAt = (cell: number) => Math.floor((cell * days) / cells);
-  const runs: Run<State>[] = [];
+  const nameAt = (day: number) => isoDay(from + day * DAY_MS);
+  const runs: { readonly state: State; readonly first: number; end: number }[] = [];
   for (let cell = 0; cell < cells; cell++) {
-    const state = together([...new Set(states.slice(dayAt(cell), dayAt(cell + 1)))]);
+    let state = states[dayAt(cell)] as State;
+    for (let day = dayAt(cell) + 1; day < dayAt(cell + 1); day++) {
+      const next = states[day] as State;
+      if (state === 'blank') state = next;
+      else if (next !== 'blank') state = together(state, next);
+    }
     const open = runs.at(-1);
-    const first = open?.state === state ? open.cells[0] : cell;
-    const range = [dayAt(first), dayAt(cell + 1) - 1].map((day) => isoDay(from + day * DAY_MS));
-    const run = { state, cells: [first, cell + 1], days: range as [string, string] } as const;
-    if (open?.state === state) runs[runs.length - 1] = run;
-    else runs.push(run);
+    if (open?.state === state) open.end = cell + 1;
+    else runs.push({ state, first: cell, end: cell + 1 });
   }
-  return runs.filter(({ state }) => state !== 'blank');
+  return runs
+    .filter(({ state }) => state !== 'blank')
+    .map(({ state, first, end }) => ({
+      state,
+      cells: [first, end],
+      days: [nameAt(dayAt(first)), nameAt(dayAt(end) - 1)],
+    }));
 }
 
 function labelOf(chain: CoveredDays, states: readonly DayState[]): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
-import { statusBody, type ToldStatus } from '../../../serve/console/status.ts';
+import { statusBody, stripsOf, type ToldStatus } from '../../../serve/console/status.ts';
 import { STATUS_EXAMPLE } from '../../../serve/metrics/catalogue-shapes.ts';
 
 const chain = STATUS_EXAMPLE.chains[0] as SystemStatus['chains'][number];
@@ -9,8 +9,8 @@ const status = STATUS_EXAMPLE as SystemStatus;
 const SECRET = 'Code: 241 at 10.0.0.7 <script>alert(1)</script>';
 
 const body = (now: SystemStatus, isOperator: boolean, gaps: ToldStatus['gaps'] = []) =>
-  statusBody({ now, gaps, stored: STORED, today: '2026-01-31' }, isOperator).text;
-const STORED: ToldStatus['stored'] = [
+  statusBody({ now, gaps, strips: stripsOf(gaps, STORED, '2026-01-31') }, isOperator).text;
+const STORED: Parameters<typeof stripsOf>[1] = [
   {
     ...{ relay_chain: 'polkadot', chain: 'polkadot' },
     ...{ days: ['2026-01-01', '2026-01-31'], gaps: [['2026-01-05', '2026-01-08']] },
