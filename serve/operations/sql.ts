@@ -57,7 +57,8 @@ function inOwnWords(reason: string, statement: string, query: string): string {
   });
 }
 
-const trimmed = (query: string) => query.replace(/[;\s]+$/, '');
+/** Where the look back is missing, the engine tries every blank of a long row as the first one. */
+const trimmed = (query: string) => query.replace(/(?<![;\s])[;\s]+$/, '');
 
 /** What ClickHouse has against a query, in the words that `tell` makes of its own. */
 const explained = (tell: (reason: string) => string) => (error: unknown) => {

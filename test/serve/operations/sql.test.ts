@@ -108,6 +108,10 @@ describe('a query of an operator', () => {
     expect(Number((await ask('SELECT count() AS n FROM blocks'))[0]?.n)).toBe(recorded.size);
   });
 
+  it('may have as many blanks as there is room for', async () => {
+    expect(await ask(`SELECT${' '.repeat(90_000)}1 AS one ; ;`)).toEqual([{ one: 1 }]);
+  });
+
   it('is told the same through the server that answers it', async () => {
     using place = temporaryDirectory();
     const log = openLogger({ LOG_LEVEL: 'silent' });
