@@ -31,7 +31,7 @@ const READABLE = {
  * come also before its hooks, as that of a busy server, or where no route is.
  */
 export const readableHeaders = (path: string): Readonly<Record<string, string>> =>
-  /^\/api\/(?!v4\/)/.test(path) ? READABLE : {};
+  /^\/api\/(?!v4\b)/.test(path) ? READABLE : {};
 
 /**
  * Lets pages of every origin read the routes that are added to this scope afterwards. Only these routes answer a

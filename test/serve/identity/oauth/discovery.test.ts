@@ -123,7 +123,7 @@ describe('cross-origin requests', () => {
     for (const [status, { statusCode, headers }] of refused) {
       expect([statusCode, headers['access-control-allow-origin']]).toEqual([status, '*']);
     }
-    for (const url of ['/api/v4/%zz', '/api/v4/nothing', '/oauth/%zz', '/%zz']) {
+    for (const url of ['/api/v4/%zz', '/api/v4/nothing', '/api/v4', '/api/v4?page=1', '/oauth/%zz', '/%zz']) {
       expect((await get(url)).headers['access-control-allow-origin'], url).toBeUndefined();
     }
   });
