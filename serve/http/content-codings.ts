@@ -17,23 +17,28 @@ const HEADER_CHARS_MAX = 1000;
 /** A shorter answer fits in the packet that its headers are in. */
 const BYTES_MIN = 1024;
 
-const CODINGS: readonly ContentCoding[] = ['zstd', 'br', 'gzip', 'identity'];
-const codings = new Negotiator<ContentCoding>({
-  supportedValues: [...CODINGS],
-  cache: new LRUCache<string, string>({ max: REMEMBERED_MAX }),
-});
+/** What chooses for an `Accept-Encoding` header the coding that it prefers; of equals the first that is offered. */
+export function codingChooser<Coding extends string>(
+  offered: readonly [...Coding[], 'identity'],
+): (header: string | undefined) => Coding | 'identity' {
+  const codings = new Negotiator<Coding | 'identity'>({
+    supportedValues: [...offered],
+    cache: new LRUCache<string, string>({ max: REMEMBERED_MAX }),
+  });
+  return (header) => {
+    if (header === undefined || header.length > HEADER_CHARS_MAX) return 'identity';
+    return codings.negotiate(withoutWildcard(header.toLowerCase(), offered)) ?? 'identity';
+  };
+}
 
 /** The coding that an `Accept-Encoding` header prefers; of equals the one that costs and weighs least. */
-export function acceptedCoding(header: string | undefined): ContentCoding {
-  if (header === undefined || header.length > HEADER_CHARS_MAX) return 'identity';
-  return codings.negotiate(withoutWildcard(header.toLowerCase(), CODINGS)) ?? 'identity';
-}
+export const acceptedCoding = codingChooser<Compressed>(['zstd', 'br', 'gzip', 'identity']);
 
 /**
  * `*` stands for every coding that the header does not name (RFC 9110 §12.5.3). The negotiator would take it for the
  * first that there is, also where the header refuses that one.
  */
-export function withoutWildcard(header: string, offered: readonly string[]): string {
+function withoutWildcard(header: string, offered: readonly string[]): string {
   if (!header.includes('*')) return header;
   const items = header.split(',').map((item) => item.trim());
   const named = new Set(items.map((item) => item.split(';', 1)[0]?.trim()));

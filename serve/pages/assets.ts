@@ -2,10 +2,9 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { Negotiator } from '@fastify/accept-negotiator';
 import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
-import { withoutWildcard } from '../http/content-codings.ts';
+import { codingChooser } from '../http/content-codings.ts';
 
 const TYPES = {
   '.css': 'text/css; charset=utf-8',
@@ -58,8 +57,7 @@ const CODERS = {
   identity: (body: Buffer) => body,
 } as const;
 type AssetCoding = keyof typeof CODERS;
-const CODINGS: readonly AssetCoding[] = ['br', 'gzip', 'identity'];
-const codings = new Negotiator<AssetCoding>({ supportedValues: [...CODINGS] });
+const acceptedCoding = codingChooser<Exclude<AssetCoding, 'identity'>>(['br', 'gzip', 'identity']);
 
 const assets = new Map(
   bodies.map(([name, body]) => {
@@ -84,8 +82,7 @@ export function serveAssets(app: FastifyInstance): void {
     (request, reply) => {
       const asset = assets.get(request.params.name);
       if (asset === undefined || asset.version !== request.params.version) return reply.callNotFound();
-      const accepted = String(request.headers['accept-encoding'] ?? 'identity');
-      const coding = codings.negotiate(withoutWildcard(accepted, CODINGS)) ?? 'identity';
+      const coding = acceptedCoding(request.headers['accept-encoding']);
       const body = asset.coded.get(coding) ?? CODERS[coding](asset.coded.get('identity') as Buffer);
       asset.coded.set(coding, body);
       if (coding !== 'identity') reply.header('content-encoding', coding);
