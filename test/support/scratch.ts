@@ -19,7 +19,9 @@ export function useScratch(): void {
   const place = isInMemory ? MEMORY : tmpdir();
   for (const name of readdirSync(place)) {
     const [, owner] = NAME.exec(name) ?? [];
-    if (owner !== undefined && !isAlive(Number(owner))) removeLeft(join(place, name));
+    // In containers a run often has the id of the one before it.
+    const isLeft = owner !== undefined && (Number(owner) === process.pid || !isAlive(Number(owner)));
+    if (isLeft) removeLeft(join(place, name));
   }
   const scratch = join(place, `chain-metrics-tests-${process.pid}`);
   mkdirSync(scratch, { recursive: true });
