@@ -111,7 +111,7 @@ function statesOf(chain: CoveredDays, start: number, count: number): States {
   return { chain, label: labelOf(chain, days), days, prices };
 }
 
-/** The state of each day of the axis. The day that is not over is blank until it has a block. */
+/** The state of each day of the axis. The day that is not over is blank until it has a block, or the day before lacks one, too. */
 function dayStates({ days: [first, last], gaps }: CoveredDays, start: number, count: number): DayState[] {
   const states = new Array<DayState>(count).fill('blank');
   const end = placeOf(last, start);
