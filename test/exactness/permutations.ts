@@ -19,8 +19,11 @@ import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveri
 const SEEDS = Number(process.env.SEEDS ?? 6);
 /** Every so many seeds everything is sent; the others send one of its parts each. */
 const EVERYTHING_EVERY = 6;
-/** Every so many seeds some days are of the live lane and some of the other; else all are of the other. */
-const BOTH_LANES_EVERY = 5;
+/**
+ * Every so many seeds some days are of the live lane and some of the other; else all are of the other. The number of
+ * parts is no multiple of it, so that each part comes to it.
+ */
+const BOTH_LANES_EVERY = 4;
 
 const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
 
