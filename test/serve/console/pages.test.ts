@@ -379,5 +379,11 @@ describe('the pages of the metrics', () => {
     expect(headers['content-encoding']).toBe('br');
     expect(rawPayload.length).toBeLessThan(15_000);
     expect((await get('/sign-in', { 'accept-encoding': 'br' })).headers['content-encoding']).toBeUndefined();
+    const [, style = ''] = /href="(\/assets\/[^"]+\.css)"/.exec((await get('/charts')).body) ?? [];
+    const coded = async (accepted: string) =>
+      (await get(style, { 'accept-encoding': accepted })).headers['content-encoding'];
+    expect([await coded('BR, *'), await coded('br;q=0, *')]).toEqual(['br', 'gzip']);
+    // As for answers, a header longer than that of any client is not read.
+    expect(await coded('br,'.padEnd(2000, '*,'))).toBeUndefined();
   });
 });
