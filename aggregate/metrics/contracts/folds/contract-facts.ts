@@ -1,6 +1,6 @@
 import { raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
 import {
-  canonicalFacts,
+  canonicalBlocks,
   invalidatedBy,
   ofPallets,
   ofRelays,
@@ -57,66 +57,74 @@ const isOfPallet = (window: Window) =>
 const isOneOf = (window: Window, names: readonly string[]) =>
   sql`${isOfPallet(window)} AND event IN ${names} AND refused = ''`;
 
-const placesOfEvents = (window: Window, names: readonly string[]) =>
-  invalidatedBy(
-    isOfPallet(window),
-    sql`SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index FROM ${events}
-    WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`,
-  );
+const HEIGHT = raw('relay_chain, chain, number');
+const PLACE = raw('relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index');
 
 /** Extrinsics with contract calls or contract events, and failed extrinsics of the pallet, which have neither. */
 export function contractFacts(window: Window): Sql {
   const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
-  const places = invalidatedBy(
-    isOfPallet(window),
-    sql`
-    SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${isOfPallet(window)}
-    UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${isOfPallet(window)}
-    UNION DISTINCT ${placesOfEvents(window, names)}`,
-  );
-  return factsOf(window, names, places);
+  const rows = (columns: Sql, ofEvents: Sql) => sql`
+    SELECT ${columns} FROM ${calls} WHERE ${isOfPallet(window)}
+    UNION DISTINCT SELECT ${columns} FROM ${extrinsics} WHERE ${isOfPallet(window)}
+    UNION DISTINCT SELECT ${columns} FROM ${events} WHERE ${ofEvents}`;
+  return factsOf(window, names, rows);
 }
 
 /** Extrinsics that created contracts, and creations outside of extrinsics. */
 export const creationFacts = (window: Window): Sql =>
-  factsOf(window, ['Instantiated'], placesOfEvents(window, ['Instantiated']));
+  factsOf(
+    window,
+    ['Instantiated'],
+    (columns, ofEvents) => sql`SELECT ${columns} FROM ${events} WHERE ${ofEvents}`,
+  );
 
-function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
-  const isTheirs = sql`${within(window)} AND (relay_chain, chain, number, extrinsic_index) IN (${places})`;
-  // The height is repeated: ClickHouse uses the primary key for it, not for the tuple with the extrinsic index.
-  const isTheirResult = sql`${within(window)} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')
-    AND phase = 'extrinsic' AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM (${places}))
-    AND (relay_chain, chain, number, assumeNotNull(extrinsic_index)) IN (${places})`;
-  return sql`
-    SELECT toString(relay_chain) AS relay_chain, kind, toString(chain) AS chain, decimals, prefix, number, place, extrinsic_index, time, name, at, account,
-      counterparty, fields
-    FROM (
+/**
+ * Of the extrinsics that `rows` names, and of these events. What is asked of all facts is asked once, behind the parts:
+ * the engine applies it where it reads each of them, and plans its subqueries once. Only the heights are asked for in
+ * the parts that have far more rows, since by the others the engine cannot tell which granules to skip.
+ */
+function factsOf(window: Window, names: readonly string[], rows: (columns: Sql, ofEvents: Sql) => Sql): Sql {
+  const isOfEvents = isOneOf(window, names);
+  const heights = rows(HEIGHT, isOfEvents);
+  const isInTime = sql`${ofRelays(window)} AND ${within(window)}`;
+  const isOfHeights = sql`(${HEIGHT}) IN (${heights})`;
+  const places = rows(PLACE, sql`${isOfEvents} AND phase = 'extrinsic'`);
+  const ofPallet = (part: Sql) => invalidatedBy(isOfPallet(window), part);
+  const parts = ofPallet(sql`
       SELECT 0 AS rising, 'extrinsic' AS kind, relay_chain, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, concat(pallet, '.', call) AS name, toUInt32(0) AS at,
         ${keyText('signer_key')} AS account, ${keyText('ethereum_from')} AS counterparty,
         mapConcat(map('hash', hash, 'fee', ifNull(toString(fee), ''), 'success', ifNull(toString(success), ''),
-          'succeeded', ifNull(toString(succeeded), '')), if(pallet = 'revive', ${callFields}, ${NO_FIELDS})) AS fields
-      FROM ${canonicalFacts(extrinsics, window, isTheirs)}
+          'succeeded', ifNull(toString(succeeded), '')), if(pallet = 'revive', ${callFields}, ${NO_FIELDS})) AS fields, rank
+      FROM ${extrinsics} WHERE ${isInTime} AND ${isOfHeights}
       UNION ALL
       SELECT 1 AS rising, 'call' AS kind, relay_chain, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, toString(call) AS name, position AS at,
-        ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields
-      FROM ${canonicalFacts(calls, window, sql`${ofPallets('revive')} AND ${isTheirs}`)}
+        ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields, rank
+      FROM ${calls} WHERE ${isOfPallet(window)}
       UNION ALL
       SELECT 2 AS rising, 'event' AS kind, relay_chain, chain, number,
         multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
           toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
         extrinsic_index, time, toString(event) AS name, event_index AS at,
         ${keyText('account')} AS account, ${keyText('counterparty')} AS counterparty,
-        if(event = 'EthExtrinsicRevert', map('error', data[1]), ${NO_FIELDS}) AS fields
-      FROM ${canonicalFacts(events, window, isOneOf(window, names))}
+        if(event = 'EthExtrinsicRevert', map('error', data[1]), ${NO_FIELDS}) AS fields, rank
+      FROM ${events} WHERE ${isOfEvents}
       UNION ALL
       SELECT 3 AS rising, 'result' AS kind, relay_chain, chain, number, toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place,
         extrinsic_index, time, toString(event) AS name, event_index AS at, '' AS account, '' AS counterparty,
-        if(event = 'ExtrinsicFailed', map('error', data[1], 'info', data[2]), map('info', data[1])) AS fields
-      FROM ${canonicalFacts(events, window, isTheirResult)}
+        if(event = 'ExtrinsicFailed', map('error', data[1], 'info', data[2]), map('info', data[1])) AS fields, rank
+      FROM ${events} WHERE ${isInTime} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')
+        AND phase = 'extrinsic' AND ${isOfHeights}`);
+  const isTheirs = ofPallet(sql`rank IN ${canonicalBlocks(window, 'rank', isOfHeights)}
+      AND (rising = 2 OR (relay_chain, chain, number, assumeNotNull(extrinsic_index)) IN (${places}))`);
+  return sql`
+    SELECT toString(relay_chain) AS relay_chain, kind, toString(chain) AS chain, decimals, prefix, number, place, extrinsic_index, time, name, at, account,
+      counterparty, fields
+    FROM (${parts}
     ) AS facts
     INNER JOIN (SELECT relay_chain, chain, decimals, prefix FROM ${chains} FINAL WHERE ${ofRelays(window)}) AS registry
       USING (relay_chain, chain)
+    WHERE ${isTheirs}
     ORDER BY relay_chain, chain, number, place, rising, at`;
 }
