@@ -130,6 +130,8 @@ export class Rounds {
     const recorded = await this.#recordFailures(state, failures);
     const without = withReaders(failures.keys(), this.#reads);
     const done = active.filter(({ name }) => !without.has(name));
+    // Before the marks say that it is computed: who waits for them reads the failures then.
+    const left = [...(await this.#endFailures(state, done, recorded)), ...recorded];
     let marks = state.marks;
     if (days.length > 0) {
       marks = await this.#moveMarks(state, done);
@@ -138,7 +140,6 @@ export class Rounds {
         newest.map((chain) => ({ ...chain, sequence: loaded.toString() })),
       );
     }
-    const left = [...(await this.#endFailures(state, done, recorded)), ...recorded];
     return {
       otherDirtyAt: daysOfOther.size > 0 ? readAt : null,
       computedUpTo: daysOfOther.size === 0 ? loaded : this.#lowestMark(marks, loaded, left),

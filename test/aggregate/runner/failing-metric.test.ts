@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { chainDay } from '../../../aggregate/metrics/activity/chain-day.ts';
 import { chainHour } from '../../../aggregate/metrics/activity/chain-hour.ts';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { uptimeHour } from '../../../aggregate/metrics/activity/uptime-hour.ts';
 import { readFailedMetrics } from '../../../aggregate/runner/failures.ts';
+import { watermarks } from '../../../aggregate/runner/ledger.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import { openAggregating } from '../../support/aggregating.ts';
 import { ingestLines } from '../../support/pipeline.ts';
@@ -35,11 +36,21 @@ it('a metric whose table is gone fails alone, waits for a person, and is whole a
     expect([...pending.keys()]).toEqual(['daily_tps']);
     expect(pending.get('daily_tps')?.[0]?.reason).toBe('failed');
     await store.run(`RENAME TABLE ${DATABASE}.hidden TO ${DATABASE}.daily_tps`);
+    const insert = store.insert.bind(store);
+    const failuresAtMarks: number[] = [];
+    vi.spyOn(store, 'insert').mockImplementation(async (table, rows) => {
+      const isMark = table === watermarks && rows.some((row) => row.metric === dailyTps.name);
+      if (isMark) failuresAtMarks.push((await readFailedMetrics(store)).length);
+      // Its failure has ended, and its mark has not moved, as after a kill between both.
+      if (isMark && failuresAtMarks.length === 1) throw new Error('killed');
+      return insert(table, rows);
+    });
     await aggregator.rebuild([dailyTps], '2000-01-01', '2100-01-01');
     expect(await blocksIn(dailyTps.table)).toBe(lines.length);
     expect(await readFailedMetrics(store)).toEqual([]);
     expect((await aggregator.pending()).size).toBe(0);
     await aggregator.waitUntilComputed();
+    expect(failuresAtMarks).toEqual([0, 0]);
   } finally {
     await close();
   }
