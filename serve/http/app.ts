@@ -54,6 +54,7 @@ export async function createApp(
   refuseUnclearHost(app);
   limitConnections(app, { ...settings, isProxy: (address) => trust !== false && trust(address, 0) });
   refuseEncodedBodies(app);
+  leaveLengthOut(app);
   app.addHook('onResponse', (request, reply, next) => {
     // The route and not the address: what callers write into an address may be a secret in the wrong place.
     const { method, routeOptions } = request;
@@ -76,4 +77,21 @@ export async function createApp(
     },
   });
   return app;
+}
+
+/**
+ * Fastify tells HEAD the length of what it would send, which for a 304 is nothing. A length that is told has to be that
+ * of the answer (RFC 9110 §8.6).
+ */
+function leaveLengthOut(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') return;
+    route.onSend = [
+      ...[route.onSend ?? []].flat(),
+      (_request, reply, payload, next) => {
+        if (reply.statusCode === 304) reply.removeHeader('content-length');
+        next(null, payload);
+      },
+    ];
+  });
 }

@@ -182,6 +182,17 @@ describe('caching', () => {
     expect(again.headers.etag).toBe(first.headers.etag);
   });
 
+  it('HEAD tells the length of the answer, and its 304 none', async () => {
+    const first = await get('/api/daily-fees');
+    const head = await app.inject({ method: 'HEAD', url: '/api/daily-fees' });
+    expect(head.headers['content-length']).toBe(String(first.rawPayload.length));
+    const headers = { 'if-none-match': String(first.headers.etag) };
+    const again = await app.inject({ method: 'HEAD', url: '/api/daily-fees', headers });
+    expect(again.statusCode).toBe(304);
+    expect(again.headers).not.toHaveProperty('content-length');
+    expect(again.headers.etag).toBe(first.headers.etag);
+  });
+
   it('the second answer is the same bytes as the first', async () => {
     const url = '/api/daily-tps?start_date=2025-01-01';
     expect((await get(url)).body).toBe((await get(url)).body);
