@@ -43,3 +43,6 @@ export const validationResponse: ResponseDescription = {
     },
   },
 };
+
+/** The query of a path that takes no parameters: an unknown one is refused here as on every other path. */
+export const noParameters = z.strictObject({}, { error: 'unknown parameter; this path takes none' });

@@ -7,7 +7,7 @@ import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { problemResponse, validationResponse } from '../http/responses.ts';
+import { noParameters, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import {
@@ -70,6 +70,7 @@ export async function serveCatalogue(
       path: '/api/metrics',
       tag: TAG,
       summary: 'Every metric with its definition, fields, units and parameters',
+      query: noParameters,
       responses: responsesOf(z.array(catalogueEntry), [catalogue[0]]),
     },
     () => catalogue,
@@ -81,6 +82,7 @@ export async function serveCatalogue(
       path: '/api/status',
       tag: TAG,
       summary: 'Heights, holes and lag of every chain; what waits and what failed',
+      query: noParameters,
       responses: responsesOf(statusSchema, STATUS_EXAMPLE),
     },
     async () => publicStatus(await status()),
@@ -93,10 +95,7 @@ export async function serveCatalogue(
       tag: TAG,
       summary: 'Missing heights, missing days and days without a price',
       query: coverageQuery,
-      responses: {
-        ...responsesOf(z.array(coverageSchema), [COVERAGE_EXAMPLE]),
-        422: validationResponse,
-      },
+      responses: responsesOf(z.array(coverageSchema), [COVERAGE_EXAMPLE]),
     },
     async ({ query: { relay_chain, chain } }) => {
       const name = chain === undefined ? undefined : (registry.find(chain)?.name ?? chain);
@@ -146,6 +145,7 @@ const TAG = 'About the data';
 const responsesOf = (schema: z.ZodType, example: unknown) => ({
   200: { description: 'As of now', content: { 'application/json': { schema, example } } },
   401: problemResponse('The API key or access token is not valid'),
+  422: validationResponse,
   429: problemResponse('More requests than an anonymous caller may send'),
   503: problemResponse('The server is busy'),
 });

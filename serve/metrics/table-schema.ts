@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Metric } from '../../aggregate/metric.ts';
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
-import { problemResponse } from '../http/responses.ts';
+import { noParameters, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import { findEndpoint } from './metric-names.ts';
 
@@ -85,6 +85,7 @@ export function serveTableSchemas(app: FastifyInstance): void {
       params: z.object({
         metric: z.string().meta({ description: 'a metric by its name or path', example: 'daily-fees' }),
       }),
+      query: noParameters,
       responses: {
         200: {
           description: 'The same for every format',
@@ -94,6 +95,7 @@ export function serveTableSchemas(app: FastifyInstance): void {
         },
         401: problemResponse('The API key or access token is not valid'),
         404: problemResponse('No metric has this name'),
+        422: validationResponse,
         429: problemResponse('More requests than an anonymous caller may send'),
       },
     },

@@ -7,6 +7,7 @@ import { raw } from '../../../infra/clickhouse/sql.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
+import { OUR_PATHS } from './endpoints.ts';
 
 let pipeline: TestPipeline;
 let app: FastifyInstance;
@@ -373,6 +374,15 @@ describe('errors', () => {
 });
 
 describe('what describes the service', () => {
+  it.each(OUR_PATHS.filter((path) => path.startsWith('/api/')))(
+    '%s refuses a parameter that it does not know',
+    async (path) => {
+      const answer = await get(`${path.replace('{metric}', 'daily-fees')}?unknown=1`);
+      expect(answer.statusCode).toBe(422);
+      expect(answer.json().detail[0]).toMatchObject({ type: 'extra_forbidden', loc: ['query', 'unknown'] });
+    },
+  );
+
   it('probes, figures, status and coverage answer', async () => {
     for (const url of [
       '/health/live',
