@@ -35,12 +35,19 @@ export function checkDirectory(
 function checkNewDirectory(directory: string): Finding {
   let parent = dirname(directory);
   while (!lstatSync(parent, { throwIfNoEntry: false })) parent = dirname(parent);
-  if (mayWrite(parent)) return fine('directory', `${directory} is not there yet; the first start makes it`);
-  return failed(
-    'directory',
-    `${directory} is not there, and this user may not make it in ${parent}`,
-    `make it as the owner of ${parent}, or set DATA_DIR to another directory`,
-  );
+  if (!mayWrite(parent)) {
+    return failed(
+      'directory',
+      `${directory} is not there, and this user may not make it in ${parent}`,
+      `make it as the owner of ${parent}, or set DATA_DIR to another directory`,
+    );
+  }
+  // As of /proc and /sys, where root may write and make nothing.
+  if (statfsSync(parent).blocks === 0) {
+    const text = `${directory} is not there, and the file system of ${parent} stores no files`;
+    return failed('directory', text, 'set DATA_DIR to a directory on a disk');
+  }
+  return fine('directory', `${directory} is not there yet; the first start makes it`);
 }
 
 function checkPermissions(directory: string, uid: number): Finding {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { checkDirectory, sizeOf } from '../../../infra/embedded/directory-check.ts';
@@ -30,6 +30,10 @@ it('one that is not there is made by the first start, where it may be', () => {
       text: expect.stringContaining('not there yet'),
     }),
   ]);
+});
+
+it.runIf(existsSync('/proc'))('one below /proc, which takes none, fails', () => {
+  expect(statesOf('/proc/none/yet')).toEqual({ directory: 'failed' });
 });
 
 it('a file in its place fails', () => {
