@@ -1,5 +1,6 @@
 // JSON.parse rounds what a double cannot hold, and amounts of 18 decimals cannot be held. A number that
-// would be rounded comes as its decimal string instead, in plain notation; every other stays a number.
+// would be rounded comes as its decimal string instead, in plain notation; one that is larger than every double comes as
+// it is written; every other stays a number.
 
 /** TypeScript does not know the third argument of a reviver yet. */
 type SourceReviver = (key: string, value: unknown, context: { source?: string }) => unknown;
@@ -16,6 +17,8 @@ export function parseExact(text: string): unknown {
 
 function exactNumber(value: number, source: string): number | string {
   const written = plainDecimal(source);
+  // As 1e999, which JSON would write as null.
+  if (!Number.isFinite(value)) return source;
   if (written === null) return value;
   const isHeld = written === plainDecimal(String(value));
   const isExact = isHeld && (!Number.isInteger(value) || Number.isSafeInteger(value));

@@ -41,6 +41,13 @@ describe('the generic payload', () => {
     });
   });
 
+  test('a number that no double holds is a text as it is written', () => {
+    const body = Buffer.from('{"title":1e999,"service":123456789012345678901,"hosts":[-1e400]}');
+    expect(parseDelivery(HEAD, body, RULES).items).toMatchObject([
+      { title: '1e999', service: '123456789012345678901', hosts: ['-1e400'] },
+    ]);
+  });
+
   test('every field of it is taken', () => {
     const item = read({
       title: 'Disk full',

@@ -61,6 +61,12 @@ describe('the exact parser', () => {
     ]);
   });
 
+  test('keeps what is larger than every double as it is written', () => {
+    const long = '9'.repeat(400);
+    expect(parseExact(`[1e999, -1E+400, ${long}, 1e308]`)).toEqual(['1e999', '-1E+400', long, 1e308]);
+    expect(parseAmount(parseExact('1e999'))).toBeNull();
+  });
+
   test('refuses what JSON refuses', () => {
     expect(() => parseExact('{"a":')).toThrow(SyntaxError);
   });
