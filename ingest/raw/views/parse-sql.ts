@@ -52,12 +52,13 @@ export function keySql(text: string, bytes = base58Sql(text)): string {
 /** What no SS58 text is printed with: stands for hex, and for chains whose accounts are Ethereum's. */
 export const NO_PREFIX = 65_535;
 
-/** The SS58 network prefix that an address text was printed with. */
+/** The SS58 network prefix that an address text was printed with; hex is no base58, since that has no zero. */
 export function prefixSql(text: string, bytes = base58Sql(text)): string {
   const first = `reinterpretAsUInt8(substring(${bytes}, 1, 1))`;
   const second = `reinterpretAsUInt8(substring(${bytes}, 2, 1))`;
   const wide = `bitOr(bitOr(bitShiftLeft(toUInt16(bitAnd(${first}, 63)), 2), bitShiftRight(${second}, 6)), bitShiftLeft(toUInt16(bitAnd(${second}, 63)), 8))`;
-  return `multiIf(startsWith(${text}, '0x'), ${NO_PREFIX}, length(${bytes}) = 35, toUInt16(${first}), length(${bytes}) = 36, ${wide}, ${NO_PREFIX})`;
+  // The first condition decodes for all that follow; each of these would decode again what only they read.
+  return `multiIf(length(${bytes}) = 35, toUInt16(${first}), length(${bytes}) = 36, ${wide}, ${NO_PREFIX})`;
 }
 
 const lowerFirst = (text: string) => `concat(lower(substring(${text}, 1, 1)), substring(${text}, 2))`;

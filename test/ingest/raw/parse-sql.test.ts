@@ -2,9 +2,9 @@ import { base58 } from '@scure/base';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { literal, raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { encodeAddress, SS58_PREFIX_MAX } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
-import { amountSql, keySql } from '../../../ingest/raw/views/parse-sql.ts';
+import { amountSql, keySql, NO_PREFIX, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { openStore } from '../../support/open-store.ts';
 
 let store: Store;
@@ -81,5 +81,25 @@ it('reads the key of an address with a prefix of one or two bytes, or of an Ethe
     ...Array(4).fill('5a'.repeat(32)),
     'c3'.repeat(20),
     ...none.map(() => ''),
+  ]);
+});
+
+it('reads the prefix that an address was printed with, and none of hex or any other text', async () => {
+  const key = `0x${'5a'.repeat(32)}`;
+  const prefixes = [...Array(300).keys(), 2000, SS58_PREFIX_MAX];
+  const printed = prefixes.map((prefix) => encodeAddress(key, prefix));
+  const foreign = CHARACTERS.filter((one) => !/[1-9A-HJ-NP-Za-km-z]/.test(one));
+  const around = printed
+    .slice(60, 70)
+    .flatMap((address) => [
+      `0x${address}`,
+      `${address}${address}`,
+      ...foreign.flatMap((one) => [`${one}${address}`, `${address}${one}`]),
+    ]);
+  const others = [33, 34, 37, 38].map((bytes) => base58.encode(new Uint8Array(bytes).fill(7)));
+  const none = ['', 'null', '0x', key, `0x${'C3'.repeat(20)}`, ...others, ...around];
+  expect(await readBy(prefixSql('text'), [...printed, ...none])).toEqual([
+    ...prefixes.map(String),
+    ...none.map(() => String(NO_PREFIX)),
   ]);
 });
