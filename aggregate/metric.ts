@@ -143,6 +143,11 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * that have changed, a window is of their chains only.
    */
   readonly isOfOneChain?: true;
+  /**
+   * Set where, of all blocks, only those of chains with these roles can change a row: no others compute it. `relay` is the
+   * relay chain itself.
+   */
+  readonly ofRoles?: readonly ('relay' | 'asset-hub' | 'coretime')[];
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
   /**

@@ -151,6 +151,7 @@ function construct(parts: Parts): Pipeline {
   const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
   const aggregator = new Aggregator({
     runtime,
+    roleOf: registry.roleOf,
     numbers,
     ...aggregatorLimits(config),
     logger,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Table } from '../../infra/clickhouse/table.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
-import { byLevel } from '../planner/plan.ts';
+import { byLevel } from '../planner/levels.ts';
 
 /** Any days and any hours do: no statement has other text on others than these themselves. */
 const RANGES = [

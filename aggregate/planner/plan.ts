@@ -1,14 +1,9 @@
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { DELETABLE } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
-import {
-  dependencies,
-  type InvalidationScope,
-  isOfOneRelay,
-  type MaterializedMetric,
-  type WindowSize,
-} from '../metric.ts';
+import { type InvalidationScope, isOfOneRelay, type MaterializedMetric, type WindowSize } from '../metric.ts';
 import { type DirtyDay, type DirtyGroup, groupsOf } from './dirty-groups.ts';
+import { byLevel, type Leveled } from './levels.ts';
 import {
   countBefore,
   DAY_HOURS,
@@ -39,6 +34,9 @@ export interface PlannedWindow extends Window {
 /** The raw tables of each stream: a dirty day of the stream is a change of all of them. */
 export type StreamTables = Readonly<Record<string, readonly string[]>>;
 
+/** The role of a chain; undefined where it is not known, and may be any. */
+export type RoleOf = (relayChain: string, chain: string) => string | undefined;
+
 export interface PlanInput {
   readonly dirtyDays: readonly DirtyDay[];
   readonly metrics: readonly MaterializedMetric[];
@@ -47,6 +45,7 @@ export interface PlanInput {
   /** Days with snapshots by relay chain, as sorted numbers since the epoch. */
   readonly snapshotDays: ReadonlyMap<string, readonly number[]>;
   readonly relays: readonly string[];
+  readonly roleOf: RoleOf;
   /** Days with data in one window at most, those of each relay chain counted. */
   readonly daysMax: number;
   /** Valid days with data that windows are joined over: to compute them again costs less than a statement. */
@@ -55,9 +54,10 @@ export interface PlanInput {
   readonly frozenBefore?: string;
 }
 
-/** What the plan of a relay chain is made of. */
+/** What the plan of a relay chain is made of, for the metrics whose rows are of chains of the same roles. */
 interface RelayDays {
   readonly relay: string;
+  /** Of chains of these roles. */
   readonly dirty: readonly DirtyGroup[];
   /** Days by chain: those with blocks, and those whose blocks are dirty. */
   readonly byChain: ReadonlyMap<string, readonly number[]>;
@@ -75,23 +75,47 @@ interface RelayDays {
  * window. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
-  const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
+  const known = input.relays.flatMap((relay) => knownDays(input, relay) ?? []);
   // One for all relay chains, so that they share windows that end there: days without data cost nothing.
-  const last = Math.max(...relays.map(({ all }) => all.at(-1) as number));
+  const last = Math.max(...known.map(({ all }) => all.at(-1) as number));
+  const byRoles = new Map(
+    input.metrics.map(({ ofRoles }) => [
+      keyOf(ofRoles),
+      known.map((days) => relayDays(days, ofRoles, input)),
+    ]),
+  );
   return byLevel(input.metrics).flatMap((leveled) => {
-    for (const days of relays)
-      days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, last, input));
-    return windowsOf(leveled, relays, input);
+    const { name, ofRoles } = leveled.metric;
+    // Also by the days of other roles: metrics of these may read it.
+    for (const days of [...byRoles.values()].flat())
+      days.ranges.set(name, invalidRanges(leveled, days, last, input));
+    return windowsOf(leveled, byRoles.get(keyOf(ofRoles)) ?? [], input);
   });
 }
 
-function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
+const keyOf = (roles: MaterializedMetric['ofRoles']) => roles?.join() ?? '';
+
+type KnownDays = Pick<RelayDays, 'relay' | 'byChain' | 'all'>;
+
+function knownDays(input: PlanInput, relay: string): KnownDays | undefined {
   const byChain = chainDays(input, relay);
   const all = unitedDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
-  const dirty = input.dirtyDays.filter((day) => isOfRelay(day, relay));
-  if (all.length === 0) return undefined;
+  return all.length === 0 ? undefined : { relay, byChain, all };
+}
+
+function relayDays(
+  known: KnownDays,
+  ofRoles: MaterializedMetric['ofRoles'],
+  { dirtyDays, roleOf }: PlanInput,
+): RelayDays {
+  const isOfRoles = ({ stream, relay_chain, chain }: DirtyDay) => {
+    if (ofRoles === undefined || stream !== 'blocks') return true;
+    const role = chain === relay_chain ? 'relay' : roleOf(relay_chain, chain);
+    return role === undefined || ofRoles.some((one) => one === role);
+  };
+  const dirty = dirtyDays.filter((day) => isOfRelay(day, known.relay) && isOfRoles(day));
   const mayLoseRows = dirty.some(({ pallet }) => pallet === ANY_PALLET);
-  return { relay, dirty: groupsOf(dirty), byChain, all, mayLoseRows, ranges: new Map() };
+  return { ...known, dirty: groupsOf(dirty), mayLoseRows, ranges: new Map() };
 }
 
 function invalidRanges(
@@ -222,37 +246,6 @@ function daysMaxOf({ materialized, daysMax }: MaterializedMetric, input: PlanInp
 /** The window of a metric over the whole history: every value of the type `Date`. */
 export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
 const LAST_HOUR = dayNumber(EVERYTHING.until) * DAY_HOURS - 1;
-
-interface Leveled {
-  readonly metric: MaterializedMetric;
-  readonly reads: ReadonlySet<string>;
-  /** Its distance from the raw tables. */
-  readonly level: number;
-}
-
-/** Metrics after those that they read. */
-export function byLevel(metrics: readonly MaterializedMetric[]): Leveled[] {
-  const names = new Set(metrics.map((metric) => metric.name));
-  const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
-  const levels = new Map<string, number>();
-  const levelOf = (name: string, path: readonly string[]): number => {
-    if (path.includes(name))
-      throw new Error(`metrics read each other in a circle: ${[...path, name].join(' → ')}`);
-    const known = levels.get(name);
-    if (known !== undefined) return known;
-    const below = [...(reads.get(name) ?? [])].filter((table) => names.has(table) && table !== name);
-    const level = Math.max(-1, ...below.map((table) => levelOf(table, [...path, name]))) + 1;
-    levels.set(name, level);
-    return level;
-  };
-  return metrics
-    .map((metric) => ({
-      metric,
-      reads: reads.get(metric.name) as ReadonlySet<string>,
-      level: levelOf(metric.name, []),
-    }))
-    .sort((a, b) => a.level - b.level);
-}
 
 /** Prices belong to a token, not to the chain that they were recorded under. */
 const isOfRelay = (day: DirtyDay, relay: string) => day.stream === 'prices' || day.relay_chain === relay;

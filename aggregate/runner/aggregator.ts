@@ -8,7 +8,7 @@ import { type ChangeProgress, ChangeRecorder } from '../changes/change-recorder.
 import { metricChanges } from '../changes/tables.ts';
 import type { EntityId, MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import type { PlannedWindow } from '../planner/plan.ts';
+import type { PlannedWindow, RoleOf } from '../planner/plan.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
 import { Changes } from './changes.ts';
 import { type ComputeMeasures, computeMeasures } from './compute-measures.ts';
@@ -46,6 +46,7 @@ const SWEEP_FAILED_MS = 60_000;
 
 export interface AggregatorOptions {
   readonly runtime: Runtime;
+  readonly roleOf: RoleOf;
   readonly numbers: Numbers;
   readonly concurrency: number;
   readonly leaseMs: number;
@@ -200,22 +201,21 @@ export class Aggregator {
       if (this.#isStopped) throw new Error(STOPPED);
       await pause(COMPUTED_POLL_MS);
     }
-    const rounds = this.#laneRounds;
     // It requests a round of the other lane where there is anything to compute.
-    await rounds.request('live');
+    await this.#laneRounds.request('live');
     const triedAgain = new Set<ComputeLane>();
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
-      if ((await rounds.computedUpTo()) >= upTo) return readFailedMetrics(store);
-      for (const { lane, attempts, reason } of await rounds.failed()) {
+      if ((await this.#laneRounds.computedUpTo()) >= upTo) return readFailedMetrics(store);
+      for (const { lane, attempts, reason } of await this.#laneRounds.failed()) {
         // The first failure may be of attempts from before the call, when a service was away.
         if (triedAgain.has(lane)) throw new Error(`failed after ${attempts} attempts: ${reason}`);
         triedAgain.add(lane);
-        await rounds.request(lane);
+        await this.#laneRounds.request(lane);
       }
       if (this.#isStopped) throw new Error(STOPPED);
       if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();
-        await rounds.request(...COMPUTE_LANES);
+        await this.#laneRounds.request(...COMPUTE_LANES);
       }
     }
   }
@@ -230,8 +230,7 @@ export class Aggregator {
     const count = await this.#laneRounds.exclusively('backfill', async () => {
       await this.#executor.forgetFolds(metrics);
       const windows = await this.#rounds.planRebuild(names, from, until);
-      const { failures } = await this.#compute(windows, 'backfill');
-      const [failure] = failures.values();
+      const [failure] = (await this.#compute(windows, 'backfill')).failures.values();
       if (failure) throw new ProductError('metrics_failed', failure.reason, failure.detail);
       return windows.length;
     });
@@ -282,6 +281,7 @@ export class Aggregator {
   async #lanesNow(store: Pick<Store, 'rows'>) {
     return {
       metrics: this.#metrics,
+      roleOf: this.#options.roleOf,
       liveFrom: firstLiveDay(this.#runtime.clock.now(), this.#options.liveDays),
       failures: await readFailedMetrics(store),
     };

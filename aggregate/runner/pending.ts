@@ -4,7 +4,7 @@ import type { GainedBlocks } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { type Calendar, type DaysWithData, readDaysWithData } from '../planner/calendar.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
-import { type PlannedWindow, plan } from '../planner/plan.ts';
+import { type PlannedWindow, plan, type RoleOf } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
 import { type NumberedDirtyHours, withChains, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
@@ -39,6 +39,7 @@ const WHOLE_WINDOWS = { daysMax: Number.POSITIVE_INFINITY, validDaysMax: 0 };
 export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
 export interface PendingOptions {
+  readonly roleOf: RoleOf;
   readonly metrics: readonly MaterializedMetric[];
   readonly liveFrom: string;
   readonly failures: readonly FailedMetric[];
@@ -52,7 +53,7 @@ export interface PendingOptions {
  */
 export async function readPending(
   store: Pick<Store, 'rows'>,
-  { metrics, liveFrom, failures, hasFailed }: PendingOptions,
+  { roleOf, metrics, liveFrom, failures, hasFailed }: PendingOptions,
 ): Promise<PendingByMetric> {
   const marks = await readMarks(store);
   const reads = readsOf(metrics);
@@ -66,7 +67,7 @@ export async function readPending(
       if (days.length === 0) continue;
       calendar ??= await readDaysWithData(store);
       // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
-      const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
+      const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS }, roleOf);
       const stalled = stalledIn(lane, failures, reads);
       const hasRows = hasRowsOf(group.marks, lane);
       for (const { name } of group.metrics) {
@@ -122,13 +123,14 @@ export function planPending(
   dirty: DirtyInput,
   marks: ReadonlyMap<string, Marks>,
   calendar: Calendar,
+  roleOf: RoleOf,
 ): PlannedWindow[] {
   return byMarks(active, marks).flatMap((group) => {
     const isLacking = (day: string, sequence: bigint) => !isComputed(group.marks, day, sequence);
     const lacking = dirty.days.filter(({ day, sequence }) => isLacking(day, BigInt(sequence)));
     const names = new Set(group.metrics.map(({ name }) => name));
     const days = withHours(lacking, dirty.hours, isLacking);
-    const windows = planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
+    const windows = planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
     const ofOneChain = new Set(group.metrics.filter((one) => one.isOfOneChain).map(({ name }) => name));
     const addBlocks = new Set(group.metrics.filter((one) => one.addsBlocks).map(({ name }) => name));
     return withChains(withGained(windows, days, addBlocks, dirty.gained), days, ofOneChain);
@@ -140,5 +142,6 @@ export const planDays = (
   metrics: readonly MaterializedMetric[],
   days: readonly DirtyDay[],
   calendar: Calendar,
+  roleOf: RoleOf,
 ): PlannedWindow[] =>
-  plan({ dirtyDays: days, metrics, streams: STREAM_TABLES, ...calendar, relays: RELAY_CHAINS });
+  plan({ dirtyDays: days, metrics, streams: STREAM_TABLES, ...calendar, relays: RELAY_CHAINS, roleOf });

@@ -7,7 +7,7 @@ import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
-import { type DaysWithBlocks, EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
+import { type DaysWithBlocks, EVERYTHING, type PlannedWindow, type RoleOf } from '../planner/plan.ts';
 import { dayNumber, unitedDays, withDays } from '../planner/ranges.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import {
@@ -59,6 +59,7 @@ export const LOCK_LOST = 'another process may have planned meanwhile';
 
 export interface RoundsOptions {
   readonly runtime: Runtime;
+  readonly roleOf: RoleOf;
   readonly numbers: Numbers;
   readonly metrics: readonly MaterializedMetric[];
   readonly ledger: KnownLedger;
@@ -160,10 +161,10 @@ export class Rounds {
 
   /** All windows of these metrics that days from `from` up to `until` invalidate. */
   async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
-    const { runtime, metrics } = this.#options;
+    const { runtime, roleOf, metrics } = this.#options;
     const calendar = await readCalendar(runtime.store);
     const days = await readDaysToRebuild(runtime.store, from, until);
-    return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
+    return planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
   }
 
   async #read(lane: ComputeLane): Promise<RoundState> {
@@ -198,7 +199,7 @@ export class Rounds {
   }
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
-    const { runtime, executor, metrics, compute, measures } = this.#options;
+    const { runtime, roleOf, executor, metrics, compute, measures } = this.#options;
     const { lane, loaded, marks, active, days, daysOfOther, known, endPlanning } = state;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
@@ -210,10 +211,9 @@ export class Rounds {
     ]);
     // After these blocks, which its rows then hold. A table that cannot be read fails its own metric.
     const gained = await readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined);
-    const windows = planPending(metrics, active, { days, hours, gained }, marks, {
-      ...calendar,
-      days: withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days)),
-    });
+    const daysOfAll = withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days));
+    const dirty = { days, hours, gained };
+    const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll }, roleOf);
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);
     const { computed, failures } = await compute(windows, lane);

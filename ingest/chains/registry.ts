@@ -11,6 +11,7 @@ export type Registry = {
   /** By name or alias, in any case; undefined when unknown or when it belongs to another relay chain. */
   find: (nameOrAlias: string, relayChain?: string) => Chain | undefined;
   relayOf: (nameOrAlias: string) => RelayChain | undefined;
+  roleOf: (relayChain: string, nameOrAlias: string) => string | undefined;
 };
 
 /** The built-in chains, and those of `extraFile`: a JSON array of the same shape. */
@@ -28,7 +29,12 @@ export function buildRegistry(input: readonly unknown[]): Registry {
     if (relayChain !== undefined && chain?.relay_chain !== relayChain.toLowerCase()) return undefined;
     return chain;
   };
-  return { chains, find, relayOf: (name) => find(name)?.relay_chain };
+  return {
+    chains,
+    find,
+    relayOf: (name) => find(name)?.relay_chain,
+    roleOf: (relayChain, name) => find(name, relayChain)?.role,
+  };
 }
 
 /** Every name that a chain can be called by. */

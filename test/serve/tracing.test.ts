@@ -157,13 +157,14 @@ describe('a block', () => {
   });
 
   test('is followed over jobs that any process takes, to what all of them know of its rows', async () => {
-    const { config, runtime } = service.pipeline;
+    const { config, runtime, registry } = service.pipeline;
     const { clock, tracer } = runtime;
     const queue = new EmbeddedQueue({ attempts: 1, backoffMs: 1 });
     const shared = { ...runtime, queue, keyValue: new EmbeddedKeyValue(clock), isShared: true };
     const process = async () =>
       new Aggregator({
         runtime: shared,
+        roleOf: registry.roleOf,
         numbers: await runtime.openSequence(async () => 0n),
         ...aggregatorLimits(config),
         logger: openLogger({ LOG_LEVEL: 'silent' }),

@@ -91,6 +91,7 @@ export const coretimeRegion = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
+  ofRoles: ['relay', 'coretime'],
   select: presentFacts,
   kinds: [...REGION_EVENTS, 'timeslice'],
   foldsRelays: true,

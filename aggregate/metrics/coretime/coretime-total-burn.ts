@@ -29,6 +29,7 @@ export const coretimeTotalBurn = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
+  ofRoles: ['relay', 'coretime'],
   keepsRows: true,
   select: presentFacts,
   kinds: [...SALE_EVENTS, 'newest block'],

@@ -61,6 +61,7 @@ export const coretimeUtilization = metric({
   period: 'date',
   invalidationScope: 'onward',
   lookbackDays: 1,
+  ofRoles: ['relay', 'coretime'],
   keepsRows: true,
   select: (window) =>
     oldestFirst(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
-import { byLevel, EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import { byLevel } from '../../../aggregate/planner/levels.ts';
+import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ofPallets } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
@@ -53,6 +54,27 @@ describe('the days of a metric that a dirty day invalidates', () => {
       'broker 2026-03-04..2026-03-05',
       'daily 2026-03-04..2026-03-05',
     ]);
+  });
+
+  it('none of chains of other roles, where only some can change its rows', () => {
+    const roles = new Map([
+      ['asset-hub-polkadot', 'asset-hub'],
+      ['moonbeam', 'parachain'],
+    ]);
+    const summary = metricOf('Daily', [blocks, prices]);
+    const hub = metricOf('Hub', [summary], { ofRoles: ['asset-hub'] });
+    const relay = metricOf('Relay', [summary], { ofRoles: ['relay', 'coretime'] });
+    const ofHub = metricOf('OfHub', [hub]);
+    const of = (chain: string, stream?: string) =>
+      planned([summary, hub, relay, ofHub], [dirty('2026-03-04', chain, stream)], {
+        roleOf: (_relay, name) => roles.get(name),
+      }).map((window) => window.split(' ')[0]);
+    expect(of('moonbeam')).toEqual(['daily', 'of_hub']);
+    expect(of('asset-hub-polkadot')).toEqual(['daily', 'hub', 'of_hub']);
+    expect(of('polkadot')).toEqual(['daily', 'relay', 'of_hub']);
+    // A chain that is not known may have any role, and a price is not of a chain.
+    expect(of('atlantis')).toEqual(['daily', 'hub', 'relay', 'of_hub']);
+    expect(of('moonbeam', 'prices')).toEqual(['daily', 'hub', 'relay', 'of_hub']);
   });
 
   it('all dirty ones, where it reads blocks besides that pallet', () => {

@@ -11,7 +11,14 @@ export const prices: NamedTable = { name: 'prices' };
 export type Traits = Partial<
   Pick<
     MaterializedMetric,
-    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'foldsRelays' | 'keepsRows'
+    | 'materialized'
+    | 'invalidationScope'
+    | 'lookbackDays'
+    | 'daysMax'
+    | 'fold'
+    | 'foldsRelays'
+    | 'keepsRows'
+    | 'ofRoles'
   >
 >;
 
@@ -77,6 +84,7 @@ export function windowsOf(
     days: new Map([...withBlocks].map(([chain, own]) => [chain, own.map(dayNumber)])),
     snapshotDays: new Map(),
     relays: ['polkadot', 'kusama'],
+    roleOf: () => 'parachain',
     daysMax: 100,
     validDaysMax: 0,
     ...more,
