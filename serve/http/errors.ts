@@ -72,9 +72,12 @@ export class HttpError extends Error {
   }
 }
 
+/** The kinds of what can be wrong with a parameter. */
+export const ISSUE_TYPES = ['missing', 'extra_forbidden', 'enum', 'date', 'int', 'value_error'] as const;
+
 /** One thing that is wrong with the parameters of a request to the metrics API. */
 export interface ParameterIssue {
-  readonly type: 'missing' | 'extra_forbidden' | 'enum' | 'date' | 'int' | 'value_error';
+  readonly type: (typeof ISSUE_TYPES)[number];
   readonly loc: readonly (string | number)[];
   readonly msg: string;
   readonly input?: unknown;
@@ -88,6 +91,10 @@ export class ParameterError extends HttpError {
     this.detail = detail;
   }
 }
+
+/** The error of a value that its schema lets pass, and that cannot be answered. */
+export const wrongParameter = (name: string, msg: string, input: unknown): ParameterError =>
+  new ParameterError([{ type: 'value_error', loc: ['query', name], msg, input }]);
 
 /** What the validator of a route finds wrong, with the place of the value in the query, the path or the body. */
 export interface ValidationIssue {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ISSUE_TYPES } from './errors.ts';
 import type { ResponseDescription } from './route.ts';
 
 /** The error answers of the metrics API, as the OpenAPI document describes them. */
@@ -11,7 +12,7 @@ const validationError = z
   .object({
     detail: z.array(
       z.object({
-        type: z.enum(['missing', 'extra_forbidden', 'enum', 'date', 'int', 'value_error']),
+        type: z.enum(ISSUE_TYPES),
         loc: z.array(z.string()),
         msg: z.string(),
         input: z.unknown().optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
-import { ParameterError } from '../http/errors.ts';
+import { wrongParameter } from '../http/errors.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
 // A cursor of the list of changes: the number up to which its reader knows all of them, or the change at which a page
@@ -50,14 +50,14 @@ function momentOf(text: string): ChangeCursor | null {
 /** The cursor of a parameter that takes one. */
 export function changeCursorOf(text: string, parameter: string): ChangeCursor {
   const cursor = decodeChangeCursor(text);
-  if (cursor === null) throw refused(parameter, text, 'not a cursor of /api/changes');
+  if (cursor === null) throw wrongParameter(parameter, 'not a cursor of /api/changes', text);
   return cursor;
 }
 
 /** The cursor of a parameter that takes a moment. */
 export function changesAt(text: string, parameter: string): ChangeCursor {
   const cursor = momentOf(text);
-  if (cursor === null) throw refused(parameter, text, 'not a moment such as 2025-07-14T12:00:00Z');
+  if (cursor === null) throw wrongParameter(parameter, 'not a moment such as 2025-07-14T12:00:00Z', text);
   return cursor;
 }
 
@@ -65,10 +65,10 @@ export function changesAt(text: string, parameter: string): ChangeCursor {
 export function changedSinceOf(text: string): bigint {
   const cursor = momentOf(text) ?? decodeChangeCursor(text);
   if (cursor === null)
-    throw refused(
+    throw wrongParameter(
       'changed_since',
-      text,
       'neither a moment such as 2025-07-14T12:00:00Z nor a cursor of /api/changes',
+      text,
     );
   return firstOf(cursor);
 }
@@ -76,6 +76,3 @@ export function changedSinceOf(text: string): bigint {
 /** The number above which changes follow a cursor. */
 export const firstOf = ({ position, key }: ChangeCursor): bigint =>
   key === undefined || position === 0n ? position : position - 1n;
-
-const refused = (parameter: string, input: string, msg: string) =>
-  new ParameterError([{ type: 'value_error', loc: ['query', parameter], msg, input }]);

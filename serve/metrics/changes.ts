@@ -10,7 +10,7 @@ import { timeOfSequence } from '../../infra/coordination/sequence.ts';
 import type { Clock } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { ParameterError } from '../http/errors.ts';
+import { wrongParameter } from '../http/errors.ts';
 import type { Readers } from '../http/readers.ts';
 import { problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
@@ -105,14 +105,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
 
 function startOf({ since, cursor }: z.output<typeof changesQuery>): ChangeCursor {
   if (since !== undefined && cursor !== undefined)
-    throw new ParameterError([
-      {
-        type: 'value_error',
-        loc: ['query', 'since'],
-        msg: 'a cursor is where to go on already',
-        input: since,
-      },
-    ]);
+    throw wrongParameter('since', 'a cursor is where to go on already', since);
   if (cursor !== undefined) return changeCursorOf(cursor, 'cursor');
   return since === undefined ? { position: 0n } : changesAt(since, 'since');
 }

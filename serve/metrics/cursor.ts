@@ -3,7 +3,7 @@ import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts
 import { type Column, clickhouseType } from '../../infra/clickhouse/columns.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { ParameterError } from '../http/errors.ts';
+import { wrongParameter } from '../http/errors.ts';
 
 // A cursor holds what orders the rows of a path: the values of the last row of a page, after which the next page begins.
 // Callers may send anything as one. It reaches the store only when it was made for the same path and order, and when
@@ -50,14 +50,7 @@ export function afterCursor(path: string, order: readonly OrderColumn[], cursor:
   const [origin, ...key] = decodeCursor(cursor);
   const isOfPath = origin === originOf(path, order) && key.length === order.length;
   if (!isOfPath || !order.every(({ type }, i) => isValueOf(type, key[i]))) {
-    throw new ParameterError([
-      {
-        type: 'value_error',
-        loc: ['query', 'cursor'],
-        msg: 'not a cursor of this path: take it from the `Link` of an answer',
-        input: cursor,
-      },
-    ]);
+    throw wrongParameter('cursor', 'not a cursor of this path: take it from the `Link` of an answer', cursor);
   }
   return order.reduceRight<Sql>((rest, { column, descending }, i) => {
     const name = sql`rows.${ident(column)}`;

@@ -1,7 +1,7 @@
 import type { MetricEndpoint } from '../../aggregate/metric.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
-import { ParameterError, type ParameterIssue } from '../http/errors.ts';
+import { wrongParameter } from '../http/errors.ts';
 
 // The API answers for a chain that it does not know with no rows, since a chain may be added any day, and says so in a
 // header. A person who reads an empty page would take a slip of the pen for a missing chain: pages refuse it.
@@ -18,16 +18,21 @@ export function requireKnownChain(
   const chain = registry.find(name);
   if (chain === undefined) {
     const near = didYouMean(name, namesOf(registry));
-    throw refused(name, `no chain is called that${near && `: ${near}`}`);
+    throw wrongParameter('chain', `no chain is called that${near && `: ${near}`}`, name);
   }
   if (typeof relay_chain === 'string' && chain.relay_chain !== relay_chain) {
-    throw refused(name, `${chain.name} is a chain of ${chain.relay_chain}, not of ${relay_chain}`);
+    throw wrongParameter(
+      'chain',
+      `${chain.name} is a chain of ${chain.relay_chain}, not of ${relay_chain}`,
+      name,
+    );
   }
   const relays: readonly string[] = endpoint.relays;
   if (!relays.includes(chain.relay_chain)) {
-    throw refused(
-      name,
+    throw wrongParameter(
+      'chain',
       `${chain.name} is a chain of ${chain.relay_chain}: these rows are of ${relays.join(', ')}`,
+      name,
     );
   }
 }
@@ -40,9 +45,4 @@ export function unknownChainHeader(
   if (chain === undefined || chain === ECOSYSTEM || registry.find(chain) !== undefined) return {};
   const near = didYouMean(chain, namesOf(registry));
   return { 'x-unknown-chain': `no chain is called that${near && `: ${near}`}` };
-}
-
-function refused(input: string, msg: string): ParameterError {
-  const issue: ParameterIssue = { type: 'value_error', loc: ['query', 'chain'], msg, input };
-  return new ParameterError([issue]);
 }

@@ -5,7 +5,7 @@ import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.t
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { ParameterError } from '../http/errors.ts';
+import { wrongParameter } from '../http/errors.ts';
 import { changedSinceOf } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
 import { exampleValue } from './record-examples.ts';
@@ -169,16 +169,7 @@ export function queryOf(
   today: string,
 ): Query {
   const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
-  if (start > end) {
-    throw new ParameterError([
-      {
-        type: 'value_error',
-        loc: ['query', 'end_date'],
-        msg: 'end_date is before start_date',
-        input: end,
-      },
-    ]);
-  }
+  if (start > end) throw wrongParameter('end_date', 'end_date is before start_date', end);
   const named = values.chain as string | undefined;
   const chain = named === undefined ? endpoint.defaults?.chain : (registry.find(named)?.name ?? named);
   const relay =

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
 import { UNITS } from '../../../infra/clickhouse/units.ts';
 import { sendCompressed } from '../../http/compressed.ts';
-import { ParameterError } from '../../http/errors.ts';
+import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
 import { problemResponse, validationResponse } from '../../http/responses.ts';
 import { route } from '../../http/route.ts';
@@ -99,9 +99,9 @@ export function serveSeries(
     }) => {
       const until = inDateRange(end_date ?? series.today);
       const from = inDateRange(start_date ?? addDays(until, 1 - DAYS_USUAL));
-      if (from > until) throw wrong('end_date', 'end_date is before start_date', until);
+      if (from > until) throw wrongParameter('end_date', 'end_date is before start_date', until);
       if (addDays(from, DAYS_MAX) <= until) {
-        throw wrong('start_date', `more than ${DAYS_MAX} days before end_date`, from);
+        throw wrongParameter('start_date', `more than ${DAYS_MAX} days before end_date`, from);
       }
       const lines = ids.map(requireLine);
       const reader = await readers.open(request, reply);
@@ -125,12 +125,9 @@ export function serveSeries(
 
 function requireLine(id: string): Line {
   const line = lineOf(id);
-  if (typeof line === 'string') throw wrong('series', line, id);
+  if (typeof line === 'string') throw wrongParameter('series', line, id);
   return line;
 }
-
-const wrong = (name: string, msg: string, input: string) =>
-  new ParameterError([{ type: 'value_error', loc: ['query', name], msg, input }]);
 
 const binary = { schema: z.string().meta({ format: 'binary' }) };
 const FILES = {
