@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSettings } from '../settings.ts';
 import { type Chain, chainShape, RELAY_CHAINS, type RelayChain } from './chain.ts';
+import { ECOSYSTEM } from './ecosystem.ts';
 import { GENESIS } from './genesis.ts';
 import { CHAINS } from './table.ts';
 
@@ -74,7 +75,7 @@ function indexByName(chains: readonly Chain[]): Map<string, Chain> {
     for (const name of [chain.name, ...chain.aliases]) {
       const other = byName.get(name);
       if (other) throw new Error(`Chain registry: "${name}" names both ${other.name} and ${chain.name}`);
-      if (name === 'ecosystem') throw new Error('Chain registry: "ecosystem" is the name of aggregate rows');
+      if (name === ECOSYSTEM) throw new Error(`Chain registry: "${name}" is the name of aggregate rows`);
       byName.set(name, chain);
     }
   }

@@ -1,3 +1,4 @@
+import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import type { SeriesData } from './chart-state.ts';
 
 /** `asset-hub-polkadot` as visitors read it. */
@@ -9,7 +10,7 @@ export const relayName = (relay: string): string => (relay === 'solo' ? 'Solo ch
 /** The name of a chain by `RELAY/CHAIN`. */
 export function chainName(id: string): string {
   const [relay = '', chain = ''] = id.split('/');
-  return chain === 'ecosystem' ? `All of ${relayName(relay)}` : titled(chain);
+  return chain === ECOSYSTEM ? `All of ${relayName(relay)}` : titled(chain);
 }
 
 /** The parts of a series as visitors read them, without characters that are not seen. */

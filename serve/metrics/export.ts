@@ -5,6 +5,7 @@ import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Format } from '../../infra/ports.ts';
+import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { wholeAnswer } from './answers.ts';
 import { findEndpoint } from './metric-names.ts';
@@ -81,8 +82,6 @@ function chainsOf(
   }
   return { relay_chain: relay_chain ?? found?.relay_chain, chain: found?.name ?? name };
 }
-
-const ECOSYSTEM = 'ecosystem';
 
 function daysOf({ metric, from, until }: ExportRequest, endpoint: MetricEndpoint) {
   const isDated = from !== undefined || until !== undefined;

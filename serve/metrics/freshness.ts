@@ -11,6 +11,7 @@ import {
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { UnchangedRows } from '../../infra/clickhouse/unchanged-rows.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
+import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import type { Query } from './parameters.ts';
 import { tablesOf } from './tables-of.ts';
 
@@ -90,7 +91,7 @@ export class Freshness {
     const chains = this.#chains.filter(
       (facts) =>
         (query.relay_chain === undefined || facts.relay_chain === query.relay_chain) &&
-        (query.chain === undefined || query.chain === 'ecosystem' || facts.chain === query.chain),
+        (query.chain === undefined || query.chain === ECOSYSTEM || facts.chain === query.chain),
     );
     const today = isoDay(now);
     const pending = pendingIn(this.#pending, metric, query);

@@ -1,13 +1,12 @@
 import type { MetricEndpoint } from '../../aggregate/metric.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
+import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
 
 // The API answers for a chain that it does not know with no rows, since a chain may be added any day, and says so in a
 // header. A person who reads an empty page would take a slip of the pen for a missing chain: pages refuse it.
 
-/** What sums over the chains of a relay chain are filed under. */
-const ECOSYSTEM = 'ecosystem';
 /** Throws when the chain that is asked for is not known, or has no rows behind this path. */
 export function requireKnownChain(
   { relay_chain, chain: name }: { readonly relay_chain?: unknown; readonly chain?: unknown },

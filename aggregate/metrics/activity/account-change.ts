@@ -1,8 +1,8 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
-import { ECOSYSTEM } from '../shared/sql.ts';
 import { accountHistory, isFirst, isLife } from './account-history.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 

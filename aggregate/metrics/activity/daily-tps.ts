@@ -1,9 +1,10 @@
 import { count, day, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
-import { chainOrEcosystem, ECOSYSTEM, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
+import { chainOrEcosystem, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
 import { chainDay } from './chain-day.ts';
 import { chainHour } from './chain-hour.ts';
 

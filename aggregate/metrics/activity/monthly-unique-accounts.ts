@@ -1,8 +1,8 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { type MaterializedMetric, metric, SERVED_RELAYS } from '../../metric.ts';
-import { ECOSYSTEM } from '../shared/sql.ts';
 import { accountChange } from './account-change.ts';
 import { chainDay } from './chain-day.ts';
 

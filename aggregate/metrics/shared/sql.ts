@@ -1,11 +1,9 @@
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { chains, prices } from '../../../ingest/raw/tables.ts';
 
 type OfRelays = Pick<Window, 'relays'>;
-
-/** The pseudo-chain of a relay chain with all its chains. */
-export const ECOSYSTEM = 'ecosystem';
 
 /** Token, decimals and nominal block times of every chain. */
 export const registryOf = (window: OfRelays): Sql =>

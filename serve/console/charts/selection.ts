@@ -1,5 +1,6 @@
 import { type Column, totalOf } from '../../../infra/clickhouse/columns.ts';
 import { didYouMean } from '../../../infra/nearest-name.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { type ChartState, type Money, SERIES_MAX, type SeriesAnswer } from '../chart-state.ts';
 import { addDays } from '../periods.ts';
@@ -151,7 +152,7 @@ function largestFirst({ series }: SeriesAnswer, lines: readonly Line[], isChosen
       sum: values.reduce<number>((sum, value) => sum + (value ?? 0), 0),
       isEmpty: values.every((value) => value === null),
     }))
-    .filter(({ chain, isEmpty }) => (isChosen || chain !== 'ecosystem') && !isEmpty)
+    .filter(({ chain, isEmpty }) => (isChosen || chain !== ECOSYSTEM) && !isEmpty)
     .sort((one, other) => other.sum - one.sum)
     .map(({ line }) => line);
 }

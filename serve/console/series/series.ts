@@ -3,6 +3,7 @@ import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
 import { isoDay } from '../../../infra/days.ts';
 import type { Clock, Format } from '../../../infra/ports.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import type { TableVersions } from '../../metrics/answers.ts';
@@ -103,7 +104,7 @@ export class SeriesReader {
     const lines = await store.rows<MetricLine>(
       sql`SELECT relay_chain, chain, ${partsSql(parts)} AS parts, toString(min(toDate(${ident(dayColumn)}))) AS first
         FROM ${metric.table} FINAL WHERE relay_chain IN ${SERVED_RELAYS} GROUP BY relay_chain, chain, parts
-        ORDER BY chain = 'ecosystem', indexOf(${SERVED_RELAYS}, relay_chain), chain, parts LIMIT ${LINES_MAX}`,
+        ORDER BY chain = ${ECOSYSTEM}, indexOf(${SERVED_RELAYS}, relay_chain), chain, parts LIMIT ${LINES_MAX}`,
     );
     this.#lines.set(key, lines);
     return lines;
@@ -149,7 +150,7 @@ function gapsOf(chains: readonly ChainFacts[], line: Line, periods: Periods): (r
   const days = chains
     .filter(
       ({ relay_chain, chain }) =>
-        relay_chain === line.relay_chain && (line.chain === 'ecosystem' || chain === line.chain),
+        relay_chain === line.relay_chain && (line.chain === ECOSYSTEM || chain === line.chain),
     )
     .flatMap(({ gaps }) => gaps);
   const until = addDays(dayAt(periods, periods.count), -1);
