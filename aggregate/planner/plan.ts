@@ -1,3 +1,4 @@
+import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { DELETABLE } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
@@ -244,7 +245,7 @@ function daysMaxOf({ materialized, daysMax }: MaterializedMetric, input: PlanInp
 }
 
 /** The window of a metric over the whole history: every value of the type `Date`. */
-export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
+export const EVERYTHING = { from: FIRST_DAY, until: LAST_DAY } as const;
 const LAST_HOUR = dayNumber(EVERYTHING.until) * DAY_HOURS - 1;
 
 /** Prices belong to a token, not to the chain that they were recorded under. */

@@ -1,3 +1,4 @@
+import { FIRST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
 import { recent } from '../../infra/coordination/recent.ts';
@@ -31,8 +32,7 @@ export interface RetentionBound {
   readonly at: number;
 }
 
-/** Before all days. */
-const NONE: RetentionBound = { before: '1970-01-01', at: 0 };
+const NONE: RetentionBound = { before: FIRST_DAY, at: 0 };
 
 export type Retention = Readonly<Record<RetentionStage, RetentionBound>>;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isRecorded, slicingOf } from '../../aggregate/changes/slices.ts';
 import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
-import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
@@ -183,8 +183,8 @@ export function queryOf(
     relay_chain: relay,
     chain,
     isDated: values.start_date !== undefined || values.end_date !== undefined,
-    start: clamp(start),
-    end: clamp(end),
+    start: inDateRange(start),
+    end: inDateRange(end),
     conditions: Object.entries(endpoint.filters ?? {}).flatMap(([name, { condition }]) =>
       values[name] === undefined ? [] : [condition(values[name] as never)],
     ),
@@ -200,5 +200,3 @@ export function queryOf(
 
 /** A repeatable parameter that is sent once is parsed as a single value. */
 const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);
-
-const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);

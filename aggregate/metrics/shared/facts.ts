@@ -1,10 +1,11 @@
+import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { keyOf } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import { canonicalFacts, relayOf, type Window, within } from '../../../ingest/raw/canonical.ts';
 import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts';
-import { chainsOf, pricesOf } from './sql.ts';
+import { chainsOf, dateSql, pricesOf } from './sql.ts';
 
 /**
  * The input of a fold, in chain order: over all chains of a relay by block time, chain and height; within a block its
@@ -77,7 +78,7 @@ const chainRows = (relayChain: string) => sql`
 const priceRows = (relayChain: string) => sql`
   SELECT 'price' AS kind, '' AS chain_name, ${BEFORE_ALL_BLOCKS}, ${NO_BLOCK}, toString(token) AS name,
     [toString(date), toString(assumeNotNull(price))] AS data, ${NO_ACTOR}
-  FROM ${pricesOf(sql`toDate('1970-01-01')`, sql`toDate('2149-06-06')`)}
+  FROM ${pricesOf(dateSql(FIRST_DAY), dateSql(LAST_DAY))}
   WHERE token IN (SELECT token FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
 
 const eventRows = (relayChain: string, where: Sql, window?: Window) => sql`
