@@ -1,5 +1,5 @@
 import { DATABASE, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { createTable, type Table } from '../../infra/clickhouse/table.ts';
+import { createTable, dropTable, type Table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 import { DELETABLE } from '../../ingest/raw/retention.ts';
 import { calls, events, extrinsics } from '../../ingest/raw/tables.ts';
@@ -86,14 +86,13 @@ async function rewriteMonth(
   ensure: () => Promise<void>,
 ): Promise<number> {
   const piece: Table = { ...table, name: `${table.name}_kept` };
-  const drop = () => store.run(`DROP TABLE IF EXISTS ${DATABASE}.${piece.name} SYNC`);
   const count = async (of: Table) => {
     const [row] = await store.rows<{ rows: number }>(
       sql`SELECT count() AS rows FROM ${of} WHERE _partition_id = ${id}`,
     );
     return row?.rows ?? 0;
   };
-  await drop();
+  await store.run(dropTable(piece));
   await store.run(createTable(piece));
   // By their names: a store of an earlier version has them in another order. Each once: an engine that was killed while
   // it replaced the month may have the kept rows beside all of them.
@@ -109,6 +108,6 @@ async function rewriteMonth(
       ? sql`ALTER TABLE ${table} REPLACE PARTITION ID ${id} FROM ${piece}`
       : sql`ALTER TABLE ${table} DROP PARTITION ID ${id}`,
   );
-  await drop();
+  await store.run(dropTable(piece));
   return before - after;
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../ports.ts';
 import { DATABASE, raw, sql } from './sql.ts';
-import { createTable, type Table } from './table.ts';
+import { createTable, dropTable, type Table } from './table.ts';
 
 /** A table whose rows earlier versions stored without partitions. */
 type Partitioned = Table & { readonly partitionBy: string };
@@ -78,7 +78,7 @@ export async function repartition(store: Store, table: Partitioned, rewriting: R
   }
   await prepare(table);
   await replace(store, table, next, rewriting);
-  await store.run(`DROP TABLE ${DATABASE}.${piece.name} SYNC`);
+  await store.run(dropTable(piece));
 }
 
 /**
@@ -99,7 +99,7 @@ export async function refine(store: Store, table: Table, rewriting: Rewriting): 
 async function replace(store: Store, table: Table, next: Table, { dropViewsOf }: Rewriting): Promise<void> {
   await dropViewsOf(table.name);
   await store.run(`EXCHANGE TABLES ${DATABASE}.${table.name} AND ${DATABASE}.${next.name}`);
-  await store.run(`DROP TABLE ${DATABASE}.${next.name} SYNC`);
+  await store.run(dropTable(next));
 }
 
 /** The table in the making, which is the former one in the end, and one partition of it. */

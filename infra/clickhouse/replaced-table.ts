@@ -1,7 +1,7 @@
 import type { Store } from '../ports.ts';
 import { liveColumns } from './live-columns.ts';
 import { DATABASE, join, raw, type Sql, sql } from './sql.ts';
-import { createTable, type Table } from './table.ts';
+import { createTable, dropTable, type Table } from './table.ts';
 
 /**
  * Creates a table again by its present definition, with those of its rows that nothing can make again. They are in a
@@ -17,8 +17,7 @@ export async function createWithRows(
   const live = await liveColumns(store);
   const isBegun = live.has(former.name);
   if (!isBegun && !live.has(table.name)) return;
-  const drop = ({ name }: Table) => store.run(`DROP TABLE IF EXISTS ${DATABASE}.${name} SYNC`);
-  if (isBegun) await drop(table);
+  if (isBegun) await store.run(dropTable(table));
   else await store.run(`RENAME TABLE ${DATABASE}.${table.name} TO ${DATABASE}.${former.name}`);
   await store.run(createTable(table, tableSettings));
   const stored = (await liveColumns(store)).get(former.name);
@@ -28,5 +27,5 @@ export async function createWithRows(
       .map((column) => raw(column)),
   );
   await store.run(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${former} WHERE ${rows}`);
-  await drop(former);
+  await store.run(dropTable(former));
 }

@@ -13,7 +13,15 @@ import {
 } from './repartition.ts';
 import { createWithRows } from './replaced-table.ts';
 import { DATABASE, type NamedTable, type Sql, sql } from './sql.ts';
-import { createTable, createView, createViewWithColumns, type Table, table, type View } from './table.ts';
+import {
+  createTable,
+  createView,
+  createViewWithColumns,
+  dropTable,
+  type Table,
+  table,
+  type View,
+} from './table.ts';
 
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
 export const SCHEMA_VERSION = 3;
@@ -242,8 +250,7 @@ function definitions(schema: Schema): Map<string, string> {
   ]);
 }
 
-const drop = (store: Store, table: NamedTable) =>
-  store.run(`DROP TABLE IF EXISTS ${DATABASE}.${table.name} SYNC`);
+const drop = (store: Store, table: NamedTable) => store.run(dropTable(table));
 
 /** How a store compares with the schema of this process. */
 export interface SchemaComparison {

@@ -72,6 +72,9 @@ export function createTable(table: Table, settings: readonly string[] = []): str
   return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${partition}${order}${ttl}${tuned}`;
 }
 
+/** What it drops is gone when it returns, so that a table of the same name can be made. */
+export const dropTable = ({ name }: NamedTable): string => `DROP TABLE IF EXISTS ${DATABASE}.${name} SYNC`;
+
 /** The definition of a view, by which versions tell theirs apart. */
 export const createView = (view: View): string => createViewOf(view, '');
 
