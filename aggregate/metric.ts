@@ -179,6 +179,12 @@ export const isSeries = (metric: Metric): boolean =>
   (metric.key.includes('date') || metric.key.includes('month')) &&
   lineParts(metric).every((name) => isName(metric.columns[name]));
 
+/** The columns that a metric computes: those of its table but for the version of a row. */
+export const computedColumns = ({ columns, internal = {} }: MaterializedMetric): string[] => [
+  ...Object.keys(columns),
+  ...Object.keys(internal),
+];
+
 /** Whether the windows of a metric have one relay chain each. */
 export const isOfOneRelay = ({ fold, foldsRelays, entities }: MaterializedMetric): boolean =>
   entities !== undefined || (fold !== undefined && !foldsRelays);

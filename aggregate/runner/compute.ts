@@ -2,7 +2,7 @@ import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
 import { daysOf, ofRelays, type Window } from '../../ingest/raw/canonical.ts';
-import { DIGEST, type EntityId, type MaterializedMetric } from '../metric.ts';
+import { computedColumns, DIGEST, type EntityId, type MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { foldedColumns, type StoredRows } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
@@ -94,7 +94,6 @@ export async function insertRows(
   version: bigint,
   { facts, entities, stored }: RowsOptions,
 ): Promise<void> {
-  const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
   if (metric.fold) {
     const input = facts ?? (await readFacts(store, metric, window, entities));
     for await (const lines of foldInPieces(metric, window, version.toString(), input, stored)) {
@@ -102,7 +101,7 @@ export async function insertRows(
     }
     return;
   }
-  const columns = join(names.map((name) => ident(name)));
+  const columns = join(computedColumns(metric).map(ident));
   await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
     SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window, entities)})
     SETTINGS ${raw(ROW_SETTINGS)}`);
@@ -119,7 +118,7 @@ async function replaceRows(
   version: bigint,
 ): Promise<void> {
   const { key, table } = metric;
-  const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
+  const names = computedColumns(metric);
   const others = names.filter((name) => !key.includes(name));
   const typed = join(
     names.map((name) => sql`CAST(${ident(name)}, ${table.columns[name] as string}) AS ${ident(name)}`),

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import { jsonLines } from '../../infra/clickhouse/settings.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
-import { DIGEST, type MaterializedMetric } from '../metric.ts';
+import { computedColumns, DIGEST, type MaterializedMetric } from '../metric.ts';
 
 const ROWS_PER_PIECE = 10_000;
 const NEWLINE = 0x0a;
 
 /** Columns of the rows that `foldLines` makes. */
-export const foldedColumns = ({ columns, internal = {} }: MaterializedMetric): string[] => [
-  ...Object.keys(columns),
-  ...Object.keys(internal),
+export const foldedColumns = (metric: MaterializedMetric): string[] => [
+  ...computedColumns(metric),
   'version',
   'is_deleted',
 ];
