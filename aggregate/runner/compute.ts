@@ -36,7 +36,10 @@ export async function computeWindow(
   const started = now();
   if (metric.fold || metric.keepsRows || !window.mayLoseRows) {
     await insertRows(store, metric, window, version, { facts });
-    if (window.mayLoseRows) await deleteOlderRows(store, metric, window, version);
+    if (window.mayLoseRows) {
+      const inWindow = sql`${ofRelays(window)} AND ${inPeriod(metric, window)}`;
+      await deleteOlderRows(store, metric, inWindow, version);
+    }
   } else await replaceRows(store, metric, window, version);
   return ledgerEntry(metric, window, version, started, now);
 }
@@ -138,16 +141,17 @@ async function replaceRows(
     ) GROUP BY ${keys} ${differing} SETTINGS ${raw(ROW_SETTINGS)}`);
 }
 
-async function deleteOlderRows(
+/** Writes a tombstone for every row under the condition that is older than a version. */
+export async function deleteOlderRows(
   store: Store,
   metric: MaterializedMetric,
-  window: Window,
+  where: Sql,
   version: bigint,
 ): Promise<void> {
-  const key = join(metric.key.map((name) => ident(name)));
+  const key = join(metric.key.map(ident));
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
     SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
-    WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}
+    WHERE ${where} AND version < ${version}
     SETTINGS ${raw(ANY_MONTHS)}`);
 }
 

@@ -1,11 +1,11 @@
-import { ident, inParts, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, inParts, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
 import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import { dependencies, type Entities, type EntityId, type MaterializedMetric } from '../metric.ts';
-import { type ComputedWindow, insertRows, readFacts } from './compute.ts';
+import { type ComputedWindow, deleteOlderRows, insertRows, readFacts } from './compute.ts';
 import type { TableWriters } from './table-writers.ts';
 
 /** How far the entities of a metric are computed. */
@@ -180,9 +180,6 @@ async function replaceEntities(
     (await reads.once(metric.select(window, piece).text, () => readFacts(store, metric, window, piece)));
   await insertRows(store, metric, window, version, { entities: piece, facts });
   if (!window.mayLoseRows) return;
-  const key = join(metric.key.map((name) => ident(name)));
-  await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
-    SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
-    WHERE ${ofRelays(window)} AND ${ident(metric.entities.column)} IN ${piece}
-      AND version < ${version}`);
+  const ofPiece = sql`${ofRelays(window)} AND ${ident(metric.entities.column)} IN ${piece}`;
+  await deleteOlderRows(store, metric, ofPiece, version);
 }
