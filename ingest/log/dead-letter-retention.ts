@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { inParts, sql } from '../../infra/clickhouse/sql.ts';
+import { deleteByIds } from '../../infra/clickhouse/delete-by-id.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../infra/days.ts';
@@ -63,10 +64,7 @@ export class DeadLetterRetention {
     return deleted ?? 0;
   }
 
-  /**
-   * All rows of a letter go together: without its tombstone a dropped one would be back. By ids, since replicas take no
-   * deletion with a query in it.
-   */
+  /** All rows of a letter go together: without its tombstone a dropped one would be back. */
   async #deleteSome(before: string): Promise<number> {
     const { store } = this.#options.runtime;
     const old = await store.rows<{ id: string }>(
@@ -75,8 +73,7 @@ export class DeadLetterRetention {
           AND max(letter.version) < toUnixTimestamp64Milli(parseDateTime64BestEffort(${before}, 3, 'UTC'))
         LIMIT ${LETTERS_MAX}`,
     );
-    for (const ids of inParts(old.map(({ id }) => id)))
-      await store.run(sql`ALTER TABLE ${deadLetters} DELETE WHERE id IN ${ids} SETTINGS mutations_sync = 1`);
+    await deleteByIds(store, deadLetters, old);
     return old.length;
   }
 }

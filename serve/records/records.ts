@@ -1,4 +1,5 @@
-import { ident, inParts, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { deleteByIds } from '../../infra/clickhouse/delete-by-id.ts';
+import { ident, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
 import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
@@ -125,19 +126,12 @@ export class Records<Row extends RecordColumns> {
     for (const listener of this.#listeners) listener(row);
   }
 
-  /** Deletes rows that expired at least `graceMs` ago, so that no request still uses them. Returns their number. */
-  async removeExpired(graceMs = DAY_MS): Promise<number> {
+  /** Deletes rows that expired at least a day ago, so that no request still uses them. Returns their number. */
+  async removeExpired(): Promise<number> {
     const { store, clock } = this.#context;
-    const expired = sql`SELECT id FROM ${this.table} FINAL WHERE expires_ms > 0 AND expires_ms < ${clock.now() - graceMs}`;
+    const expired = sql`SELECT id FROM ${this.table} FINAL WHERE expires_ms > 0 AND expires_ms < ${clock.now() - DAY_MS}`;
     const rows = await store.rows<{ id: string }>(expired);
-    if (rows.length > 0) {
-      const ids = rows.map(({ id }) => id);
-      for (const some of inParts(ids)) {
-        await store.run(
-          sql`ALTER TABLE ${this.table} DELETE WHERE id IN ${some} SETTINGS mutations_sync = 1`,
-        );
-      }
-    }
+    await deleteByIds(store, this.table, rows);
     return rows.length;
   }
 

@@ -1,3 +1,4 @@
+import { deleteByIds } from '../../../infra/clickhouse/delete-by-id.ts';
 import { inParts, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { uses } from './tables.ts';
@@ -55,9 +56,6 @@ export class Uses {
     const orphans = await this.#store.rows<{ id: string }>(
       sql`SELECT DISTINCT id FROM ${uses} WHERE id NOT IN (SELECT id FROM ${grants}) LIMIT 100000`,
     );
-    const ids = orphans.map(({ id }) => id);
-    for (const some of inParts(ids)) {
-      await this.#store.run(sql`ALTER TABLE ${uses} DELETE WHERE id IN ${some} SETTINGS mutations_sync = 1`);
-    }
+    await deleteByIds(this.#store, uses, orphans);
   }
 }
