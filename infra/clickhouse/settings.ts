@@ -1,6 +1,5 @@
-import { ProductError } from '../errors.ts';
-import type { Format, QueryOptions, Store, StreamLimits } from '../ports.ts';
-import { DATABASE, literal, type NamedTable, sql } from './sql.ts';
+import type { Format, QueryOptions, StreamLimits } from '../ports.ts';
+import { DATABASE, type NamedTable } from './sql.ts';
 
 // Formats and settings that both stores send with their statements.
 
@@ -115,12 +114,3 @@ export const loadStatement = (
 ): string =>
   `INSERT INTO ${DATABASE}.${table} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
   `FROM ${source} SETTINGS ${[LOAD_SETTINGS, ...settings].join(', ')}`;
-
-/** Names and types of the columns of a table, as the `file` and `input` functions take them. */
-export async function structureOf(store: Pick<Store, 'rows'>, table: string): Promise<string> {
-  const columns = await store.rows<{ name: string; type: string }>(
-    sql`SELECT name, type FROM system.columns WHERE database = ${DATABASE} AND table = ${table} ORDER BY position`,
-  );
-  if (columns.length === 0) throw new ProductError('store_failed', 'the store failed (UNKNOWN_TABLE)', table);
-  return literal(columns.map(({ name, type }) => `${name} ${type}`).join(', '));
-}

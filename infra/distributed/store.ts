@@ -18,9 +18,9 @@ import {
   PROBE_SECONDS,
   readerSettings,
   streamed,
-  structureOf,
 } from '../clickhouse/settings.ts';
 import { literal, type Sql, sql } from '../clickhouse/sql.ts';
+import { TableStructures } from '../clickhouse/structures.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
@@ -50,8 +50,7 @@ export class DistributedStore implements Store {
   readonly #config: InfraSettings;
   readonly #lanes: Readonly<Record<Lane | 'kills', ClickHouseClient>>;
   readonly #staged = new Set<StagedBatch>();
-  /** Names and types of columns by table. */
-  readonly #structures = new Map<string, Promise<string>>();
+  readonly #structures = new TableStructures(this);
 
   constructor(config: InfraSettings) {
     this.#config = config;
@@ -161,7 +160,7 @@ export class DistributedStore implements Store {
     const batch: StagedBatch = {
       table,
       commit: async (firstSequence) => {
-        const source = `input(${await this.#structure(table)})`;
+        const source = `input(${await this.#structures.of(table)})`;
         const head = `${loadStatement(table, firstSequence, source)} FORMAT JSONEachRow`;
         await withStoreErrors(() => this.#send(head, inChunks(lines)), loadError);
       },
@@ -189,13 +188,6 @@ export class DistributedStore implements Store {
     for await (const _ of stream) {
       // An INSERT has no result; reading to the end releases the connection.
     }
-  }
-
-  #structure(table: string): Promise<string> {
-    const known = this.#structures.get(table) ?? structureOf(this, table);
-    this.#structures.set(table, known);
-    known.catch(() => this.#structures.delete(table));
-    return known;
   }
 
   #query<T>(

@@ -18,9 +18,9 @@ import {
   PROBE_SECONDS,
   readerSettings,
   streamed,
-  structureOf,
 } from '../clickhouse/settings.ts';
 import { DATABASE, literal, type Sql, sql } from '../clickhouse/sql.ts';
+import { TableStructures } from '../clickhouse/structures.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Gate } from '../coordination/gate.ts';
@@ -74,8 +74,7 @@ export class EmbeddedStore implements Store {
   /** What writes passes it; a snapshot holds it. */
   readonly #writes = new Gate();
   readonly #threadsOfPlace: number;
-  /** Names and types of columns by table. */
-  readonly #structures = new Map<string, Promise<string>>();
+  readonly #structures = new TableStructures(this);
   readonly warnings: readonly string[];
 
   private constructor(
@@ -205,7 +204,7 @@ export class EmbeddedStore implements Store {
     const file = this.#spool.temporaryFile();
     try {
       this.#spool.fill(file, pieces);
-      const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structure(name)})`;
+      const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structures.of(name)})`;
       const query = insertFrom({ name }, columns, source);
       await this.#write((client) => client.command({ query }), insertError);
     } finally {
@@ -251,7 +250,7 @@ export class EmbeddedStore implements Store {
     return {
       table,
       commit: async (firstSequence) => {
-        const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structure(table)})`;
+        const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structures.of(table)})`;
         const query = loadStatement(table, firstSequence, source, [
           `max_memory_usage=${Math.floor(this.#config.STORE_MEMORY_BYTES * LOAD_MEMORY_SHARE)}`,
         ]);
@@ -261,13 +260,6 @@ export class EmbeddedStore implements Store {
       setAside: async (reason) => this.#spool.setAside(spooled, reason),
       lines: async () => splitLines(await readFile(file)),
     };
-  }
-
-  #structure(table: string): Promise<string> {
-    const known = this.#structures.get(table) ?? structureOf(this, table);
-    this.#structures.set(table, known);
-    known.catch(() => this.#structures.delete(table));
-    return known;
   }
 
   #limited({ text }: Sql, settings: readonly string[], lane?: Lane): string {
