@@ -62,10 +62,7 @@ export async function repartition(store: Store, table: Partitioned, rewriting: R
   const partitions = await store.rows<{ id: string }>(
     sql`SELECT DISTINCT toString(${raw(table.partitionBy)}) AS id FROM ${table} ORDER BY id`,
   );
-  const stored = await store.rows<{ id: string }>(
-    sql`SELECT DISTINCT partition_id AS id FROM system.parts WHERE database = ${DATABASE} AND table = ${next.name} AND active`,
-  );
-  const done = new Set(stored.map(({ id }) => id));
+  const done = new Set(await partitionsOf(store, next));
   for (const { id } of partitions.filter((one) => !done.has(one.id))) {
     report(`${table.name}: rewriting ${id}, ${done.size + 1} of ${partitions.length} partitions`);
     const columns = raw(Object.keys(table.columns).join(', '));
@@ -88,12 +85,16 @@ export async function repartition(store: Store, table: Partitioned, rewriting: R
 export async function refine(store: Store, table: Table, rewriting: Rewriting): Promise<void> {
   const [next] = temporaryTables(table);
   await store.run(createTable(next, rewriting.tableSettings));
-  const partitions = await store.rows<{ id: string }>(
-    sql`SELECT DISTINCT partition_id AS id FROM system.parts WHERE database = ${DATABASE} AND table = ${table.name} AND active`,
-  );
-  for (const { id } of partitions)
+  for (const id of await partitionsOf(store, table))
     await store.run(sql`ALTER TABLE ${next} REPLACE PARTITION ID ${id} FROM ${table}`);
   await replace(store, table, next, rewriting);
+}
+
+async function partitionsOf(store: Store, { name }: Table): Promise<string[]> {
+  const rows = await store.rows<{ id: string }>(
+    sql`SELECT DISTINCT partition_id AS id FROM system.parts WHERE database = ${DATABASE} AND table = ${name} AND active`,
+  );
+  return rows.map(({ id }) => id);
 }
 
 async function replace(store: Store, table: Table, next: Table, { dropViewsOf }: Rewriting): Promise<void> {

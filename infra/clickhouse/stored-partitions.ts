@@ -1,5 +1,5 @@
 import type { Store } from '../ports.ts';
-import { DATABASE, type NamedTable, sql } from './sql.ts';
+import { DATABASE, type NamedTable, raw, sql } from './sql.ts';
 
 /** A partition of a table; `all` is the only one of a table that has none. */
 export interface StoredPartition {
@@ -11,14 +11,16 @@ export interface StoredPartition {
   readonly rows: number;
 }
 
+/** The same while the parts are. A table that is made again has parts of the same names elsewhere. */
+export const partsHash = raw('toString(groupBitXor(cityHash64(path)))');
+
 /** What is read of the tables afterwards is at least as new as the parts. */
 export const readPartitions = (
   store: Pick<Store, 'rows'>,
   tables: readonly NamedTable[],
 ): Promise<StoredPartition[]> =>
-  // A table that is made again has parts of the same names elsewhere.
   store.rows<StoredPartition>(
-    sql`SELECT table, partition_id AS partition, toString(groupBitXor(cityHash64(path))) AS parts, sum(rows) AS rows
+    sql`SELECT table, partition_id AS partition, ${partsHash} AS parts, sum(rows) AS rows
       FROM system.parts WHERE database = ${DATABASE} AND table IN ${tables.map(({ name }) => name)} AND active
       GROUP BY table, partition`,
   );

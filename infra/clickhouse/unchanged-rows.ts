@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { recent } from '../coordination/recent.ts';
 import type { Store } from '../ports.ts';
 import { DATABASE, type Sql, sql } from './sql.ts';
+import { partsHash } from './stored-partitions.ts';
 import type { Table } from './table.ts';
 
 type Rows = Pick<Store, 'rows'>;
@@ -35,10 +36,10 @@ export class UnchangedRows implements Rows {
   }
 
   readonly refresh = recent(0, async () => {
-    // A table that is made again has parts of the same names elsewhere. Who may not look at the parts keeps nothing.
+    // Who may not look at the parts keeps nothing.
     const rows = await this.#store
       .rows<{ table: string; parts: string }>(
-        sql`SELECT table, toString(groupBitXor(cityHash64(path))) AS parts FROM system.parts
+        sql`SELECT table, ${partsHash} AS parts FROM system.parts
         WHERE database = ${DATABASE} AND active GROUP BY table`,
       )
       .catch(() => null);
