@@ -3,6 +3,7 @@ import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { readDemoMark } from '../../ingest/demo/mark.ts';
+import { countDeadLetters } from '../../ingest/log/dead-letters.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
 import { type Retention, readRetention } from '../../ingest/raw/retention.ts';
@@ -118,7 +119,7 @@ export async function readStatus(
     readDemoMark(store),
     readHeights(store),
     countSkippedHeights(store),
-    store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
+    countDeadLetters(store),
     store.rows<{ received_at: string; origin: string; line: number; reason: string }>(
       sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
         ORDER BY received_at DESC, origin, line LIMIT ${DEAD_LETTERS_SHOWN}`,
@@ -144,7 +145,7 @@ export async function readStatus(
     })),
     // The name of a file is public, its directory is not.
     dead_letters: {
-      total: deadLetterCount[0]?.total ?? 0,
+      total: deadLetterCount,
       latest: latest.map(({ origin, ...deadLetter }) => ({ ...deadLetter, file: basename(origin) })),
     },
     refused_facts,

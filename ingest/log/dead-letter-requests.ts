@@ -10,6 +10,7 @@ import {
   type RetryOutcome,
   retryDeadLetters,
 } from './dead-letter-retry.ts';
+import { countDeadLetters } from './dead-letters.ts';
 
 /** A request of an operator. Dead letters are named by the first characters of their ids. */
 export const deadLetterRequest = z.object({
@@ -65,10 +66,7 @@ export async function handleDeadLetterRequest(
   const outcomes =
     request.action === 'retry' ? await retryDeadLetters(dependencies, rows, request.chain) : undefined;
   if (request.action === 'drop') await forgetDeadLetters(runtime, rows);
-  const [count] = await runtime.store.rows<{ total: number }>(
-    sql`SELECT count() AS total FROM ${deadLetters} FINAL`,
-  );
-  return { total: count?.total ?? 0, letters, ...(outcomes ? { outcomes } : {}) };
+  return { total: await countDeadLetters(runtime.store), letters, ...(outcomes ? { outcomes } : {}) };
 }
 
 const DEAD_LETTERS_MAX = 10_000;

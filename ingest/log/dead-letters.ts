@@ -115,6 +115,11 @@ async function publishDeadLetters(
   return offsets;
 }
 
+export async function countDeadLetters(store: Pick<Store, 'rows'>): Promise<number> {
+  const [row] = await store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`);
+  return row?.total ?? 0;
+}
+
 function idOf(letter: DeadLetter): string {
   return createHash('sha256')
     .update(`${letter.origin}\0${letter.line}\0`)

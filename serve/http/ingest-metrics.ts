@@ -1,9 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { DamageList, Store } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
+import { countDeadLetters } from '../../ingest/log/dead-letters.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
-import { deadLetters } from '../../ingest/raw/tables.ts';
 
 /** Gauges of what was refused or damaged; returns how they are read. */
 export function ingestMetrics(
@@ -27,8 +26,7 @@ export function ingestMetrics(
   });
   return async (store) => {
     damaged.set(damage.list().length);
-    const [counted] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
-    letters.set(counted?.n ?? 0);
+    letters.set(await countDeadLetters(store));
     refused.set(await countRefusedFacts(store));
   };
 }
