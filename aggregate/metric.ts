@@ -3,6 +3,7 @@ import { type Column, type Columns, clickhouseType, isName } from '../infra/clic
 import type { Sql } from '../infra/clickhouse/sql.ts';
 import { type Table, table } from '../infra/clickhouse/table.ts';
 import type { Window } from '../ingest/raw/canonical.ts';
+import { snake } from './metric-name.ts';
 
 /**
  * What a window covers: hours, days, months, or the whole history of a relay chain, for metrics whose entities may
@@ -272,10 +273,6 @@ function partitionOf(declared: Declared<MaterializedMetric>): { partitionBy?: st
 /** Declares a metric that is a view: its rows are computed by each query. */
 export function viewMetric<const C extends Columns>(declared: Declared<ViewMetric<C>>): ViewMetric {
   return { ...(declared as unknown as Declared<ViewMetric>), name: snake(declared.record) };
-}
-
-export function snake(record: string): string {
-  return record.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();
 }
 
 /** The tables that a materialized metric reads: raw tables, and those of other metrics. */

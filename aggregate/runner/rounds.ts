@@ -6,6 +6,7 @@ import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import { kebab } from '../metric-name.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import { type DaysWithBlocks, EVERYTHING, type PlannedWindow, type RoleOf } from '../planner/plan.ts';
 import { dayNumber, unitedDays, withDays } from '../planner/ranges.ts';
@@ -256,7 +257,7 @@ export class Rounds {
     for (const record of records) {
       const advice =
         record.next_attempt_at === null
-          ? `it is not tried again: mend the cause, then \`chain-metrics rebuild ${nameOf(record.metric)}\``
+          ? `it is not tried again: mend the cause, then \`chain-metrics rebuild ${kebab(record.metric)}\``
           : 'it and the metrics that read it wait for the next attempt';
       logger.error({ ...record, detail: failed.get(record.metric)?.detail }, `a metric failed: ${advice}`);
     }
@@ -332,8 +333,6 @@ const NOTHING: {
   readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
   readonly newest: readonly ComputedChain[];
 } = { failures: new Map(), newest: [] };
-
-const nameOf = (metric: string) => metric.replaceAll('_', '-');
 
 const hasRows = (marks: Marks | undefined) =>
   marks !== undefined && (hasRowsOf(marks, 'live') || hasRowsOf(marks, 'backfill'));

@@ -1,3 +1,4 @@
+import { kebab } from '../../aggregate/metric-name.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
@@ -85,8 +86,7 @@ export async function showComputation(
 export const failedWords = (failures: readonly FailedMetric[]): string =>
   failures
     .map(
-      ({ metric, reason }) =>
-        `FAILED ${metric.replaceAll('_', '-')}; it and what reads it are not computed: ${reason}\n`,
+      ({ metric, reason }) => `FAILED ${kebab(metric)}; it and what reads it are not computed: ${reason}\n`,
     )
     .join('');
 

@@ -1,4 +1,5 @@
-import { type MaterializedMetric, type Metric, type MetricEndpoint, snake } from '../../aggregate/metric.ts';
+import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
+import { kebab, snake } from '../../aggregate/metric-name.ts';
 import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
@@ -37,8 +38,8 @@ function isCalled(metric: Metric, name: string): boolean {
 }
 
 function unknown(name: string, among: readonly Metric[]): ProductError {
-  const known = among.map((metric) => metric.name.replaceAll('_', '-'));
-  const near = didYouMean(plain(name).replaceAll('_', '-'), known);
+  const known = among.map((metric) => kebab(metric.name));
+  const near = didYouMean(kebab(plain(name)), known);
   const others = near ? `: ${near}` : `; there are ${known.join(', ')}`;
   return new ProductError('unknown_metric', `no metric is called ${name}${others}`);
 }

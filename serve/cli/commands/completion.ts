@@ -1,4 +1,5 @@
 import { Argument } from 'commander';
+import { kebab } from '../../../aggregate/metric-name.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../failure.ts';
 
@@ -25,7 +26,7 @@ Examples:
     const { namesOf, readRegistry } = await import('../../../ingest/chains/registry.ts');
     const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
     const commands = describeProgram(program, {
-      metrics: served.map(({ name }) => name.replaceAll('_', '-')),
+      metrics: served.map(({ name }) => kebab(name)),
       chains: namesOf(readRegistry(config)),
     });
     process.stdout.write((await SHELLS[shell]())(commands));

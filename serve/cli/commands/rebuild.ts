@@ -1,3 +1,4 @@
+import { kebab } from '../../../aggregate/metric-name.ts';
 import { endAfter, FIRST_DAY, inDateRange, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
@@ -44,7 +45,7 @@ Examples:
         );
         display.complete(plural(rebuilt.windows, 'window'));
         const seconds = Math.round(performance.now() - started) / 1000;
-        const names = rebuilt.metrics.map((name) => name.replaceAll('_', '-')).join(', ');
+        const names = rebuilt.metrics.map(kebab).join(', ');
         print(
           { ...rebuilt, seconds },
           { json },

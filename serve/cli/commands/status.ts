@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs';
+import { kebab } from '../../../aggregate/metric-name.ts';
 import type { Missing } from '../../../aggregate/status/heights.ts';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import { sizeOf } from '../../../infra/embedded/directory-check.ts';
@@ -126,7 +127,7 @@ function ranges({ ranges, ranges_total }: Missing<number>): string {
 
 function metrics({ metrics, computing }: SystemStatus, now: number): string {
   const rows = metrics.map((metric) => [
-    metric.metric.replaceAll('_', '-'),
+    kebab(metric.metric),
     metric.version,
     metric.computed_at === null ? 'never' : age(metric.computed_at, now),
     number(metric.windows),
@@ -160,7 +161,7 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
 function failing(metrics: SystemStatus['metrics'], now: number): string[] {
   const failures = metrics.flatMap(({ metric, failures }) => failures.filter((one) => one.metric === metric));
   return failures.flatMap((failure) => {
-    const name = failure.metric.replaceAll('_', '-');
+    const name = kebab(failure.metric);
     const next =
       failure.next_attempt_at === null
         ? `it waits for you: mend the cause, then \`chain-metrics rebuild ${name}\``
