@@ -1,5 +1,6 @@
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { join, sql } from '../../../infra/clickhouse/sql.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
 import type { Runtime, Store } from '../../../infra/ports.ts';
 import type { Traceparent } from '../../../infra/tracing/tracer.ts';
 
@@ -27,6 +28,10 @@ export interface DecidedChanges {
   /** Whether there may be more of them now. */
   readonly isFull: boolean;
 }
+
+/** Events are stored before the alerts that they create: how soon a missing alert is looked for again, and how long. */
+export const ALERT_LATE_MS = 250;
+export const ALERT_LATE_MS_MAX = HOUR_MS;
 
 /** Outcomes of which some are changes that others are told of. */
 const OUTCOMES = ['created', 'resolved', 'changed'];

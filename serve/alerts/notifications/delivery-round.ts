@@ -1,5 +1,6 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
+import { ALERT_LATE_MS_MAX } from '../consequences/event-history.ts';
 import { isRefusal, REFUSED_ATTEMPTS_MAX, retryDelayMs } from './back-off.ts';
 import { deliveryIdOf, type Notification } from './notification.ts';
 import type { DeliveryAttempt, SendResult } from './webhook-sender.ts';
@@ -16,8 +17,6 @@ interface RoundOptions {
 
 /** Notifications that a target may have set aside; above it the oldest are given up. */
 const SET_ASIDE_MAX = 1000;
-/** An event whose alert is not stored for so long has none. */
-const ALERT_LATE_MS_MAX = 3_600_000;
 
 /** What happens to the notifications of a target in one round of requests. */
 export class DeliveryRound {

@@ -5,6 +5,7 @@ import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import {
+  ALERT_LATE_MS,
   changesAfter,
   type DecidedChanges,
   projectsWithChanges,
@@ -54,8 +55,6 @@ const NOTIFICATIONS_PER_ROUND = 200;
 const ROUND_SECONDS_MAX = 10;
 /** How soon it is looked again whether another process still sends to a target. */
 const LOCKED_MS = 5000;
-/** Events are stored before the alerts that they change: how soon the alert is looked for again. */
-const ALERT_LATE_MS = 250;
 /** After so many failures the target, and not a notification, was at fault. */
 const OUTAGE_FAILURES = 3;
 

@@ -10,6 +10,8 @@ import type { Records } from '../../records/records.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import {
+  ALERT_LATE_MS,
+  ALERT_LATE_MS_MAX,
   changesAfter,
   type DecidedChange,
   projectsWithChanges,
@@ -31,9 +33,6 @@ import type { Incident, Project } from './tables.ts';
 export const INCIDENTS = 'incidents';
 
 const EVENTS_PER_ROUND = 250;
-/** Events are stored before the alerts that they create: how soon a missing alert is looked for again, and how long. */
-const ALERT_LATE_MS = 250;
-const ALERT_LATE_MS_MAX = 3_600_000;
 /** How long a change of the settings waits for the events that were decided before it. */
 const CATCH_UP_MS_MAX = 10_000;
 
