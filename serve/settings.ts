@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { alertSettings } from '../aggregate/alerts/settings.ts';
 import { aggregateSettings } from '../aggregate/settings.ts';
-import { readSettings } from '../infra/config/read.ts';
+import { type Environment, readSettings } from '../infra/config/read.ts';
 import { infraSettings } from '../infra/config/settings.ts';
 import { ingestSettings } from '../ingest/settings.ts';
 import { httpSettings } from './http/settings.ts';
@@ -24,7 +24,7 @@ export const settings = z.object({
 export type Config = z.output<typeof settings>;
 
 /** Reads the environment. Throws `setting_invalid` with one line that names the setting and what it accepts. */
-export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function readConfig(env: Environment = process.env): Config {
   const config = readSettings(settings, env);
   return { ...config, DATA_DIR: resolve(config.DATA_DIR) };
 }

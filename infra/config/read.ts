@@ -2,7 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../errors.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The variables of an environment. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings whose value is a secret: their values are never shown or logged, and can be in a file. */
 export const isSecretSetting = (name: string): boolean =>

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Environment } from '../../infra/config/read.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
 import type { Edge } from './block-time.ts';
@@ -66,11 +67,7 @@ const file = z
 const KEYS = [...[file, chain, source].flatMap(({ shape }) => Object.keys(shape)), ...FEED_KEYS];
 
 /** Reads a file of sources, YAML or JSON. Throws `usage` with the line of what is wrong. */
-export function readSourcesFile(
-  path: string,
-  registry: Registry,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Sources {
+export function readSourcesFile(path: string, registry: Registry, env: Environment = process.env): Sources {
   const yaml = new PlacedYaml(path);
   const { concurrency, chains, prices, tvl } = yaml.parse(file, KEYS);
   const directory = dirname(path);

@@ -1,6 +1,6 @@
 import { aggregateModule } from '../../aggregate/module.ts';
 import { systemClock } from '../../infra/clock.ts';
-import { settingFaults } from '../../infra/config/read.ts';
+import { type Environment, settingFaults } from '../../infra/config/read.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { holdsStore } from '../../infra/data-directory.ts';
 import { DamageReport } from '../../infra/embedded/damage.ts';
@@ -18,8 +18,6 @@ import { checkInstallation } from './installation.js';
 import { checkPort } from './port-check.ts';
 import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore, compareClocks } from './store-check.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const ANSWER_MS_MAX = 20_000;
 

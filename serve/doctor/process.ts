@@ -1,3 +1,4 @@
+import type { Environment } from '../../infra/config/read.ts';
 import type { Finding } from '../../infra/finding.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import type { Config } from '../settings.ts';
@@ -16,7 +17,7 @@ export interface ProcessDiagnosis {
 
 export async function diagnoseProcess(
   { config, runtime }: { readonly config: Config; readonly runtime: Runtime },
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): Promise<ProcessDiagnosis> {
   return {
     version: VERSION,

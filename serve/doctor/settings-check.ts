@@ -1,6 +1,11 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
-import { isSecretSetting, secretFileSetting, settingFaults } from '../../infra/config/read.ts';
+import {
+  type Environment,
+  isSecretSetting,
+  secretFileSetting,
+  settingFaults,
+} from '../../infra/config/read.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
@@ -10,8 +15,6 @@ import { readRegistry } from '../../ingest/chains/registry.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import { isPublicAddress } from '../alerts/notifications/public-address.ts';
 import { type Config, settings } from '../settings.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const CHECK = 'settings';
 const FINDINGS_MAX = 20;

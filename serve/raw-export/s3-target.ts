@@ -12,6 +12,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import type { Environment } from '../../infra/config/read.ts';
 import { retry } from '../../infra/coordination/retry.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { ExportTarget, FinishedFile } from './target.ts';
@@ -28,8 +29,6 @@ export function parsePlace(place: string): { bucket: string; prefix: string } | 
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.+(?:\/|$))[\w!.*'()=-]+)*)\/?$/.exec(place) ?? [];
   return bucket === undefined ? null : { bucket, prefix: rest === '' ? '' : `${rest.slice(1)}/` };
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Writes into a bucket. An object is seen when all of it is there: one request writes it. Credentials come from where

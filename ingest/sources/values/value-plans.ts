@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { Environment } from '../../../infra/config/read.ts';
 import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { Chain } from '../../chains/chain.ts';
 import type { Registry } from '../../chains/registry.ts';
@@ -46,7 +47,7 @@ export interface PlanSurroundings {
   readonly registry: Registry;
   /** Where the file lies. */
   readonly directory: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly inPlace: InPlace;
 }
 
