@@ -13,11 +13,10 @@ import { HISTORY_PER_PAGE, type HistoryEntry } from '../projects/alert-reader.ts
 import type { ProjectMember } from '../projects/members.ts';
 import type { Integration, Note } from '../projects/tables.ts';
 import { STATUS_ACTIONS } from './bulk.ts';
-import { ago, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
+import { ago, iidOf, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
 import { pageOf, pager } from './pager.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
-const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
 type DetailsParts = Pick<
   AlertDomain,

@@ -22,6 +22,10 @@ const TABS = [
 ] as const;
 export type Tab = (typeof TABS)[number]['name'];
 
+/** The number of the alert or incident that an address names; 0, which none has, where it names none. */
+export const iidOf = (request: FastifyRequest): number =>
+  Math.floor(Number((request.params as { iid: string }).iid)) || 0;
+
 export interface Visit {
   readonly user: User;
   readonly membership: Membership;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { table, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
@@ -6,12 +6,11 @@ import { markdown } from '../../pages/markdown.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
-import { type ProjectFrame, severityTag } from './frame.ts';
+import { iidOf, type ProjectFrame, severityTag } from './frame.ts';
 import { pageOf, pager } from './pager.ts';
 
 const PAGE_SIZE = 20;
 const PATH = '/projects/:id/incidents';
-const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
 export function serveIncidentPages(
   pages: FastifyInstance,

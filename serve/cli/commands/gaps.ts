@@ -1,3 +1,4 @@
+import type { Missing } from '../../../aggregate/status/heights.ts';
 import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { headings } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
@@ -64,12 +65,6 @@ function describe(chains: readonly ChainCoverage[], wanted: string | undefined):
 
 const SHOWN = 20;
 
-interface Ranges<Point> {
-  readonly total: number;
-  readonly ranges_total: number;
-  readonly ranges: readonly { readonly from: Point; readonly to: Point }[];
-}
-
 function gapsOf({ chain, missing_blocks, missing_days, days_without_price: prices, ...more }: ChainCoverage) {
   const command = `chain-metrics backfill --url URL --chain ${chain}`;
   return [
@@ -115,7 +110,7 @@ function skippedOf(chain: string, { total, heights }: ChainCoverage['skipped_hei
 /** A list of ranges below its title; nothing when there are none. */
 function section<Point extends string | number>(
   title: string,
-  { ranges, ranges_total }: Ranges<Point>,
+  { ranges, ranges_total }: Missing<Point>,
   remedy: (range: { from: Point; to: Point }) => string = () => '',
 ): string[] {
   if (ranges_total === 0) return [];

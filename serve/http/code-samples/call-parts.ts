@@ -69,6 +69,9 @@ export function partsOf(
   };
 }
 
+/** What stands for the caller's key in a program. */
+export const KEYS = { token: 'the access token', integration: 'the key of the integration' } as const;
+
 /** The path with its values. */
 export function filledPath({ path, names }: CallParts): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(names[name])));

@@ -1,4 +1,4 @@
-import { type CallParts, filledPath } from './call-parts.ts';
+import { type CallParts, filledPath, KEYS } from './call-parts.ts';
 import { literalOf, type Notation } from './literal.ts';
 
 const NOTATION: Notation = {
@@ -25,8 +25,6 @@ export function pythonSample(parts: CallParts): string {
 client = ChainMetrics(${written(origin)}${key})
 ${answer === 'rows' ? `for row in client.rows(${call.join(', ')}):\n    print(row)` : `print(client.get(${call.join(', ')}))`}`;
 }
-
-const KEYS = { token: 'the access token', integration: 'the key of the integration' } as const;
 
 function requestsSample(parts: CallParts): string {
   const { origin, method, query, body, isForm, needs, answer } = parts;

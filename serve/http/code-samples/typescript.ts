@@ -1,4 +1,4 @@
-import type { CallParts } from './call-parts.ts';
+import { type CallParts, KEYS } from './call-parts.ts';
 import { literalOf, type Notation } from './literal.ts';
 
 /** Of what stands behind some fifty others on its line. */
@@ -35,8 +35,6 @@ ${client}
 const { ${taken} } = await client.${callOf(parts)};
 if (error) throw new ApiError(response, error);${answer === null ? '' : '\nconsole.log(data);'}`;
 }
-
-const KEYS = { token: 'the access token', integration: 'the key of the integration' } as const;
 
 function callOf({ method, path, names, query, body, isForm, answer }: CallParts): string {
   const params = {
