@@ -6,7 +6,7 @@ import { dividedDownSql, nativeSql, usdAs, usdColumns, usdPartsSql, usdSql } fro
 import {
   chainOrEcosystem,
   dateSql,
-  daysBeforeSql,
+  firstOf30Days,
   isEcosystem,
   perChainAndEcosystem,
   pricesOf,
@@ -81,9 +81,9 @@ export const dailyFees = metric({
   keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
-      ${nativeSql('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
+      ${nativeSql('fees')} AS total_fees, fees AS total_fees_planck,
       ${usdSql(FEES_USD)} AS total_fees_usd, ${usdSql(usdColumns('fees_usd_30d'))} AS total_fees_usd_30d, priced_days_30d,
-      ${nativeSql('fees_30d', 'decimals')} AS total_fees_30d, ${nativeSql('tips', 'decimals')} AS total_tips,
+      ${nativeSql('fees_30d')} AS total_fees_30d, ${nativeSql('tips')} AS total_tips,
       num_fee_paying,
       if(isNull(fees) OR num_fee_paying = 0, NULL,
         ${raw(dividedDownSql('assumeNotNull(fees)', 'greatest(num_fee_paying, 1)', 'decimals'))}) AS avg_fee,
@@ -101,9 +101,9 @@ export const dailyFees = metric({
           SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
             fee_unknown, ${usdAs((part) => part, usdPartsSql('days.fees', 'decimals', 'price'), 'day_fees_usd')}
           FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
-            AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}) AS days
+            AND date >= ${firstOf30Days(window.from)} AND date < ${window.until}) AS days
           LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
-          LEFT JOIN ${pricesOf(daysBeforeSql(window.from, 29), dateSql(window.until))} AS prices USING (token, date)
+          LEFT JOIN ${pricesOf(firstOf30Days(window.from), dateSql(window.until))} AS prices USING (token, date)
         )
         ${perChainAndEcosystem}
       )

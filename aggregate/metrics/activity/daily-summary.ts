@@ -171,8 +171,8 @@ export const dailySummary = metric({
   keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
-      ${nativeSql('fees_planck', 'decimals')} AS fees, ${usdSql(usdColumns('fees_usd'))} AS fees_usd,
-      ${nativeSql('treasury_planck', 'decimals')} AS treasury, ${usdSql(usdColumns('treasury_usd'))} AS treasury_usd,
+      ${nativeSql('fees_planck')} AS fees, ${usdSql(usdColumns('fees_usd'))} AS fees_usd,
+      ${nativeSql('treasury_planck')} AS treasury, ${usdSql(usdColumns('treasury_usd'))} AS treasury_usd,
       ${usdSql(usdColumns('transferred_usd'))} AS transfer_amount_usd,
       ${raw(additive.join(', '))}, num_transactions_signed + evm_num_transactions AS num_transactions_combined,
       remarks AS num_remarked, first_of_day AS first_block, last_of_day AS last_block,

@@ -61,7 +61,7 @@ export const dailyTps = metric({
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,
       busiest / 60 AS max_transactions_per_second, busiest_at AS max_tps_at, num_blocks,
-      avg_block_time_seconds, num_extrinsics, ${nativeSql('fees_planck', 'decimals')} AS fees, covered_seconds
+      avg_block_time_seconds, num_extrinsics, ${nativeSql('fees_planck')} AS fees, covered_seconds
     FROM (
       SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date,
         sum(num_transactions_signed) AS num_transactions_signed, sum(evm_num_transactions) AS evm_num_transactions,

@@ -2,7 +2,7 @@ import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { daysBeforeSql, registryOf } from '../shared/sql.ts';
+import { firstOf30Days, registryOf } from '../shared/sql.ts';
 import { uptimeHour } from './uptime-hour.ts';
 
 export const dailyUptime = metric({
@@ -93,7 +93,7 @@ export const dailyUptime = metric({
         SELECT relay_chain, chain, toDate(hour) AS date, sum(hours.evaluated) AS evaluated, sum(hours.on_time) AS on_time,
           max(hours.max_gap_seconds) AS max_gap_seconds, sum(hours.num_blocks) AS num_blocks
         FROM ${uptimeHour.table} AS hours FINAL
-        WHERE ${ofRelays(window)} AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}
+        WHERE ${ofRelays(window)} AND date >= ${firstOf30Days(window.from)} AND date < ${window.until}
         GROUP BY relay_chain, chain, date)
       WINDOW seven AS (PARTITION BY relay_chain, chain ORDER BY date RANGE BETWEEN 6 PRECEDING AND CURRENT ROW),
         thirty AS (PARTITION BY relay_chain, chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)

@@ -44,8 +44,8 @@ export const monthlyGovTokens = metric({
   entities: CHANGED_MONTHS,
   select: (window, months = []) => sql`
     SELECT relay_chain, sides.chain AS chain, month, vote_type, vote_direction,
-      ${nativeSql('capital_planck', 'decimals')} AS capital, capital_planck,
-      ${nativeSql('votes_planck', 'decimals')} AS votes, votes_planck, number_of_votes
+      ${nativeSql('capital_planck')} AS capital, capital_planck,
+      ${nativeSql('votes_planck')} AS votes, votes_planck, number_of_votes
     FROM (
       SELECT relay_chain, chain, month, vote_type, vote_direction, sum(side.capital_planck) AS capital_planck,
         sum(side.votes_planck) AS votes_planck, sum(side.number_of_votes) AS number_of_votes

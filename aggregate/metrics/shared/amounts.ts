@@ -93,8 +93,6 @@ function usdRoundedSql({ high, low }: UsdParts): string {
 /** An exact USD amount as the nearest double. */
 export const usd = (exact: bigint): number => scaledDown(exact, USD_SCALE);
 
-/** A planck amount in native tokens as the nearest double; null stays null. */
-export const nativeSql = (planck: string, decimals: string): Sql => roundedSql(planck, decimals);
-
-const roundedSql = (integer: string, scale: string): Sql =>
-  raw(`if(isNull(${integer}), NULL, ${scaledDownSql(`assumeNotNull(${integer})`, scale)})`);
+/** A planck amount in native tokens as the nearest double, by the column `decimals`; null stays null. */
+export const nativeSql = (planck: string): Sql =>
+  raw(`if(isNull(${planck}), NULL, ${scaledDownSql(`assumeNotNull(${planck})`, 'decimals')})`);

@@ -23,7 +23,8 @@ export const pricesOf = (from: Sql, until: Sql): Sql =>
     FROM ${prices} FINAL WHERE as_of >= ${from} AND as_of < ${until} GROUP BY token, date)`;
 
 export const dateSql = (text: string): Sql => sql`toDate(${text})`;
-export const daysBeforeSql = (text: string, days: number): Sql => sql`(toDate(${text}) - ${days})`;
+/** The first of the 30 days that end with a day. */
+export const firstOf30Days = (day: string): Sql => sql`(toDate(${day}) - 29)`;
 
 /** Groups rows of chains by day, and once more over all chains of a relay; solo chains have no relay. */
 export const perChainAndEcosystem =

@@ -66,10 +66,10 @@ export const dailyStakingParticipation = metric({
       ${countOf('validators')} AS number_of_validators, ${countOf('nominators')} AS number_of_nominators,
       ${countOf('pool_members')} AS number_of_pool_members, ${countOf('pools')} AS number_of_pools,
       ${countOf('addresses_staking')} AS number_of_addresses_staking,
-      ${nativeSql(amountOf('staked'), 'decimals')} AS staked_native,
-      ${nativeSql(amountOf('staked_in_pools'), 'decimals')} AS staked_native_in_pools,
-      ${nativeSql(amountOf('unbonding'), 'decimals')} AS unbonding_native,
-      ${nativeSql(amountOf('min_active_stake'), 'decimals')} AS minimum_nominator_active_stake
+      ${nativeSql(amountOf('staked'))} AS staked_native,
+      ${nativeSql(amountOf('staked_in_pools'))} AS staked_native_in_pools,
+      ${nativeSql(amountOf('unbonding'))} AS unbonding_native,
+      ${nativeSql(amountOf('min_active_stake'))} AS minimum_nominator_active_stake
     FROM (
       SELECT relay_chain, toString(chain) AS own_name, date, payload, decimals, role,
         countIf(role = 'relay') OVER (PARTITION BY relay_chain, date) AS of_relay

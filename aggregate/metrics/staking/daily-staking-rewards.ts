@@ -81,11 +81,11 @@ export const dailyStakingRewards = metric({
       GROUP BY relay_chain, chain, date, account HAVING num_payouts > 0`;
     return sql`
       SELECT relay_chain, chain, date, ${address} AS account, account_key,
-        ${nativeSql('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
-        ${nativeSql('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
-        ${nativeSql('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
+        ${nativeSql('of_stash + of_pools')} AS reward, of_stash + of_pools AS reward_planck,
+        ${nativeSql('of_stash')} AS staking_reward, of_stash AS staking_reward_planck,
+        ${nativeSql('of_pools')} AS pool_reward, of_pools AS pool_reward_planck,
         ${usdSql(usdPartsSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
-        num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed, slashes AS slashed_planck
+        num_payouts, era_min, era_max, ${nativeSql('slashes')} AS slashed, slashes AS slashed_planck
       FROM (${accounts}) AS accounts
       INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
       LEFT JOIN ${pricesOf(dateSql(days.from), dateSql(days.until))} AS prices USING (token, date)

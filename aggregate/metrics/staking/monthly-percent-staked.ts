@@ -48,7 +48,7 @@ export const monthlyPercentStaked = metric({
   select: (window) => sql`
     SELECT issuance.relay_chain AS relay_chain, issuance.chain AS chain, issuance.month AS month,
       issuance.block_number AS block_number,
-      ${nativeSql(issued, 'decimals')} AS total_issuance, ${nativeSql(staked, 'decimals')} AS total_staked,
+      ${nativeSql(issued)} AS total_issuance, ${nativeSql(staked)} AS total_staked,
       if(${raw(issued)} = 0, NULL, ${raw(dividedDownSql(staked, `greatest(${issued}, 1)`, '0'))}) AS percentage_staked
     FROM ${snapshotOfMonth(window, 'issuance')} AS issuance
     INNER JOIN ${snapshotOfMonth(window, 'staking_state')} AS staking
