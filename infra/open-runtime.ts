@@ -1,3 +1,4 @@
+import { systemClock } from './clock.ts';
 import type { InfraSettings } from './config/settings.ts';
 import type { Clock, ConsumedTopic, Runtime } from './ports.ts';
 
@@ -5,7 +6,7 @@ import type { Clock, ConsumedTopic, Runtime } from './ports.ts';
 export async function openRuntime(
   config: InfraSettings,
   consumed: readonly ConsumedTopic[],
-  clock?: Clock,
+  clock: Clock = systemClock,
 ): Promise<Runtime> {
   if (config.PROFILE === 'embedded') {
     const { openEmbedded } = await import('./embedded/runtime.ts');

@@ -3,6 +3,9 @@ import { distributedSettings } from '../distributed/settings.ts';
 import { tracingSettings } from '../tracing/settings.ts';
 import { whole, yesNo } from './kinds.ts';
 
+/** The wait before the second attempt of a job; each later one doubles. */
+export const JOB_BACKOFF_MS = 200;
+
 /** Settings of the ports: the profile, the store, the log and the queue. */
 export const infraSettings = {
   PROFILE: z

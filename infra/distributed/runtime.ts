@@ -1,6 +1,5 @@
-import { systemClock } from '../clock.ts';
 import { closePorts } from '../close-ports.ts';
-import type { InfraSettings } from '../config/settings.ts';
+import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { reasonOf } from '../errors.ts';
@@ -14,7 +13,6 @@ import { DistributedQueue } from './queue.ts';
 import { connectRedis, jobsPrefix, newRedis } from './redis.ts';
 import { DistributedStore } from './store.ts';
 
-const BACKOFF_MS = 200;
 /** Attempts to reconnect to Redis before a command fails. */
 const COMMAND_RETRIES_MAX = 5;
 /**
@@ -27,9 +25,9 @@ const JOB_SOCKET_MS = 30_000;
 export function openDistributed(
   config: InfraSettings,
   consumed: readonly ConsumedTopic[],
-  clock: Clock = systemClock,
-  logger: Logger = openLogger(config),
+  clock: Clock,
 ): Runtime {
+  const logger = openLogger(config);
   const store = new DistributedStore(config);
   const redis = newRedis(config, logger, {
     keyPrefix: `${config.REDIS_PREFIX}:`,
@@ -46,7 +44,7 @@ export function openDistributed(
     redis: jobs,
     prefix: jobsPrefix(config),
     attempts: config.JOB_ATTEMPTS,
-    backoffMs: BACKOFF_MS,
+    backoffMs: JOB_BACKOFF_MS,
     lockMs: config.LEASE_MS,
     answerMs: config.REDIS_SECONDS_MAX * 1000,
     logger,

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { systemClock } from '../clock.ts';
 import { closePorts } from '../close-ports.ts';
-import type { InfraSettings } from '../config/settings.ts';
+import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
@@ -13,7 +12,7 @@ import { snapshotsOf } from './snapshot.ts';
 import { EmbeddedStore } from './store.ts';
 
 /** Opens the ports of the embedded profile: one process and one data directory, without services. */
-export async function openEmbedded(config: InfraSettings, clock: Clock = systemClock): Promise<Runtime> {
+export async function openEmbedded(config: InfraSettings, clock: Clock): Promise<Runtime> {
   const damage = new DamageReport(config.DATA_DIR);
   const store = await EmbeddedStore.open(config, damage);
   const log = new EmbeddedLog({
@@ -21,7 +20,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     fsync: config.STORE_FSYNC,
     damage,
   });
-  const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: 200 });
+  const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: JOB_BACKOFF_MS });
   const keyValue = new EmbeddedKeyValue(clock);
   const ports = { store, log, queue, keyValue };
   return {

@@ -276,7 +276,7 @@ describe('embedded runtime', () => {
   test('opens all five ports on one directory and releases it when it is closed', async () => {
     const directory = temporary();
     for (let i = 0; i < 2; i++) {
-      const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }));
+      const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }), systemClock);
       await runtime.store.run(
         createTable(landingTable({ name: 'any_in', doc: 'none', columns: { sequence: 'UInt64' } })),
       );
