@@ -274,7 +274,7 @@ export class Aggregator {
   }
 
   /** Reads the newest block of each chain that the rows of the metrics hold. */
-  async chainsAsOf(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<readonly ChainAsOf[]> {
+  async chainsAsOf(store: Pick<Store, 'rows'>): Promise<readonly ChainAsOf[]> {
     return readChainsAsOf(store, await this.#lanesNow(store));
   }
 

@@ -14,11 +14,12 @@ export const whole = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) 
     .default(fallback);
 
 /** Days that something is kept: 0 for ever, or else so many at least. */
-export const retentionDays = (min: number, max = 36_500) =>
-  whole(0, 0, max).refine(
+export const retentionDays = (min: number) =>
+  whole(0, 0, DAYS_MAX).refine(
     (value) => value === 0 || value >= min,
-    `expected 0, or a whole number ${range(min, max)}`,
+    `expected 0, or a whole number ${range(min, DAYS_MAX)}`,
   );
+const DAYS_MAX = 36_500;
 
 const range = (min: number, max: number) =>
   max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;

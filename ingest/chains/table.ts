@@ -20,9 +20,9 @@ const RELAYS = {
 } as const;
 type Relay = keyof typeof RELAYS;
 
-const relay = (name: Relay, birth: string, aliases: string[] = []): ChainInput => ({
+const relay = (name: Relay, birth: string): ChainInput => ({
   name,
-  aliases: [`${name}-relay`, `${name}_relay`, ...aliases],
+  aliases: [`${name}-relay`, `${name}_relay`],
   relay_chain: name,
   para_id: null,
   role: 'relay',

@@ -21,7 +21,7 @@ const PEOPLE = 900;
 const SNAPSHOT_DAYS = 5;
 
 /** The first day of a history that is made at a time. */
-export const firstDemoDay = (now: number, days = DEMO_DAYS): string => isoDay(now - (days - 1) * DAY_MS);
+export const firstDemoDay = (now: number): string => isoDay(now - (DEMO_DAYS - 1) * DAY_MS);
 
 export interface DemoOptions {
   readonly firstDay: string;

@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from '../identity/accounts/scopes.ts';
+import { SCOPE_NAMES, SCOPES } from '../identity/accounts/scopes.ts';
 import { type Html, html } from './html.ts';
 import { wideTable } from './wide-table.ts';
 
@@ -47,14 +47,9 @@ ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p c
 }
 
 /** Checkboxes for scopes with their descriptions. */
-export function scopeField(
-  offered: readonly Scope[],
-  chosen: readonly string[],
-  legend: string,
-  fault?: string | null,
-): Html {
-  return html`<fieldset class="field"${fault && html` aria-describedby="scopes-fault"`}><legend>${legend}</legend>
-${offered.map(
+export function scopeField(chosen: readonly string[], fault: string | null): Html {
+  return html`<fieldset class="field"${fault && html` aria-describedby="scopes-fault"`}><legend>Scopes</legend>
+${SCOPE_NAMES.map(
   (
     scope,
     i,
@@ -64,8 +59,8 @@ ${offered.map(
 }
 
 /** A point in time; 0 = never. */
-export function time(ms: number, never = 'Never'): Html {
-  if (ms === 0) return html`${never}`;
+export function time(ms: number): Html {
+  if (ms === 0) return html`Never`;
   const date = new Date(ms);
   return html`<time datetime="${date.toISOString()}">${TIME_FORMAT.format(date)} UTC</time>`;
 }

@@ -56,8 +56,8 @@ export class Heartbeats {
     this.#deps = dependencies;
   }
 
-  start(onFailure: (error: unknown) => void, checkMs = CHECK_MS): void {
-    this.#timer = setInterval(() => void this.check().catch(onFailure), checkMs);
+  start(onFailure: (error: unknown) => void): void {
+    this.#timer = setInterval(() => void this.check().catch(onFailure), CHECK_MS);
     this.#timer.unref();
   }
 

@@ -20,7 +20,7 @@ import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { registeredApplication } from '../accounts/grants.ts';
-import { isScope, SCOPE_NAMES } from '../accounts/scopes.ts';
+import { isScope } from '../accounts/scopes.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import type { Application, User } from '../accounts/tables.ts';
 import {
@@ -218,7 +218,7 @@ ${choice('public', 'Public', 'A mobile, desktop or single-page application. It u
 function applicationFields(form: Form | undefined, error: FieldError | undefined, now?: Application): Html {
   return html`${textField({ name: 'name', label: 'Name', value: form?.text('name') ?? now?.name, hint: 'Shown to users on the authorization page.', fault: faultOf(error, 'name') })}
 ${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One URI per line. URIs must match exactly. Use https, or http on localhost, 127.0.0.1 or [::1]; on the two addresses any port is accepted.', fault: faultOf(error, 'redirect_uris') })}
-${scopeField(SCOPE_NAMES, (form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), 'Scopes', faultOf(error, 'scopes'))}`;
+${scopeField((form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), faultOf(error, 'scopes'))}`;
 }
 
 async function sendApplication(

@@ -10,7 +10,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { revokeGrant } from '../accounts/grants.ts';
 import { activeKeys, createKey, KEY_NOUNS, type KeyKind, type NewKey } from '../accounts/keys.ts';
-import { isScope, SCOPE_NAMES } from '../accounts/scopes.ts';
+import { isScope } from '../accounts/scopes.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 
@@ -163,7 +163,7 @@ ${formCard({
   token,
   fields: html`${textField({ name: 'name', label: 'Name', value: form?.text('name'), hint: 'For example, the application that uses it.', fault: faultOf(error, 'name') })}
 ${textField({ name: 'expires', label: 'Expiration date (optional)', type: 'date', value: form?.text('expires'), required: false, fault: faultOf(error, 'expires') })}
-${hasScopes && scopeField(SCOPE_NAMES, form?.getAll('scopes') ?? [], 'Scopes', faultOf(error, 'scopes'))}`,
+${hasScopes && scopeField(form?.getAll('scopes') ?? [], faultOf(error, 'scopes'))}`,
   submit: `Create ${noun}`,
 })}`;
   const status = error === undefined ? 200 : 422;
