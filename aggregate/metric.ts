@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Column, type Columns, clickhouseType, isName } from '../infra/clickhouse/columns.ts';
 import type { Sql } from '../infra/clickhouse/sql.ts';
 import { type Table, table } from '../infra/clickhouse/table.ts';
-import type { Window } from '../ingest/raw/canonical.ts';
+import type { ChainOf, Window } from '../ingest/raw/canonical.ts';
 import { snake } from './metric-name.ts';
 
 /**
@@ -206,7 +206,7 @@ export interface Entities {
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: false;
   /** All rows, or those of one chain where the endpoint has a default chain. */
-  readonly select: (of: { relay_chain: string; chain: string }) => Sql;
+  readonly select: (of: ChainOf) => Sql;
   readonly name: string;
 }
 

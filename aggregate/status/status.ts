@@ -5,6 +5,7 @@ import type { Registry } from '../../ingest/chains/registry.ts';
 import { readDemoMark } from '../../ingest/demo/mark.ts';
 import { countDeadLetters } from '../../ingest/log/dead-letters.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
+import type { ChainOf } from '../../ingest/raw/canonical.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
 import { type Retention, readRetention } from '../../ingest/raw/retention.ts';
 import { chains, deadLetters, prices } from '../../ingest/raw/tables.ts';
@@ -246,11 +247,6 @@ export const readDaysWithoutPrice = (
         WHERE (token, date) NOT IN (SELECT symbol, toDate(as_of) FROM ${prices} FINAL)
       ) GROUP BY relay_chain, chain, island
     ) GROUP BY relay_chain, chain`);
-
-interface ChainOf {
-  readonly relay_chain: string;
-  readonly chain: string;
-}
 
 const isSameChain = (a: ChainOf, b: ChainOf) => a.relay_chain === b.relay_chain && a.chain === b.chain;
 

@@ -1,5 +1,6 @@
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { type ChainOf, ofChain } from '../raw/canonical.ts';
 import { blocks, loadedBlocks, refusedFacts } from '../raw/tables.ts';
 
 /** A fact that a decoder refused; its block is stored. */
@@ -38,13 +39,11 @@ export async function countRefusedFacts(store: Pick<Store, 'rows'>, run?: string
 /** The refused facts of the highest blocks first. */
 export function listRefusedFacts(
   store: Pick<Store, 'rows'>,
-  place: { readonly relay_chain: string; readonly chain: string } | undefined,
+  place: ChainOf | undefined,
   limit: number,
 ): Promise<RefusedFact[]> {
-  const isHere =
-    place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
   return store.rows<RefusedFact>(sql`
     SELECT relay_chain, chain, number, fact, reason, substringUTF8(raw, 1, ${RAW_CHARACTERS}) AS raw
-    FROM (SELECT * FROM ${refusedFacts} FINAL WHERE ${isHere} AND ${isOf()})
+    FROM (SELECT * FROM ${refusedFacts} FINAL WHERE ${ofChain(place)} AND ${isOf()})
     ORDER BY relay_chain, chain, number DESC, fact LIMIT ${limit}`);
 }

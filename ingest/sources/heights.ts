@@ -1,5 +1,6 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { type ChainOf, ofChain } from '../raw/canonical.ts';
 import { blocks } from '../raw/tables.ts';
 import { skippedNumbers } from './skipped-heights.ts';
 
@@ -15,7 +16,7 @@ export interface Heights {
  */
 export async function missingHeights(
   store: Store,
-  chain: { relay_chain: string; chain: string },
+  chain: ChainOf,
   { from, to }: Heights,
   rangesMax: number,
   { withoutSkipped = false } = {},
@@ -24,7 +25,7 @@ export async function missingHeights(
     ? sql`UNION ALL SELECT number FROM (${skippedNumbers(chain)}) WHERE number >= ${from} AND number <= ${to}`
     : sql``;
   const stored = sql`SELECT number FROM ${blocks} FINAL
-    WHERE relay_chain = ${chain.relay_chain} AND chain = ${chain.chain} AND number >= ${from} AND number <= ${to}
+    WHERE ${ofChain(chain)} AND number >= ${from} AND number <= ${to}
       AND finalized ${skipped}`;
   return store.rows<Heights>(sql`
     SELECT previous + 1 AS from, height - 1 AS to

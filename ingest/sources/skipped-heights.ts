@@ -1,6 +1,7 @@
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
+import { type ChainOf, ofChain } from '../raw/canonical.ts';
 import { blocks, skippedHeights } from '../raw/tables.ts';
 
 /** A height that a source did not serve while it served others. */
@@ -18,11 +19,6 @@ export interface SkippedHeight extends UnservedHeight {
   readonly tries: number;
 }
 
-interface ChainOf {
-  readonly relay_chain: string;
-  readonly chain: string;
-}
-
 export const SKIPPED_REASON_CHARACTERS = 200;
 const TRIED_AGAIN_SECONDS_MAX = 86_400;
 
@@ -35,9 +31,6 @@ export function triedAgainAt({ last_tried_at, tries }: SkippedHeight, retrySecon
 /** Heights whose final block is stored by now, from whatever source. */
 const filled = sql`SELECT relay_chain, chain, number FROM ${blocks} FINAL
   WHERE finalized AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${skippedHeights})`;
-
-const ofChain = (place: ChainOf | undefined): Sql =>
-  place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
 
 /** The heights that are skipped, of one chain or of all; no more of each chain than `heightsMax`. */
 export function readSkippedHeights(

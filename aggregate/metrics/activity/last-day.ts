@@ -1,27 +1,20 @@
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { type ChainOf, ofChain } from '../../../ingest/raw/canonical.ts';
 import { blocks, extrinsics } from '../../../ingest/raw/tables.ts';
 import { chainDay } from './chain-day.ts';
 
-export interface OneChain {
-  readonly relay_chain: string;
-  readonly chain: string;
-}
-
-const ofChain = ({ relay_chain, chain }: OneChain): Sql =>
-  sql`relay_chain = ${relay_chain} AND chain = ${chain}`;
-
 /** Time of a chain's newest block, and the greatest height of those that have a time. */
-export const newestBlock = (of: OneChain): Sql =>
+export const newestBlock = (of: ChainOf): Sql =>
   sql`(SELECT max(last_time) AS as_of, max(last_block) AS last_timed FROM ${chainDay.table} FINAL
     WHERE ${ofChain(of)} HAVING count() > 0)`;
 
 /** The greatest height of a chain that has a block with a time; few are above those. */
-export const greatestHeight = (of: OneChain): Sql =>
+export const greatestHeight = (of: ChainOf): Sql =>
   sql`(SELECT max(number) FROM ${blocks} FINAL
     WHERE ${ofChain(of)} AND number >= (SELECT last_timed FROM ${newestBlock(of)}))`;
 
 /** Extrinsics of the 24 hours that end at the chain's newest block: later than as_of - 24 h, up to as_of. */
-export const lastDayExtrinsics = (of: OneChain): Sql => {
+export const lastDayExtrinsics = (of: ChainOf): Sql => {
   const mine = ofChain(of);
   const recent = sql`time > (SELECT as_of - INTERVAL 24 HOUR FROM ${newestBlock(of)})`;
   return sql`(SELECT * FROM ${extrinsics} WHERE ${mine} AND ${recent} AND rank IN (
