@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { count, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, real, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { usd, usdExact } from '../shared/amounts.ts';
-import { extrinsicId } from '../shared/facts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, regionBegin } from './coretime-filters.ts';
+import { placeColumns, placeOf } from './event-place.ts';
 import { type CoretimeFact, type Happened, paymentFacts, priceBook } from './folds/coretime-facts.ts';
 import { paymentsIn } from './folds/coretime-sales.ts';
 
@@ -35,16 +35,7 @@ export const coretimePurchase = metric({
       nullable: true,
     }),
     duration: count('timeslices', { title: 'Timeslices' }),
-    block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
-    event_index: count('place of the event in the block, from 0', {
-      title: 'Event index',
-      unit: 'identifier',
-    }),
-    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
-      title: 'Extrinsic',
-      nullable: true,
-    }),
-    timestamp: timestamp('time of the block', { title: 'Time' }),
+    ...placeColumns,
   },
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
@@ -84,7 +75,7 @@ function purchaseRow(
   payment: Happened<'Purchased' | 'Renewed'>,
   price: bigint | null,
 ): Record<string, unknown> {
-  const { event, chain, prefix, decimals, number, event_index, time } = payment;
+  const { event, chain, prefix, decimals } = payment;
   const bought =
     event.kind === 'Purchased'
       ? {
@@ -102,9 +93,6 @@ function purchaseRow(
     ...amounts('price', event.price, decimals),
     price_usd: price === null ? null : usd(usdExact(event.price, decimals, price)),
     duration: event.duration,
-    block_number: number,
-    event_index,
-    extrinsic_id: extrinsicId(payment),
-    timestamp: time,
+    ...placeOf(payment),
   };
 }

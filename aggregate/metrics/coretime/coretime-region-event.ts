@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, nested, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { extrinsicId } from '../shared/facts.ts';
 import { core, mask, regionBegin } from './coretime-filters.ts';
 import { namedRegion, REGION_TYPE, regionSchema } from './coretime-region.ts';
+import { placeColumns, placeOf } from './event-place.ts';
 import {
   brokerEventsWithin,
   type CoretimeFact,
@@ -63,16 +63,7 @@ export const coretimeRegionEvent = metric({
       unit: 'identifier',
       nullable: true,
     }),
-    block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
-    event_index: count('place of the event in the block, from 0', {
-      title: 'Event index',
-      unit: 'identifier',
-    }),
-    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
-      title: 'Extrinsic',
-      nullable: true,
-    }),
-    timestamp: timestamp('time of the block', { title: 'Time' }),
+    ...placeColumns,
   },
   /** Ids of the region of the event and of the regions that it became. */
   internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },
@@ -128,7 +119,7 @@ export const coretimeRegionEvent = metric({
 });
 
 function eventRow(happened: Logged): Record<string, unknown> {
-  const { event, chain, prefix, number, event_index, time } = happened;
+  const { event, chain, prefix } = happened;
   const parts: readonly RegionId[] = 'parts' in event ? event.parts : [];
   const regions = [event.region, ...parts];
   const transfer = event.kind === 'Transferred' ? event : { old_owner: null, owner: null };
@@ -142,10 +133,7 @@ function eventRow(happened: Logged): Record<string, unknown> {
     owner: address(transfer.owner),
     new_regions: JSON.stringify(parts.map(namedRegion)),
     task: event.kind === 'Assigned' ? event.task : null,
-    block_number: number,
-    event_index,
-    extrinsic_id: extrinsicId(happened),
-    timestamp: time,
+    ...placeOf(happened),
     begins: regions.map(({ begin }) => begin),
     cores: regions.map(({ core }) => core),
     masks: regions.map(({ mask }) => mask),

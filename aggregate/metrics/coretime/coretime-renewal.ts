@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { count, flag, name, nested, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, flag, name, nested, real, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { Workload } from '../../../ingest/decode/broker.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { usd, usdExact } from '../shared/amounts.ts';
-import { extrinsicId } from '../shared/facts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, regionBegin } from './coretime-filters.ts';
+import { placeColumns, placeOf } from './event-place.ts';
 import {
   type CoretimeFact,
   type Happened,
@@ -69,16 +69,7 @@ export const coretimeRenewal = metric({
     auto_renewal: flag('whether the chain renewed by itself, outside of any extrinsic', {
       title: 'Automatic',
     }),
-    block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
-    event_index: count('place of the event in the block, from 0', {
-      title: 'Event index',
-      unit: 'identifier',
-    }),
-    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
-      title: 'Extrinsic',
-      nullable: true,
-    }),
-    timestamp: timestamp('time of the block', { title: 'Time' }),
+    ...placeColumns,
   },
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
@@ -110,8 +101,8 @@ export const coretimeRenewal = metric({
 });
 
 function renewalRow(renewal: Happened<'Renewed'>, price: bigint | null): Record<string, unknown> {
-  const { event, chain, prefix, decimals, number, event_index, time } = renewal;
-  const extrinsic_id = extrinsicId(renewal);
+  const { event, chain, prefix, decimals } = renewal;
+  const place = placeOf(renewal);
   return {
     chain,
     who: encodeAddress(event.who, prefix),
@@ -124,11 +115,8 @@ function renewalRow(renewal: Happened<'Renewed'>, price: bigint | null): Record<
     ...amounts('price', event.price, decimals),
     price_usd: price === null ? null : usd(usdExact(event.price, decimals, price)),
     duration: event.duration,
-    auto_renewal: extrinsic_id === null,
-    block_number: number,
-    event_index,
-    extrinsic_id,
-    timestamp: time,
+    auto_renewal: place.extrinsic_id === null,
+    ...place,
   };
 }
 

@@ -1,0 +1,26 @@
+import { count, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { extrinsicId } from '../shared/facts.ts';
+import type { Happened } from './folds/coretime-facts.ts';
+
+// Where and when an event of the coretime chain happened, in rows that are of one event each.
+
+export const placeColumns = {
+  block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
+  event_index: count('place of the event in the block, from 0', {
+    title: 'Event index',
+    unit: 'identifier',
+  }),
+  extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+    title: 'Extrinsic',
+    nullable: true,
+  }),
+  timestamp: timestamp('time of the block', { title: 'Time' }),
+};
+
+/** The values of these columns. */
+export const placeOf = (happened: Pick<Happened, 'number' | 'event_index' | 'extrinsic_index' | 'time'>) => ({
+  block_number: happened.number,
+  event_index: happened.event_index,
+  extrinsic_id: extrinsicId(happened),
+  timestamp: happened.time,
+});
