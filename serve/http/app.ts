@@ -1,16 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import underPressure from '@fastify/under-pressure';
-import Fastify, { type FastifyInstance, LogController } from 'fastify';
-import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import type { InfraSettings } from '../../infra/config/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
 import type { Tracer } from '../../infra/tracing/tracer.ts';
+import { bareApp } from './bare-app.ts';
 import { proxyTrust } from './client-address.ts';
-import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
-import { problemDialect } from './dialects.ts';
-import { handleErrors } from './errors.ts';
-import { refuseUnclearHost } from './host-header.ts';
-import { refuseEncodedBodies, refusePath } from './refusals.ts';
+import type { ConnectionSettings } from './connections.ts';
+import { refuseEncodedBodies } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
 /**
@@ -28,31 +25,25 @@ const SAMPLE_MS = EVENT_LOOP_DELAY_MS_MAX;
 const RETRY_SECONDS = 5;
 const BUSY = Object.assign(new Error('Service Unavailable'), { statusCode: 503 });
 
-/** A server without routes: limits, log lines and error answers that every route shares. */
+/** The server of readers without routes: limits, log lines and error answers that every route shares. */
 export async function createApp(
   settings: ConnectionSettings & Pick<HttpSettings, 'TRUST_PROXY'> & Pick<InfraSettings, 'LOG_LEVEL'>,
   rewriteUrl: (request: IncomingMessage) => string,
   tracer?: Tracer,
 ): Promise<FastifyInstance> {
   const trust = proxyTrust(settings.TRUST_PROXY);
-  const { requestTimeout, http } = arrivalLimits(settings);
-  const app = Fastify({
-    loggerInstance: openLogger(settings, tracer),
-    trustProxy: trust,
-    bodyLimit: BODY_BYTES_MAX,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout,
-    http: { ...http, maxHeaderSize: HEAD_BYTES_MAX },
-    rewriteUrl,
-    frameworkErrors: refusePath,
-    logController: new LogController({ disableRequestLogging: true }),
-  }) as unknown as FastifyInstance;
-  app.setValidatorCompiler(validatorCompiler);
-  // Rows come as bytes from ClickHouse, everything else is plain JSON.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  handleErrors(app, problemDialect);
-  refuseUnclearHost(app);
-  limitConnections(app, { ...settings, isProxy: (address) => trust !== false && trust(address, 0) });
+  const app = bareApp(
+    settings,
+    {
+      loggerInstance: openLogger(settings, tracer),
+      trustProxy: trust,
+      bodyLimit: BODY_BYTES_MAX,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      http: { maxHeaderSize: HEAD_BYTES_MAX },
+      rewriteUrl,
+    },
+    (address) => trust !== false && trust(address, 0),
+  );
   refuseEncodedBodies(app);
   leaveLengthOut(app);
   app.addHook('onResponse', (request, reply, next) => {

@@ -1,14 +1,11 @@
-import Fastify, { type FastifyInstance, LogController } from 'fastify';
-import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { openLogger } from '../../infra/logger.ts';
 import type { ProcessHealth } from '../process-health.ts';
-import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
-import { problemDialect } from './dialects.ts';
-import { handleErrors } from './errors.ts';
+import { bareApp } from './bare-app.ts';
+import type { ConnectionSettings } from './connections.ts';
 import { serveHealth } from './health.ts';
-import { refuseUnclearHost } from './host-header.ts';
 import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
-import { refuseOtherMethods, refusePath } from './refusals.ts';
+import { refuseOtherMethods } from './refusals.ts';
 import { measureRequests, type RequestMeasures } from './request-measures.ts';
 
 /** A server of its own for probes: no caller of the API can keep them waiting. With metrics also for Prometheus. */
@@ -21,17 +18,7 @@ export async function buildProbes({
   health: ProcessHealth;
   metrics?: { readonly sources: MetricSources; readonly requests: RequestMeasures };
 }): Promise<FastifyInstance> {
-  const app = Fastify({
-    ...arrivalLimits(settings),
-    loggerInstance: openLogger(settings),
-    frameworkErrors: refusePath,
-    logController: new LogController({ disableRequestLogging: true }),
-  }) as unknown as FastifyInstance;
-  app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  handleErrors(app, problemDialect);
-  refuseUnclearHost(app);
-  limitConnections(app, { ...settings, isProxy: () => false });
+  const app = bareApp(settings, { loggerInstance: openLogger(settings) }, () => false);
   if (metrics) measureRequests(app, metrics.requests);
   const refuseOthers = refuseOtherMethods(app);
   await serveHealth(app, health);

@@ -1,0 +1,31 @@
+import type { Server } from 'node:http';
+import Fastify, { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
+import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
+import { problemDialect } from './dialects.ts';
+import { handleErrors } from './errors.ts';
+import { refuseUnclearHost } from './host-header.ts';
+import { refusePath } from './refusals.ts';
+
+/** A server without routes: what limits the connections of every server of a process, and how requests are refused. */
+export function bareApp(
+  settings: ConnectionSettings,
+  options: FastifyHttpOptions<Server>,
+  isProxy: (address: string) => boolean,
+): FastifyInstance {
+  const { requestTimeout, http } = arrivalLimits(settings);
+  const app = Fastify({
+    ...options,
+    requestTimeout,
+    http: { ...http, ...options.http },
+    frameworkErrors: refusePath,
+    logController: new LogController({ disableRequestLogging: true }),
+  }) as unknown as FastifyInstance;
+  app.setValidatorCompiler(validatorCompiler);
+  // Rows come as bytes from ClickHouse, everything else is plain JSON.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  handleErrors(app, problemDialect);
+  refuseUnclearHost(app);
+  limitConnections(app, { ...settings, isProxy });
+  return app;
+}
