@@ -26,6 +26,12 @@ export const problemResponse = (description: string): ResponseDescription => ({
   content: { 'application/problem+json': { schema: problem } },
 });
 
+/** What every route of the metrics API may answer to a caller. */
+export const callerResponses = {
+  401: problemResponse('The API key or access token is not valid'),
+  429: problemResponse('More requests than an anonymous caller may send'),
+};
+
 export const validationResponse: ResponseDescription = {
   description: 'Everything that is wrong with the parameters',
   content: {

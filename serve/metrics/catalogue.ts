@@ -7,7 +7,7 @@ import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { noParameters, problemResponse, validationResponse } from '../http/responses.ts';
+import { callerResponses, noParameters, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import {
@@ -144,8 +144,7 @@ const TAG = 'About the data';
 
 const responsesOf = (schema: z.ZodType, example: unknown) => ({
   200: { description: 'As of now', content: { 'application/json': { schema, example } } },
-  401: problemResponse('The API key or access token is not valid'),
+  ...callerResponses,
   422: validationResponse,
-  429: problemResponse('More requests than an anonymous caller may send'),
   503: problemResponse('The server is busy'),
 });

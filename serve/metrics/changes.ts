@@ -12,7 +12,7 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
 import type { Readers } from '../http/readers.ts';
-import { problemResponse, validationResponse } from '../http/responses.ts';
+import { callerResponses, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import {
   type ChangeCursor,
@@ -63,9 +63,8 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
           description: 'As of now',
           content: { 'application/json': { schema: changesPage, example: EXAMPLE } },
         },
-        401: problemResponse('The API key or access token is not valid'),
+        ...callerResponses,
         422: validationResponse,
-        429: problemResponse('More requests than an anonymous caller may send'),
         503: problemResponse('The server is busy'),
       },
     },

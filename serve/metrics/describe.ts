@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { problemResponse, validationResponse } from '../http/responses.ts';
+import { callerResponses, problemResponse, validationResponse } from '../http/responses.ts';
 import type { MediaType, RouteDefinition } from '../http/route.ts';
 import { exampleRow } from './record-examples.ts';
 
@@ -39,7 +39,7 @@ export function describeEndpoint(
         content: contentOf(metric),
       },
       304: { description: 'Not modified since the given ETag' },
-      401: problemResponse('The API key or access token is not valid'),
+      ...callerResponses,
       422: validationResponse,
       429: problemResponse(
         'More requests than an anonymous caller may send, or more work for the store than a caller may ask for',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Metric } from '../../aggregate/metric.ts';
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
-import { noParameters, problemResponse, validationResponse } from '../http/responses.ts';
+import { callerResponses, noParameters, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import { findEndpoint } from './metric-names.ts';
 
@@ -93,10 +93,9 @@ export function serveTableSchemas(app: FastifyInstance): void {
             'application/json': { schema: shape, example: tableSchemaOf(findEndpoint('daily-tps').metric) },
           },
         },
-        401: problemResponse('The API key or access token is not valid'),
+        ...callerResponses,
         404: problemResponse('No metric has this name'),
         422: validationResponse,
-        429: problemResponse('More requests than an anonymous caller may send'),
       },
     },
     ({ params: { metric } }) => tableSchemaOf(findEndpoint(metric).metric),

@@ -5,7 +5,7 @@ import { UNITS } from '../../../infra/clickhouse/units.ts';
 import { sendCompressed } from '../../http/compressed.ts';
 import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
-import { problemResponse, validationResponse } from '../../http/responses.ts';
+import { callerResponses, problemResponse, validationResponse } from '../../http/responses.ts';
 import { route } from '../../http/route.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { PERIODS, SERIES_MAX } from '../chart-state.ts';
@@ -86,9 +86,8 @@ export function serveSeries(
           description: 'The lines, over the same periods',
           content: { 'application/json': { schema: answer, example: EXAMPLE }, ...FILES },
         },
-        401: problemResponse('The API key or access token is not valid'),
+        ...callerResponses,
         422: validationResponse,
-        429: problemResponse('More requests than an anonymous caller may send'),
         503: problemResponse('The server is busy'),
       },
     },
