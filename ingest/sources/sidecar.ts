@@ -108,7 +108,7 @@ export class Sidecar {
   }
 }
 
-const isUnreachable = (error: unknown) =>
+export const isUnreachable = (error: unknown): boolean =>
   error instanceof ProductError && error.code === 'source_unreachable';
 
 /** The beginning of a block tells its height; only one that is laid out otherwise has to be parsed. */

@@ -4,7 +4,7 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './backfill.ts';
 import { timeOf } from './block-time.ts';
-import type { Sidecar } from './sidecar.ts';
+import { isUnreachable, type Sidecar } from './sidecar.ts';
 import { KINDS, type SnapshotMoment, type Subject } from './snapshot-kinds.ts';
 
 /** What snapshots are taken of, and who is called when a kind is not available. */
@@ -77,8 +77,6 @@ export class SnapshotCollector {
     throw new ProductError('source_failed', `block ${height} has no time: no snapshots of it are taken`);
   }
 }
-
-const isUnreachable = (error: Error) => error instanceof ProductError && error.code === 'source_unreachable';
 
 /** A service that does not know `at` answers for its head, which is another moment. */
 function momentOf(sidecar: Sidecar, height: number): SnapshotMoment {
