@@ -178,6 +178,14 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     await expect.poll(() => page.locator('dialog[open]').count()).toBe(0);
   });
 
+  test('tell beside each result of a search what it is, also on a wide screen', async () => {
+    await page.goto(`${origin}/search?q=staking`);
+    const results = await page.locator('.found a').all();
+    const widths = await Promise.all(results.map(async (one) => (await one.boundingBox())?.width ?? 0));
+    expect(widths.length).toBeGreaterThan(4);
+    expect(Math.max(...widths)).toBeLessThan(800);
+  });
+
   test('are used by keyboard alone: search opens a metric, arrows read its chart', async () => {
     await page.goto(origin);
     await page.keyboard.press('Control+k');
