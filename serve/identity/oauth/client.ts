@@ -25,7 +25,7 @@ export async function authenticateClient(
 ): Promise<Application> {
   const application = await optionalClient(accounts, request, form);
   if (application === null) {
-    throw new OAuthError('invalid_client', 'Client authentication failed: no client_id was sent.');
+    throw refusedClient(request, 'Client authentication failed: no client_id was sent.');
   }
   return application;
 }
@@ -41,9 +41,8 @@ export async function optionalClient(
   const secret = optional(form, 'client_secret');
   if (authorization === undefined) {
     if (id === '' && secret === '') return null;
-    return authenticate(accounts, [{ id, secret }], {});
+    return authenticate(accounts, request, [{ id, secret }]);
   }
-  const challenge = { 'www-authenticate': 'Basic realm="Chain Metrics", charset="UTF-8"' };
   if (secret !== '') {
     throw new OAuthError(
       'invalid_request',
@@ -52,14 +51,20 @@ export async function optionalClient(
   }
   const tries = credentialsOf(authorization);
   if (tries.length === 0) {
-    throw new OAuthError('invalid_client', 'The Authorization header contains no HTTP Basic credentials.', {
-      headers: challenge,
-    });
+    throw refusedClient(request, 'The Authorization header contains no HTTP Basic credentials.');
   }
   if (id !== '' && !tries.some((one) => one.id === id)) {
     throw new OAuthError('invalid_request', 'The client_id of the body is not that of the header.');
   }
-  return authenticate(accounts, tries, challenge);
+  return authenticate(accounts, request, tries);
+}
+
+/** The refusal of a client, with a challenge where it used the header (RFC 6749 §5.2). */
+export function refusedClient({ headers }: FastifyRequest, description: string): OAuthError {
+  const challenge = { 'www-authenticate': 'Basic realm="Chain Metrics", charset="UTF-8"' };
+  return new OAuthError('invalid_client', description, {
+    headers: headers.authorization === undefined ? {} : challenge,
+  });
 }
 
 /**
@@ -80,8 +85,8 @@ function credentialsOf(header: string): Credentials[] {
 
 async function authenticate(
   accounts: Pick<Accounts, 'applications' | 'users'>,
+  request: FastifyRequest,
   tries: readonly Credentials[],
-  headers: Record<string, string>,
 ): Promise<Application> {
   for (const { id, secret } of tries) {
     const application = await activeApplication(accounts, id);
@@ -92,11 +97,5 @@ async function authenticate(
     if (isProven) return application;
   }
   // The same message for an unknown client, a missing and a wrong secret.
-  throw new OAuthError(
-    'invalid_client',
-    'Client authentication failed: unknown client, or wrong or missing secret.',
-    {
-      headers,
-    },
-  );
+  throw refusedClient(request, 'Client authentication failed: unknown client, or wrong or missing secret.');
 }

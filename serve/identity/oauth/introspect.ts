@@ -4,8 +4,8 @@ import { holderOf, scopesLeft } from '../accounts/grants.ts';
 import { isSecretOf } from '../accounts/secrets.ts';
 import type { Grant } from '../accounts/tables.ts';
 import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
-import { authenticateClient } from './client.ts';
-import { neverStored, OAuthError } from './errors.ts';
+import { authenticateClient, refusedClient } from './client.ts';
+import { neverStored } from './errors.ts';
 import { bodyParameters, required } from './parameters.ts';
 
 /**
@@ -22,7 +22,7 @@ export function serveIntrospect(
     const application = await authenticateClient(accounts, request, form);
     // Without authentication anybody could probe tokens.
     if (!application.is_confidential) {
-      throw new OAuthError('invalid_client', 'Only applications with a secret may introspect tokens.');
+      throw refusedClient(request, 'Only applications with a secret may introspect tokens.');
     }
     const token = readToken(required(form, 'token'));
     const grant = token && (await accounts.grants.get(token.id));

@@ -81,6 +81,7 @@ describe('client authentication (RFC 6749 §2.3)', () => {
     async (authorization) => {
       const answer = await token({ grant_type: 'authorization_code', code: 'x' }, { authorization });
       expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client']);
+      expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
     },
   );
 

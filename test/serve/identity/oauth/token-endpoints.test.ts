@@ -195,6 +195,10 @@ describe('POST /oauth/introspect (RFC 7662)', () => {
     const open = await party(world, { is_confidential: false });
     const answer = await post(world, '/oauth/introspect', { client_id: open.application.id, token: 'x' });
     expect([answer.statusCode, answer.json()]).toEqual([401, refusal('invalid_client')]);
+    expect(answer.headers['www-authenticate']).toBeUndefined();
+    const byHeader = await post(world, '/oauth/introspect', { token: 'x' }, basic(open.application.id, ''));
+    expect([byHeader.statusCode, byHeader.json()]).toEqual([401, refusal('invalid_client')]);
+    expect(byHeader.headers['www-authenticate']).toMatch(/^Basic realm=/);
     expect((await post(world, '/oauth/introspect', { token: 'x' })).statusCode).toBe(401);
     expect((await ask(the, '')).json()).toEqual(refusal('invalid_request'));
   });
