@@ -21,7 +21,8 @@ const EXPOSED = [
   'X-Unknown-Chain',
 ];
 
-const READABLE = {
+/** What an answer says that pages of every origin may read. */
+export const READABLE = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED.join(', '),
 };

@@ -1,4 +1,7 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { READABLE } from './cross-origin.ts';
 import { dialectOf } from './dialects.ts';
 import { HttpError } from './errors.ts';
 
@@ -59,6 +62,33 @@ export function refusePath({ statusCode }: FastifyError, request: FastifyRequest
       ? new HttpError('bad_request', 'A part of the path is too long.', {}, 414)
       : new HttpError('bad_request', 'The path must be percent-encoded UTF-8.');
   dialectOf(request.url).send(refusal, request, reply.code(refusal.status));
+}
+
+/** What Node refuses by itself, by the code of its error; everything else is no HTTP. */
+const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time; send all of it at once.'],
+  HPE_HEADER_OVERFLOW: [431, 'The head of the request is too large; send fewer parameters and headers.'],
+};
+const NO_HTTP = [400, 'The request is no valid HTTP/1.1.'] as const;
+
+/**
+ * Answers what Node cannot read as a request. Its path is not known then, since only the last piece of the head is; pages
+ * of every origin may read the answer, which tells nothing but the fault.
+ */
+export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const [status, detail] = UNREADABLE[error.code] ?? NO_HTTP;
+  const title = STATUS_CODES[status];
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail });
+  const headers = {
+    ...READABLE,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
+  socket.destroy(error);
 }
 
 /** A compressed body is refused, since nothing here would decompress it (RFC 9110 §15.5.16). */

@@ -133,6 +133,25 @@ describe('a connection', () => {
   });
 });
 
+describe('what is no request', () => {
+  it.each([
+    [400, 'no HTTP', 'GET /api/daily-tps HTTP/1.1\r\nno header\r\n\r\n'],
+    [408, 'a body that does not end', `${head('/open', 100)}{"a":`],
+    [
+      431,
+      'a head without end',
+      `GET /api/daily-tps?chain=${'a'.repeat(2 ** 20)} HTTP/1.1\r\nhost: test\r\n\r\n`,
+    ],
+  ])('is %i for %s, which pages of other origins can read', async (status, _title, text) => {
+    await serve();
+    const [top = '', body = ''] = (await answerOf(await open(text))).split('\r\n\r\n');
+    expect(top).toMatch(new RegExp(`^HTTP/1.1 ${status} [A-Z]`));
+    expect(top).toContain('\r\naccess-control-allow-origin: *\r\n');
+    expect(top).toContain('\r\ncontent-type: application/problem+json\r\n');
+    expect(JSON.parse(body)).toMatchObject({ status, detail: expect.stringMatching(/\.$/) });
+  });
+});
+
 describe('a caller without access', () => {
   it('is refused before its body is read', async () => {
     await serve();
