@@ -5,7 +5,7 @@ import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import { bareName, decompressed, readLines } from '../sources/lines.ts';
+import { bareName, chainOfFile, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet-broken.ts';
 import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
@@ -87,7 +87,7 @@ async function readSource(
   run: string,
   limits: PublishLimits,
 ): Promise<void> {
-  const chain = registry.find(chainName ?? bareName(name));
+  const chain = chainName === undefined ? chainOfFile(registry, name) : registry.find(chainName);
   const originOf = (line: number): Origin => ({ source: 'import', origin: name, line, run });
   let last = 0;
   let bytesOfTurn = 0;

@@ -4,7 +4,7 @@ import type { Registry } from '../chains/registry.ts';
 import { timeOf } from './block-time.ts';
 import { type Heights, heightAtStart } from './heights.ts';
 import type { Input } from './input-files.ts';
-import { bareName, decompressed, readLines } from './lines.ts';
+import { chainOfFile, decompressed, readLines } from './lines.ts';
 
 /** Lines of an archive that are not stored yet, in the order of the file. */
 export interface ArchivePortion {
@@ -38,7 +38,7 @@ const NEWLINE = '\n';
 
 /** A file that is named after another chain would fill this one with its blocks. */
 export function requireNameOf(chain: Chain, registry: Registry, { name }: Input): void {
-  const named = registry.find(bareName(name));
+  const named = chainOfFile(registry, name);
   if (named === undefined || (named.name === chain.name && named.relay_chain === chain.relay_chain)) return;
   throw new ProductError(
     'usage',

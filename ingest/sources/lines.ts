@@ -1,6 +1,8 @@
 import { basename } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -135,6 +137,20 @@ export function bareName(file: string): string {
   return basename(file)
     .replace(/\.(gz|zst)$/, '')
     .replace(/\.(ndjson|jsonl|json|parquet)$/, '');
+}
+
+/**
+ * The chain that a file is named after. Files of one chain are often numbered or dated, as `polkadot-2024-01.ndjson.gz`:
+ * its name is then what stands before `-`, `_` or `.` and a digit.
+ */
+export function chainOfFile({ find }: Pick<Registry, 'find'>, file: string): Chain | undefined {
+  const name = bareName(file);
+  const ends = [...name.matchAll(/[-_.](?=\d)/g)].map(({ index }) => index).reverse();
+  for (const end of [name.length, ...ends]) {
+    const chain = find(name.slice(0, end));
+    if (chain) return chain;
+  }
+  return undefined;
 }
 
 /** Cuts a stream into lines without copying those that lie within one chunk; empty lines are passed over. */

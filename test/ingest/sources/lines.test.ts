@@ -1,7 +1,14 @@
 import { Readable } from 'node:stream';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { bareName, decompressed, readLines, type SourceLine } from '../../../ingest/sources/lines.ts';
+import { buildRegistry, loadRegistry } from '../../../ingest/chains/registry.ts';
+import {
+  bareName,
+  chainOfFile,
+  decompressed,
+  readLines,
+  type SourceLine,
+} from '../../../ingest/sources/lines.ts';
 
 const LINE_BYTES = 2 ** 20;
 
@@ -209,5 +216,28 @@ describe('archives', () => {
     ['a.b.ndjson', 'a.b'],
   ])('%s is named after %s', (file, name) => {
     expect(bareName(file)).toBe(name);
+  });
+
+  const registry = loadRegistry();
+  test.each([
+    ['polkadot.ndjson.gz', 'polkadot'],
+    ['/data/polkadot-2024-01.ndjson.gz', 'polkadot'],
+    ['asset-hub-kusama_0001-of-0020.jsonl.zst', 'asset-hub-kusama'],
+    ['statemint.20000000-20009999.parquet', 'asset-hub-polkadot'],
+    ['atlantis-2024-01.ndjson', undefined],
+    ['polkadot-archive.ndjson', undefined],
+    ['polkadot2024.ndjson', undefined],
+  ])('%s holds blocks of %s', (file, name) => {
+    expect(chainOfFile(registry, file)?.name).toBe(name);
+  });
+
+  test('a chain whose own name is like that of a part goes first', () => {
+    const chain = { relay_chain: 'solo', ss58_prefix: 42, token: 'UNIT', decimals: 12 };
+    const registered = buildRegistry([
+      { ...chain, name: 'atlantis' },
+      { ...chain, name: 'atlantis-2' },
+    ]);
+    expect(chainOfFile(registered, 'atlantis-2-2024-01.ndjson')?.name).toBe('atlantis-2');
+    expect(chainOfFile(registered, 'atlantis-3.ndjson')?.name).toBe('atlantis');
   });
 });
