@@ -5,7 +5,7 @@ import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Registry } from '../chains/registry.ts';
 import { deadLetters } from '../raw/tables.ts';
-import { bareName } from '../sources/lines.ts';
+import { chainOfFile } from '../sources/lines.ts';
 import { type DeadLetter, writeDeadLetters } from './dead-letters.ts';
 import { readLine } from './envelope.ts';
 import type { Stream } from './topics.ts';
@@ -111,11 +111,13 @@ async function retryLines(
     const bytes = whole[at];
     const { id, topic, line } = letter;
     const origin = { source: 'retry', origin: letter.origin, line };
-    if (!bytes) {
-      outcomes.push({ id, refused: `only its first bytes are kept; take in ${letter.origin} again` });
+    // An archive that broke off is a letter without bytes, whose reason tells more than another attempt.
+    if (!bytes?.length) {
+      const kept = letter.size === 0 ? 'no line of it is kept' : 'only its first bytes are kept';
+      outcomes.push({ id, refused: `${kept}; take in ${letter.origin} again` });
       continue;
     }
-    const chain = registry.find(chainName ?? bareName(letter.origin));
+    const chain = chainName === undefined ? chainOfFile(registry, letter.origin) : registry.find(chainName);
     const read = readLine(bytes, chain, registry, origin);
     if ('refused' in read) {
       const again = { ...origin, topic, reason: read.refused, bytes };

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type DeadLetterRequest, handleDeadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
@@ -104,6 +105,18 @@ describe('dead letters', () => {
       isKept ? null : 'only its first bytes are kept; take in unknown.ndjson again',
     );
     expect(await heights()).toHaveLength(isKept ? 1 : 0);
+  });
+
+  test('of an archive that broke off keep their reason: there is no line to try again', async () => {
+    const cut = gzipSync(`${block}\n`).subarray(0, -200);
+    await opened.pipeline.ingest(Readable.from([cut]), { name: 'polkadot.ndjson.gz' });
+    const before = await order({ action: 'list' });
+    const { outcomes } = await order({ action: 'retry', all: true });
+    expect(outcomes?.map(({ refused }) => refused)).toEqual([
+      'no line of it is kept; take in polkadot.ndjson.gz again',
+    ]);
+    expect(before.letters[0]?.reason).toMatch(/^the archive is truncated or corrupt: /);
+    expect(await order({ action: 'list' })).toEqual(before);
   });
 
   test.each([
