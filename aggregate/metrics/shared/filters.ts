@@ -8,14 +8,15 @@ import { decodeAddress } from '../../../ingest/chains/address.ts';
 export const NAME_CHARS_MAX = 128;
 
 /** The name of a chain; it need not be known. */
-export const chainName = () => z.string().min(1).max(NAME_CHARS_MAX);
+export const chainName = () =>
+  z.string().min(1, 'empty').max(NAME_CHARS_MAX, `more than ${NAME_CHARS_MAX} characters`);
 
 export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
     .regex(/^\d{1,16}$/, 'not a whole number')
     .transform(Number)
-    .pipe(z.int().min(min).max(max));
+    .pipe(z.int().min(min, `less than ${min}`).max(max, `more than ${max}`));
 
 /** An index or id, which the API describes as a string and whose values in records are integers. */
 export const indexText = () => wholeNumber().meta({ isText: true });

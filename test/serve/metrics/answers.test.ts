@@ -371,6 +371,16 @@ describe('errors', () => {
     const places = answer.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc[1]);
     expect(places.sort()).toEqual(['end_date', 'foo', 'limit', 'relay_chain', 'start_date']);
   });
+
+  it.each([
+    ['limit=0', 'less than 1'],
+    ['limit=1000000', /^more than \d+$/],
+    ['chain=', 'empty'],
+    [`chain=${'a'.repeat(129)}`, 'more than 128 characters'],
+  ])('%s is refused in words', async (query, msg) => {
+    const answer = await get(`/api/daily-tps?${query}`);
+    expect(answer.json().detail).toMatchObject([{ msg: expect.stringMatching(msg) }]);
+  });
 });
 
 describe('what describes the service', () => {
