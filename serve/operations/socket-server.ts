@@ -81,7 +81,8 @@ async function answer(
     if (lines.writable) lines.write(`${JSON.stringify(line)}\n`);
   };
   const hungUp = new AbortController();
-  request.raw.socket.once('close', () => hungUp.abort());
+  // Of the answer, not of the connection, which carries thousands of calls: `export-raw` asks for each file.
+  reply.raw.once('close', () => hungUp.abort());
   const input = JSON.parse(decodeURIComponent(String(request.headers[INPUT_HEADER] ?? '{}'))) as never;
   const call = client.call(name, input, {
     body: (request.body as Readable | undefined) ?? Readable.from([]),
