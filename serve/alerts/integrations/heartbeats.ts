@@ -56,13 +56,18 @@ export class Heartbeats {
     this.#deps = dependencies;
   }
 
-  start(onFailure: (error: unknown) => void): void {
-    this.#timer = setInterval(() => void this.check().catch(onFailure), CHECK_MS);
+  start(onFailure: (error: unknown) => void, checkMs = CHECK_MS): void {
+    const onFailed = (error: unknown) => {
+      // A check that the stop breaks off is made after the next start.
+      if (this.#timer) onFailure(error);
+    };
+    this.#timer = setInterval(() => void this.check().catch(onFailed), checkMs);
     this.#timer.unref();
   }
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   /** By integration, as any server of the deployment stored it, at most some seconds late. */

@@ -44,6 +44,26 @@ async function pass(minutes: number, { heartbeats }: AlertDomain): Promise<void>
 }
 
 describe('a heartbeat', () => {
+  test.each([
+    ['is told', false, ['the store is closed']],
+    ['is not told while its server stops', true, []],
+  ])('whose check fails %s', async (_, isStopped, told) => {
+    const { heartbeats } = await server(false);
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    heartbeats.check = () => {
+      begun.resolve();
+      return ended.promise;
+    };
+    const failures: string[] = [];
+    heartbeats.start((error) => failures.push((error as Error).message), 1);
+    await begun.promise;
+    if (isStopped) heartbeats.stop();
+    ended.reject(new Error('the store is closed'));
+    await new Promise((turn) => setImmediate(turn));
+    heartbeats.stop();
+    expect([...new Set(failures)]).toEqual(told);
+  });
+
   test('creates one alert when a source falls silent, and resolves it at its next request', async () => {
     const one = await server(false);
     await one.heartbeats.check();
