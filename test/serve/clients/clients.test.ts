@@ -183,6 +183,15 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
     expect(code_samples).toEqual([samples.length, 38]);
   });
 
+  it('warns of a chain that the server does not know', async () => {
+    const { unknown_chain } = await runPython(python, ['unknown_chain'], given);
+    const warning = expect.stringMatching(/^polkadott: .*did you mean polkadot\?$/);
+    expect(unknown_chain).toEqual([
+      [0, 0],
+      [warning, warning],
+    ]);
+  });
+
   it('waits as long as a server asks that refuses it without a key, unless it may not wait', async () => {
     const before = served.refusals();
     const names = ['anonymous', 'limits', 'errors'];

@@ -7,8 +7,9 @@ import decimal
 import io
 import json
 import sys
+import warnings
 
-from chain_metrics import METRICS, ApiError, ChainMetrics, ConnectionFailed, InvalidParameters, RateLimited, Unauthorized
+from chain_metrics import METRICS, ApiError, ChainMetrics, ConnectionFailed, InvalidParameters, RateLimited, Unauthorized, UnknownChain
 
 
 def every_path(given):
@@ -84,6 +85,17 @@ def errors(given):
         except known as error:
             told.append([error.status, error.code, error.message, [issue.parameter for issue in error.issues]])
     return told
+
+
+def unknown_chain(given):
+    """A misspelt chain gives no rows and a warning; one that is known gives none."""
+    client = ChainMetrics(given["origin"], given["key"])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        client.frame("daily-tps", chain="polkadot", limit=1000)
+        rows = [len(client.frame("daily-tps", chain="polkadott")), len(list(client.rows("daily-tps", chain="polkadott")))]
+    assert all(one.category is UnknownChain for one in told)
+    return [rows, [str(one.message) for one in told]]
 
 
 def limits(given):

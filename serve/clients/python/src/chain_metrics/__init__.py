@@ -10,6 +10,7 @@ from .errors import (
     RateLimited,
     Unauthorized,
     Unavailable,
+    UnknownChain,
 )
 from .metrics import METRICS, Metric
 
@@ -25,4 +26,5 @@ __all__ = [
     "RateLimited",
     "Unauthorized",
     "Unavailable",
+    "UnknownChain",
 ]

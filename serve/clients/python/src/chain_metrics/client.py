@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from .errors import ChainMetricsError, ConnectionFailed, error_of
+from .errors import ChainMetricsError, ConnectionFailed, UnknownChain, error_of
 from .frames import LIBRARIES
 from .metrics import METRICS, PLANCK
 
@@ -135,6 +136,7 @@ class ChainMetrics:
                 failure, wait = ConnectionFailed(f"{self._base_url}{path}: {error}"), None
             else:
                 if response.ok:
+                    _warn_of_unknown_chain(response, parameters)
                     return response
                 wait = _retry_after(response)
                 failure = error_of(response, wait)
@@ -167,6 +169,13 @@ def _path_of(metric: str) -> str:
         return METRICS[metric]
     near = get_close_matches(metric, METRICS, 1)
     raise ValueError(f"no metric is named {metric!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def _warn_of_unknown_chain(response: requests.Response, parameters: Mapping[str, Any]) -> None:
+    """Rows of no chain are none, which is no error to the server and mostly a typo of the caller."""
+    told = response.headers.get("X-Unknown-Chain")
+    if told is not None:
+        warnings.warn(f"{parameters.get('chain')}: {told}", UnknownChain, stacklevel=2)
 
 
 def _retry_after(response: requests.Response) -> float | None:

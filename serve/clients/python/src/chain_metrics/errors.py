@@ -15,6 +15,10 @@ class ConnectionFailed(ChainMetricsError):
     """The server could not be reached, or did not answer in time."""
 
 
+class UnknownChain(UserWarning):
+    """The server knows no chain of the name that was asked for; its rows are none."""
+
+
 class Issue(NamedTuple):
     """Something that is wrong with a parameter."""
 
