@@ -55,12 +55,14 @@ const extrinsic = z
     info: isNumberAsWritten(given?.info) ? {} : (recordOf(given?.info) ?? {}),
     events: given?.events ?? [],
   }));
-const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'not a 32-byte hash');
+const NO_HASH = 'not a 32-byte hash';
+const hash = z.string(NO_HASH).regex(/^0x[0-9a-fA-F]{64}$/, NO_HASH);
+const NO_HEIGHT = 'not a height of up to 18 digits';
 const block = z.object({
   number: z
-    .union([z.string(), z.number(), z.bigint()])
+    .union([z.string(), z.number(), z.bigint()], NO_HEIGHT)
     .transform(String)
-    .pipe(z.string().regex(/^\d{1,18}$/)),
+    .pipe(z.string().regex(/^\d{1,18}$/, NO_HEIGHT)),
   hash,
   parentHash: hash,
   authorId: anything,

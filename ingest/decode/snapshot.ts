@@ -137,7 +137,7 @@ const envelope = z.object({
   /** What comes from a price or value feed was read at no block. */
   block_number: count.nullable().default(null),
   as_of: z.iso
-    .datetime({ offset: true })
+    .datetime({ offset: true, error: 'not a time with its zone, as 2024-03-20T23:59:54Z' })
     .refine((moment) => isTime(Date.parse(moment)), `not in the years ${YEARS.from} to ${YEARS.until - 1}`)
     .transform((moment) => new Date(moment).toISOString()),
   payload: z.record(z.string(), z.unknown()),

@@ -29,12 +29,22 @@ function parsedOrNull(line: Buffer): unknown {
   }
 }
 
+/** Days are looked for in all of the history, which a source may have only a part of. */
+function notGiven(error: unknown): never {
+  const isRefused = error instanceof ProductError && error.code === 'source_failed';
+  if (!isRefused) throw error;
+  throw new ProductError(
+    'source_failed',
+    `${error.message}; name heights, not days, where it lacks old blocks`,
+  );
+}
+
 /** The first height at or after a time, up to `head`; `head + 1` when there is none. The first block has no time. */
 async function firstHeightSince(source: BlockSource, head: number, time: number): Promise<number> {
   let [low, high] = [0, head + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const found = timeOf(await source.block(middle));
+    const found = timeOf(await source.block(middle).catch(notGiven));
     if (found === null && middle > 0) {
       throw new ProductError('source_failed', `block ${middle} has no time: name heights, not days`);
     }

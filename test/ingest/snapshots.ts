@@ -36,7 +36,7 @@ export const wrongSnapshots: readonly [title: string, document: object, reason: 
     snapshot({ as_of: '1969-12-31T00:00:00Z' }),
     /^as_of: not in the years 2015 to 2099$/,
   ],
-  ['a moment that is none', snapshot({ as_of: 'yesterday' }), /^as_of: /],
+  ['a moment that is none', snapshot({ as_of: 'yesterday' }), /^as_of: not a time with its zone, as /],
   [
     'an amount with separators',
     snapshot({ kind: 'issuance', payload: { total: '1,000', inactive: '0' } }),

@@ -170,6 +170,15 @@ describe('the sources of a chain', () => {
     const heap = await run(backfill);
     expect([...heap.stored].sort((a, b) => a - b)).toEqual(within);
   });
+
+  it('that lack old blocks are asked for heights: days are looked for in all of the history', async () => {
+    const fake = await fakeOf();
+    const backfill = backfillOf([at(fake.url)], { from: { time: Date.UTC(2021, 0, 1) } });
+    expect((await run(backfill)).stored.size).toBe(0);
+    expect(faultsOf(backfill)).toEqual([
+      expect.stringMatching(/answered 404: .*; name heights, not days, where /),
+    ]);
+  });
 });
 
 /** A block of long ago. */
