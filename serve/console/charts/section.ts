@@ -83,7 +83,7 @@ function notes(answer: SeriesAnswer, left: string | null): Html | null {
     .filter(({ gaps }) => gaps.length > 0)
     .map(({ relay_chain, chain }) => chainName(`${relay_chain}/${chain}`));
   const names = [...new Set(incomplete)];
-  const isProvisional = answer.provisional_from !== null;
+  const isProvisional = answer.provisional_from !== null && hasValues(answer);
   if (names.length === 0 && !isProvisional && left === null) return null;
   return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed or paler: it still changes.`}</p>`;
 }

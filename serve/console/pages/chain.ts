@@ -7,9 +7,8 @@ import { type Html, html } from '../../pages/html.ts';
 import type { SeriesAnswer } from '../chart-state.ts';
 import { type CoveredDays, coverage, gapText } from '../charts/coverage.ts';
 import { lastOf } from '../charts/section.ts';
-import { sparkline } from '../charts/sparkline.ts';
+import { tileFigures, tilesAsOf } from '../charts/tile.ts';
 import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts';
-import { formatExact, formatShort } from '../format.ts';
 import { chainName, relayName } from '../names.ts';
 import { addDays } from '../periods.ts';
 import { moment } from '../records/cells.ts';
@@ -66,18 +65,19 @@ ${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is st
   });
 }
 
-function cards(lines: readonly Line[], { series, per }: SeriesAnswer, id: string): Html {
-  const some = series
-    .map((one, i) => ({ one, line: lines[i] as Line, last: lastOf(one.values) }))
-    .filter(({ last }) => last !== null);
-  if (some.length === 0) return html``;
-  return html`<h2>${per === 'day' ? `The last ${DAYS} days` : 'By month'}</h2><ul class="tiles">${some.map(
+function cards(lines: readonly Line[], answer: SeriesAnswer, id: string): Html {
+  const some = answer.series
+    .map((one, i) => ({ one, line: lines[i] as Line }))
+    .filter(({ one }) => lastOf(one.values) !== null);
+  if (some.length === 0) {
+    return html`${answer.per === 'day' && html`<p class="empty">No metric of ${chainName(id)} has a value in the last ${DAYS} days. <a href="/charts">Choose a metric</a> and all its days to see older ones.</p>`}`;
+  }
+  return html`<h2>${answer.per === 'day' ? `The last ${DAYS} days` : 'By month'}</h2><p class="hint as-of">${tilesAsOf(answer)}</p><ul class="tiles">${some.map(
     ({
       one,
       line: { metric, column },
-      last,
     }) => html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ chain: id }))}">
-<span>${titleOf(metric, column)}</span><strong title="${formatExact(last, one.unit, one.token)}">${formatShort(last, one.unit, one.token)}</strong>${sparkline(one.values)}</a></li>`,
+${tileFigures(titleOf(metric, column), one, answer)}</a></li>`,
   )}</ul>`;
 }
 

@@ -5,9 +5,9 @@ import { DEFAULT_STATE } from '../chart-state.ts';
 import { changeOf } from '../charts/change.ts';
 import { chartSection, lastOf } from '../charts/section.ts';
 import { select } from '../charts/selection.ts';
-import { sparkline } from '../charts/sparkline.ts';
+import { tileFigures, tilesAsOf } from '../charts/tile.ts';
 import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
-import { formatExact, formatShort } from '../format.ts';
+import { formatShort } from '../format.ts';
 import { chainName } from '../names.ts';
 import { addDays } from '../periods.ts';
 import type { RecordReader } from '../records/record-reader.ts';
@@ -53,8 +53,9 @@ export function serveOverview(
       news(sources, reader),
     ]);
     const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
-<p class="lead">Computed from raw blocks, with every definition and every gap shown. <a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">get an API key</a></p>
+<p class="lead">Computed from raw blocks, with every definition and every gap shown.<br><a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">Get an API key</a></p>
 ${ECOSYSTEMS.map((of) => tilesOf(of, answer))}
+${answer.series.some(({ values }) => lastOf(values) !== null) && html`<p class="hint under-tiles">${tilesAsOf(answer)} Changes are from the mean of the 7 and 30 days before to that of the newest 7 and 30.</p>`}
 <div class="card"><h2><a href="/charts/${first.metric.id}?${String(new URLSearchParams(columnOf(first.column)))}">${first.column.shown.title}</a></h2>
 ${chartSection({
   title: first.column.shown.title,
@@ -77,21 +78,19 @@ ${chainsTable(freshness.chains, series.now)}</section>`;
   });
 }
 
-function tilesOf(of: (typeof ECOSYSTEMS)[number], { series }: SeriesAnswer): Html {
-  const some = series.filter(({ relay_chain, chain }) => `${relay_chain}/${chain}` === of);
+function tilesOf(of: (typeof ECOSYSTEMS)[number], answer: SeriesAnswer): Html {
+  const some = answer.series.filter(({ relay_chain, chain }) => `${relay_chain}/${chain}` === of);
   if (some.every(({ values }) => lastOf(values) === null)) return html``;
   const label = chainName(of);
-  return html`<section aria-label="${label}"><h2>${label}</h2><ul class="tiles">${some.map((one) => tile(one, of))}</ul></section>`;
+  return html`<section aria-label="${label}"><h2>${label}</h2><ul class="tiles">${some.map((one) => tile(one, of, answer))}</ul></section>`;
 }
 
-function tile(one: SeriesData, of: string): Html {
+function tile(one: SeriesData, of: string, answer: SeriesAnswer): Html {
   const { metric, column } = tiles.find((line) =>
     one.id.startsWith(`${line.metric.id}.${line.column.name}@`),
   ) as Line;
-  const last = lastOf(one.values);
   return html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ ...columnOf(column), chain: of }))}">
-<span>${one.title}</span><strong title="${formatExact(last, one.unit, one.token)}">${formatShort(last, one.unit, one.token)}</strong>
-${sparkline(one.values)}
+${tileFigures(one.title, one, answer)}
 <span class="changes">${change(changeOf(one.values, 7), '7 d')}${change(changeOf(one.values, 30), '30 d')}</span></a></li>`;
 }
 

@@ -74,6 +74,17 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     expect(await page.locator('.tile').count()).toBeGreaterThan(6);
   });
 
+  test.each([1024, 1280, 1440])('have every area of the site in sight at a width of %d', async (width) => {
+    const [other, wide] = await fresh({ viewport: { width, height: 800 } });
+    await wide.goto(origin);
+    expect(await wide.locator('nav.main').evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBe(0);
+    const first = wide.locator('.tiles').first().locator('strong');
+    const heights = await first.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom));
+    // Those of one row, below titles of one line and of two.
+    expect(new Set(heights).size).toBeLessThan(heights.length / 2);
+    await other.close();
+  });
+
   test('show the chains and days that a visitor chooses, by their address too', async () => {
     await page.goto(`${origin}/charts/daily-tps?column=num_transactions_combined`);
     await drawn();

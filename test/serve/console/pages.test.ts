@@ -5,7 +5,7 @@ import { buildServer } from '../../../serve/compose-server.ts';
 import { heatmaps } from '../../../serve/console/charts/heatmap.ts';
 import { shownMetrics } from '../../../serve/console/pages/shown-metrics.ts';
 import { drawnMetrics, lineId } from '../../../serve/console/series/drawn.ts';
-import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { clockFrom, ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
 let pipeline: TestPipeline;
@@ -261,6 +261,13 @@ describe('the pages of the metrics', () => {
     const cards = body.match(/<a class="tile".*?<svg/gs) ?? [];
     expect(cards.filter((card) => /\sDOT</.test(card))).toHaveLength(1);
     expect(body).toContain('Daily activity: active accounts');
+    expect(body).toMatch(/Values of \d{4}-\d\d-\d\d, the newest whole day\./);
+    expect((await get('/')).body).toMatch(/Values of \d{4}-\d\d-\d\d, the newest whole day\. Changes/);
+    const { runtime } = pipeline.pipeline;
+    const clock = clockFrom('2031-01-01T00:00:00Z');
+    const later = await buildServer({ ...pipeline.pipeline, runtime: { ...runtime, clock } });
+    expect((await later.inject('/chains/polkadot')).body).toContain('No metric of Polkadot has a value in');
+    await later.close();
     expect((await get('/chains/polkadot-relay')).headers.location).toBe('/chains/polkadot');
     expect((await get('/chains/mars')).statusCode).toBe(404);
   });

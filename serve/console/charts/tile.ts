@@ -1,0 +1,27 @@
+import { type Html, html } from '../../pages/html.ts';
+import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
+import { formatExact, formatShort } from '../format.ts';
+import { dayAt, periodsIn } from '../periods.ts';
+import { sparkline } from './sparkline.ts';
+
+/** What a tile shows of a series: its title, its newest value and its line; the day of a value that is older than the newest. */
+export function tileFigures(title: string, { values, unit, token }: SeriesData, answer: SeriesAnswer): Html {
+  const place = values.findLastIndex((value) => value !== null);
+  const last = values[place] ?? null;
+  const isOlder = place !== -1 && place < answer.periods - 1;
+  return html`<span>${title}</span><strong title="${formatExact(last, unit, token)}">${formatShort(last, unit, token)}</strong>${isOlder && html`<span class="as-of">on ${periodName(answer, place)}</span>`}
+${sparkline(values)}`;
+}
+
+/** Of which day or month the values of tiles are. */
+export function tilesAsOf(answer: SeriesAnswer): string {
+  const name = periodName(answer, answer.periods - 1);
+  const isOver = answer.provisional_from === null;
+  return `Values of ${name}, ${isOver ? `the newest whole ${answer.per}` : `a ${answer.per} that is not over`}.`;
+}
+
+/** The days of an answer by day, else its months. */
+function periodName(answer: SeriesAnswer, place: number): string {
+  const day = dayAt(periodsIn(answer), place);
+  return answer.per === 'month' ? day.slice(0, 7) : day;
+}
