@@ -89,7 +89,7 @@ export class ProjectFrame {
       ({ name, label }) =>
         html`<li><a href="/projects/${project.id}/${name}"${name === tab && html` aria-current="page"`}>${label}</a></li>`,
     );
-    const page = html`<p class="trail"><a href="/projects">Projects</a> / ${project.name}</p>
+    const page = html`<p class="trail"><a href="/projects">Projects</a> › ${project.name}</p>
 <nav class="tabs" aria-label="Project"><ul>${tabs}</ul></nav>
 ${body}`;
     return sendPage(this.accounts, request, reply, {

@@ -4,6 +4,7 @@ import { type Column, clickhouseType, shownOf } from '../../../infra/clickhouse/
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { formatExact, formatShort, NO_VALUE } from '../format.ts';
+import { chainName, relayName } from '../names.ts';
 import { plainText } from './plain-text.ts';
 import type { ColumnView, RecordRow } from './record-page.ts';
 
@@ -62,6 +63,8 @@ function shownValue({ metric, view, row, registry }: CellOf): Html {
     return short === exact ? html`${short}` : html`<span title="${exact}">${short}</span>`;
   }
   const text = String(value);
+  if (column === 'relay_chain') return html`${relayName(text)}`;
+  if (column === 'chain' && registry.find(text)?.name === text) return html`${nameOfChain(text, registry)}`;
   if (as === 'account' || as === 'hash') return shortened(text);
   if (as === 'state') return state(text);
   // A name from a fixed list or the registry needs no isolation.
@@ -80,6 +83,12 @@ function exactAmount({ metric, view, row, registry }: CellOf): string | null {
   const digits = planck.padStart(chain.decimals + 1, '0');
   const at = digits.length - chain.decimals;
   return formatExact(`${digits.slice(0, at)}.${digits.slice(at) || '0'}`, 'native', chain.token);
+}
+
+/** A chain of the registry as visitors read it; any other name as it is. */
+export function nameOfChain(name: string, registry: Registry): string {
+  const known = registry.find(name);
+  return known?.name === name ? chainName(`${known.relay_chain}/${name}`) : name;
 }
 
 const tokenOf = (row: RecordRow, registry: Registry): string | null =>

@@ -1,4 +1,4 @@
-import { type RecordPage, type RecordRow, type RecordSection, sourceOf } from './record-page.ts';
+import { type RecordPage, type RecordRow, type RecordSection, rowsOf, sourceOf } from './record-page.ts';
 
 const ADDRESSES = {
   name: 'addresses',
@@ -6,6 +6,9 @@ const ADDRESSES = {
   hint: 'H160, one or more',
   isLong: true,
 } as const;
+
+const transactionsOf = (column: string) => rowsOf('/contracts/transactions', 'addresses', column);
+const codesOf = rowsOf('/contracts/codes', 'addresses', 'owner');
 
 const ON_ASSET_HUB = 'It comes with the blocks of an asset hub.';
 const IN_SNAPSHOTS = 'It comes with snapshots of kind contract_code.';
@@ -20,7 +23,7 @@ export const contractList: RecordPage = {
   columns: [
     { column: 'contract_address', as: 'hash', to: contractPath },
     { column: 'deployer_account', as: 'account' },
-    { column: 'deployer', as: 'hash' },
+    { column: 'deployer', as: 'hash', to: transactionsOf('deployer') },
     { column: 'deploy_method', as: 'state' },
     { column: 'code_hash', as: 'hash' },
     { column: 'value' },
@@ -40,7 +43,7 @@ const contractCalls: RecordPage = {
   columns: [
     { column: 'timestamp', title: 'Time' },
     { column: 'contract_address', as: 'hash', to: contractPath },
-    { column: 'from_address', as: 'hash' },
+    { column: 'from_address', as: 'hash', to: transactionsOf('from_address') },
     { column: 'method' },
     { column: 'selector', as: 'hash' },
     { column: 'success', as: 'state' },
@@ -66,8 +69,8 @@ export const contractTransactions: RecordPage = {
     { column: 'timestamp', title: 'Time' },
     { column: 'transaction_hash', as: 'hash' },
     { column: 'contract_address', as: 'hash', to: contractPath },
-    { column: 'from_address', as: 'hash' },
-    { column: 'to_address', as: 'hash' },
+    { column: 'from_address', as: 'hash', to: transactionsOf('from_address') },
+    { column: 'to_address', as: 'hash', to: transactionsOf('to_address') },
     { column: 'method' },
     { column: 'success', as: 'state' },
     { column: 'value' },
@@ -87,7 +90,7 @@ export const codes: RecordPage = {
   filters: [{ name: 'addresses', label: 'Owners', hint: 'SS58 with any prefix, one or more', isLong: true }],
   columns: [
     { column: 'code_hash', as: 'hash' },
-    { column: 'owner', as: 'account' },
+    { column: 'owner', as: 'account', to: codesOf },
     { column: 'code_type', as: 'state' },
     { column: 'code_len' },
     { column: 'refcount' },
@@ -111,7 +114,7 @@ export const contractsWithCode: RecordPage = {
   columns: [
     { column: 'contract_address', as: 'hash', to: contractPath },
     { column: 'code_hash', as: 'hash' },
-    { column: 'owner', as: 'account' },
+    { column: 'owner', as: 'account', to: codesOf },
     { column: 'code_type', as: 'state' },
     { column: 'code_len' },
     { column: 'storage_bytes' },

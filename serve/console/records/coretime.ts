@@ -1,10 +1,14 @@
-import { type RecordPage, type RecordRow, type RecordSection, sourceOf } from './record-page.ts';
+import { type RecordPage, type RecordRow, type RecordSection, rowsOf, sourceOf } from './record-page.ts';
 
 const region = [
   { name: 'region_begin', label: 'Begins', hint: 'First timeslice' },
   { name: 'r_core', label: 'Core' },
   { name: 'r_mask', label: 'Mask', hint: '20 hex digits' },
 ] as const;
+
+/** Renewals are among the purchases. */
+const boughtBy = rowsOf('/coretime/purchases', 'who', 'who');
+const ownedBy = rowsOf('/coretime/regions', 'owner', 'owner');
 
 const ON_CORETIME_CHAIN = 'It comes with the blocks of a coretime chain.';
 
@@ -47,7 +51,7 @@ export const purchases: RecordPage = {
   columns: [
     { column: 'timestamp', title: 'Time' },
     { column: 'purchase_type', as: 'state' },
-    { column: 'who', as: 'account' },
+    { column: 'who', as: 'account', to: boughtBy },
     { column: 'price' },
     { column: 'price_usd' },
     { column: 'region_begin', to: boughtPath },
@@ -72,7 +76,7 @@ export const renewals: RecordPage = {
   ],
   columns: [
     { column: 'timestamp', title: 'Time' },
-    { column: 'who', as: 'account' },
+    { column: 'who', as: 'account', to: boughtBy },
     { column: 'price' },
     { column: 'price_usd' },
     { column: 'task' },
@@ -98,7 +102,7 @@ export const regions: RecordPage = {
     { column: 'r_core', to: regionPath },
     { column: 'r_mask', as: 'hash' },
     { column: 'status', as: 'state' },
-    { column: 'owner', as: 'account' },
+    { column: 'owner', as: 'account', to: ownedBy },
     { column: 'assigned_task' },
     { column: 'paid' },
     { column: 'duration' },
@@ -121,7 +125,7 @@ export const regionEvents: RecordPage = {
     { column: 'region_begin', to: regionPath },
     { column: 'r_core', to: regionPath },
     { column: 'r_mask', as: 'hash' },
-    { column: 'owner', as: 'account', title: 'New owner' },
+    { column: 'owner', as: 'account', title: 'New owner', to: ownedBy },
     { column: 'task' },
     { column: 'duration' },
     { column: 'relay_chain' },
@@ -138,7 +142,7 @@ export const revenue: RecordPage = {
   source: sourceOf('/api/coretime-account-spend'),
   filters: [{ name: 'who', label: 'Account', hint: 'SS58 with any prefix', isLong: true }],
   columns: [
-    { column: 'who', as: 'account' },
+    { column: 'who', as: 'account', to: boughtBy },
     { column: 'total_spend' },
     { column: 'bulk_spend' },
     { column: 'renewal_spend' },

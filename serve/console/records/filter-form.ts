@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Parameter } from '../../metrics/parameters.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { inWords } from './cells.ts';
+import { inWords, nameOfChain } from './cells.ts';
 import type { GivenFilters } from './given-filters.ts';
 import type { FilterField, RecordSource } from './record-page.ts';
 
@@ -43,7 +43,7 @@ function fieldOf(of: FilterFormOf, field: FilterField, parameter: Parameter): Ht
   if (choices) return choicesOf(field, choices, value.split(','), fault);
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
-  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${field.options ? selectOf(common, field.options, value) : control(of, parameter, common, value)}
+  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${field.options ? selectOf(common, field.options, value, (chain) => nameOfChain(chain, of.registry)) : control(of, parameter, common, value)}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${sentence(fault)}</p>`}</div>`;
 }
 
@@ -53,23 +53,29 @@ function control(
   common: Html,
   value: string,
 ): Html {
-  if (schema instanceof z.ZodEnum) return selectOf(common, schema.options.map(String), value, 'All');
+  if (schema instanceof z.ZodEnum) return selectOf(common, schema.options.map(String), value, inWords, 'All');
   if (schema instanceof z.ZodISODate) return html`<input ${common} type="date" value="${value}">`;
   if (name !== 'chain') {
     return html`<input ${common} value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false">`;
   }
   const relays: readonly string[] = source.endpoint.relays;
   const chains = registry.chains.filter(({ relay_chain }) => relays.includes(relay_chain));
-  return html`<input ${common} value="${value}" list="chains" autocomplete="off" autocapitalize="none" spellcheck="false">
-<datalist id="chains">${chains.map((chain) => html`<option value="${chain.name}">`)}</datalist>`;
+  const names = [...new Set(chains.map((chain) => chain.name))].sort();
+  return selectOf(common, names, value, (chain) => nameOfChain(chain, registry), 'All');
 }
 
 /** What was refused stays to be seen and changed. */
-function selectOf(common: Html, options: readonly string[], value: string, all?: string): Html {
+function selectOf(
+  common: Html,
+  options: readonly string[],
+  value: string,
+  nameOf: (option: string) => string,
+  all?: string,
+): Html {
   const known = value === '' || options.includes(value) ? options : [...options, value];
   return html`<select ${common}>${all !== undefined && html`<option value="">${all}</option>`}${known.map(
     (option) =>
-      html`<option value="${option}"${option === value && html` selected`}>${options.includes(option) && all !== undefined ? inWords(option) : option}</option>`,
+      html`<option value="${option}"${option === value && html` selected`}>${options.includes(option) ? nameOf(option) : option}</option>`,
   )}</select>`;
 }
 

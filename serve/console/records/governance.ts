@@ -1,4 +1,4 @@
-import { type RecordPage, type RecordRow, type RecordSection, sourceOf } from './record-page.ts';
+import { type RecordPage, type RecordRow, type RecordSection, rowsOf, sourceOf } from './record-page.ts';
 
 export const referenda: RecordPage = {
   path: '/governance',
@@ -37,7 +37,7 @@ export const votes: RecordPage = {
     { name: 'voter', label: 'Account', hint: 'SS58 with any prefix, or H160', isLong: true },
   ],
   columns: [
-    { column: 'voter', as: 'account' },
+    { column: 'voter', as: 'account', to: rowsOf('/governance/votes', 'voter', 'voter') },
     { column: 'referendum_index', to: votedPath },
     { column: 'vote_direction', as: 'state' },
     { column: 'vote_type' },
@@ -45,7 +45,7 @@ export const votes: RecordPage = {
     { column: 'capital' },
     { column: 'votes' },
     { column: 'delegated_votes' },
-    { column: 'delegated_to', as: 'account' },
+    { column: 'delegated_to', as: 'account', to: rowsOf('/governance/votes', 'voter', 'delegated_to') },
     { column: 'is_final' },
     { column: 'voted_at' },
     { column: 'relay_chain' },

@@ -68,6 +68,14 @@ export interface RecordSource {
   readonly schema: ReturnType<typeof querySchema>;
 }
 
+/** Leads from an account to the rows of a page that are of it; `parameter` is the filter of that page. */
+export const rowsOf =
+  (path: string, parameter: string, column: string) =>
+  (row: RecordRow): string | null =>
+    typeof row[column] === 'string' && row[column] !== ''
+      ? `${path}?${new URLSearchParams({ [parameter]: row[column] })}`
+      : null;
+
 const PAGING = new Set(['order', 'limit', 'cursor', 'format']);
 
 /** The metric behind a path of the API. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { html } from '../../../pages/html.ts';
-import { state } from '../cells.ts';
+import { nameOfChain, state } from '../cells.ts';
 import { contractList, contracts, contractsWithCode, contractTransactions } from '../contracts.ts';
 import type { RecordVisit } from '../frame.ts';
 import { plainText } from '../plain-text.ts';
@@ -27,7 +27,7 @@ export async function sendContract(
     title: 'Contract',
     description: `Deployment, code and transactions of the contract ${address} of ${chain}.`,
     states: deployed && state(String(deployed.deploy_method)),
-    body: html`<p class="lead"><code class="whole">${plainText(address)}</code> on ${chain}</p>
+    body: html`<p class="lead"><code class="whole">${plainText(address)}</code> on ${nameOfChain(chain, registry)}</p>
 <div class="pair"><section class="card"><h2>Deployment</h2>${
       deployed
         ? facts({ source: contractList.source, registry, columns: DEPLOYED }, deployed)

@@ -29,7 +29,7 @@ export function sendDetail(visit: RecordVisit, of: DetailOf): Promise<FastifyRep
     tab: list.path,
     title,
     description,
-    body: html`<p class="trail"><a href="${list.path}">${list.title}</a></p>
+    body: html`<p class="trail"><a href="${list.path}">${list.title}</a> › ${title}</p>
 <h1>${title} ${states}</h1>
 ${body}`,
   });

@@ -2,8 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Registry } from '../../../../ingest/chains/registry.ts';
 import { DOMAINS } from '../../../../ingest/decode/domain.ts';
 import { type Html, html } from '../../../pages/html.ts';
-import { chainName } from '../../names.ts';
-import { cell } from '../cells.ts';
+import { cell, nameOfChain } from '../cells.ts';
 import type { RecordVisit } from '../frame.ts';
 import { type GivenFilters, readFilters } from '../given-filters.ts';
 import { type ColumnView, type RecordPage, type RecordSection, sourceOf } from '../record-page.ts';
@@ -30,7 +29,14 @@ export const extrinsics: RecordPage = {
     { column: 'extrinsic_index' },
     { column: 'domain', as: 'state' },
     { column: 'summary' },
-    { column: 'signer', as: 'account' },
+    {
+      column: 'signer',
+      as: 'account',
+      to: ({ chain, signer }) =>
+        typeof signer === 'string'
+          ? `/explorer?${new URLSearchParams({ chain: String(chain), address: signer })}`
+          : null,
+    },
     { column: 'success', as: 'state' },
     { column: 'extrinsic_hash', as: 'hash' },
   ],
@@ -83,7 +89,7 @@ export async function sendExplorer(visit: RecordVisit): Promise<FastifyReply> {
     {
       ...extrinsics,
       filters: filters ?? [],
-      title: `Newest extrinsics of ${chainName(`${registry.find(chain)?.relay_chain}/${chain}`)}`,
+      title: `Newest extrinsics of ${nameOfChain(chain, registry)}`,
     },
     { above: tiles ?? null, beneathForm: live, script: 'explorer.js' },
   );

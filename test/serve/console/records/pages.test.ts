@@ -257,12 +257,29 @@ describe.runIf(hasChromium)('in Chromium', () => {
   );
 
   it('what is selected of a shortened address is all of it', async () => {
-    const page = await open('/governance/votes');
-    const [row] = await rowsOf('/api/gov-voter-history?order=desc&limit=1');
+    const page = await open('/coretime/region-events');
+    const [row] = await rowsOf('/api/coretime-region-events?limit=1');
     const code = page.locator('.records tbody code').first();
     expect((await code.boundingBox())?.width).toBeLessThan(200);
     await code.click();
-    expect(await page.evaluate('getSelection().toString()')).toBe(row?.voter);
+    expect(await page.evaluate('getSelection().toString()')).toBe(row?.r_mask);
+    await page.context().close();
+  });
+
+  it('accounts lead to their rows, and chains are called by their names', async () => {
+    const page = await open('/governance/votes');
+    const [row] = await rowsOf('/api/gov-voter-history?order=desc&limit=1');
+    await page.locator('.records tbody th a').first().click();
+    await page.waitForURL(/voter=/);
+    expect(await page.locator('#f-voter').inputValue()).toBe(row?.voter);
+    const voters = await page.locator('.records tbody th').allTextContents();
+    expect([...new Set(voters)]).toEqual([row?.voter]);
+    expect(await page.locator('.records tbody tr').first().textContent()).toMatch(/Polkadot|Kusama/);
+    await page.goto(`${origin}/explorer?chain=asset-hub-kusama`);
+    expect(await page.locator('#f-chain option:checked').textContent()).toBe('Asset Hub Kusama');
+    await page.locator('.records tbody td a').first().click();
+    await page.waitForURL(/address=/);
+    expect(new URL(page.url()).searchParams.get('chain')).toBe('asset-hub-kusama');
     await page.context().close();
   });
 
