@@ -73,7 +73,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   measureRequests(app, measures.requests);
   const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
-  await serveDocs(app, demoNote, () => publicUrl(app, config));
+  const origin = () => publicUrl(app, config);
+  await serveDocs(app, demoNote, origin);
   health.require(() => alerts.checkStoring());
   await serveHealth(app, health);
   await servePrometheusMetrics(app, {
@@ -83,7 +84,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   });
   await serveIdentity(app, accounts);
   const series = new SeriesReader(sources);
-  await serveGuides(app, accounts, (pages) => limitAnonymous(pages, sources));
+  await serveGuides(app, accounts, origin, (pages) => limitAnonymous(pages, sources));
   await serveConsole(app, { ...sources, series, records: new RecordReader(sources) }, accounts);
   await serveAlerts(app, {
     ...{ runtime, accounts, readers, pipeline: alerts },

@@ -8,17 +8,18 @@ import { type RenderedGuide, renderGuide } from './render.ts';
 
 const PATH = '/docs/guides';
 
-/** Serves the guides as pages. `protect` is registered before them. */
+/** Serves the guides as pages, whose commands ask `origin`. `protect` is registered before them. */
 export async function serveGuides(
   app: FastifyInstance,
   accounts: PageAccounts,
+  origin: () => string,
   protect: (pages: FastifyInstance) => void,
 ): Promise<void> {
   const groups = readGuides();
   const guides = new Map([...groups.values()].flat().map((guide) => [guide.name, guide]));
   const rendered = new Map<Guide, RenderedGuide>();
   const renderOnce = (guide: Guide) => {
-    const known = rendered.get(guide) ?? renderGuide(guide);
+    const known = rendered.get(guide) ?? renderGuide(guide, origin());
     rendered.set(guide, known);
     return known;
   };
@@ -40,6 +41,7 @@ export async function serveGuides(
         title: guide.title,
         description: guide.summary,
         body,
+        script: 'copy.js',
       });
     });
   });

@@ -24,7 +24,8 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
 /** Selects the text where the browser does not let a page copy, so that a key does. */
 async function copy(source) {
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    // A line end would run the last command where a terminal is pasted into.
+    await navigator.clipboard.writeText(source.textContent.trim());
     return true;
   } catch {
     getSelection().selectAllChildren(source);

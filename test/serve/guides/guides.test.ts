@@ -55,6 +55,19 @@ describe('the guides', () => {
     expect(body.text).toContain('&lt;b&gt;no markup');
   });
 
+  it('have code that can be copied, whose commands ask the server that the page is from', () => {
+    const { text } = renderGuide(
+      {
+        title: 'One',
+        text: '```sh\ncurl http://localhost:3000/api\n```\n\n`http://localhost:3000`\n\n```\nb\n```',
+      },
+      'https://metrics.example',
+    ).body;
+    expect(text).toContain('<code>curl https://metrics.example/api\n</code>');
+    expect(text).toContain('<code>http://localhost:3000</code>');
+    expect(text.match(/id="code-\d"|data-copy="code-\d"/g)).toHaveLength(4);
+  });
+
   it('name each of their tables by its section, so that lists of regions tell them apart', () => {
     for (const guide of guides) {
       const names = [...renderGuide(guide).body.text.matchAll(/role="region" aria-label="([^"]*)"/g)].map(
