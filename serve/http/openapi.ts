@@ -9,6 +9,8 @@ const DESCRIPTION =
 
 /** The page of the interface has no width for phones of its own, and is blank without a script. */
 const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+/** The interface has no way to the other pages. */
+const SITE = `<nav class="site" aria-label="Chain Metrics"><a href="/">Chain Metrics</a><a href="/charts">Metrics</a><a href="/docs/guides">Guides</a><a href="/openapi.json">OpenAPI document</a><a href="/profile/keys">API keys</a></nav>`;
 const WITHOUT_SCRIPT = `<noscript><h1>Chain Metrics API</h1>
 <p>This page needs JavaScript to list the operations of the API and to try them. The same without it:</p>
 <ul><li><a href="/openapi.json">The OpenAPI document</a>, as <a href="/docs/yaml">YAML</a> too</li>
@@ -17,6 +19,9 @@ const WITHOUT_SCRIPT = `<noscript><h1>Chain Metrics API</h1>
 
 /** Long answers are not broken into lines: hyphens and breaks in some megabytes would stop the page for seconds. */
 const STYLES = `.swagger-ui .topbar { display: none }
+nav.site { display: flex; flex-wrap: wrap; gap: 8px 20px; padding: 12px 20px; background: #1d1825; font: 15px/1.5 system-ui, sans-serif }
+nav.site a { color: #fff }
+nav.site a:first-child { font-weight: 600; text-decoration: none }
 noscript { display: block; padding: 1rem; font: 16px/1.6 sans-serif }
 .swagger-ui .highlight-code .microlight { white-space: pre; hyphens: none; word-break: normal; overflow-wrap: normal }
 .swagger-ui .code-samples details { padding: 8px 20px }
@@ -101,7 +106,7 @@ export async function serveDocs(
   await app.register(async (docs) => {
     docs.addHook('onSend', async (_, reply, payload) =>
       typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
-        ? payload.replace('<head>', `<head>${VIEWPORT}`).replace('<body>', `<body>${WITHOUT_SCRIPT}`)
+        ? payload.replace('<head>', `<head>${VIEWPORT}`).replace('<body>', `<body>${SITE}${WITHOUT_SCRIPT}`)
         : payload,
     );
     await docs.register(swaggerUi, INTERFACE);

@@ -108,13 +108,16 @@ export function serveCompare(pages: FastifyInstance, sources: ConsolePages): voi
         isDaily: answer.per !== 'month' || lines.every(({ metric: { isMonthly } }) => !isMonthly),
         canStack: units.size === 1 && lines.every(({ column }) => column.shown.overChains === 'sum'),
         hasUsd: false,
-        first: html`<fieldset><legend>Series</legend>${lines.map(
-          (line) =>
-            html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${lineName(line)}</label>`,
-        )}</fieldset>
+        first: html`${
+          lines.length > 0 &&
+          html`<fieldset class="line"><legend>Series</legend>${lines.map(
+            (line) =>
+              html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${lineName(line)}</label>`,
+          )}</fieldset>`
+        }
 ${
   lines.length < SERIES_MAX &&
-  html`<fieldset class="add"><legend>Add a series</legend><label class="select">Metric <select name="metric"><option value="">–</option>${wholeChains.map(
+  html`<fieldset class="line add"><legend>Add a series</legend><label class="select">Metric <select name="metric"><option value="">–</option>${wholeChains.map(
     ({ id, metric: { title }, columns }) =>
       html`<optgroup label="${title}">${columns.map(({ name, shown }) => html`<option value="${`${id}.${name}`}">${shown.title}</option>`)}</optgroup>`,
   )}</select></label><label class="select">Chain <select name="of"><option value="">–</option>${[...relays.map((relay) => `${relay}/ecosystem`), ...chains].map((id) => html`<option value="${id}">${chainName(id)}</option>`)}</select></label></fieldset>`

@@ -15,6 +15,8 @@ const FOUND_MAX = 40;
 interface Found {
   readonly href: string;
   readonly title: string;
+  /** What the title does not say. */
+  readonly detail?: string;
   readonly kind: string;
 }
 
@@ -28,7 +30,7 @@ export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void
     const body = html`<h1>Search</h1>
 <form class="search" method="get" action="/search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
 ${words !== '' && found.length === 0 && html`<p class="empty">Nothing has all of these words. <a href="/charts">See all metrics</a></p>`}
-<ul class="found" data-found>${found.map(({ href, title, kind }) => html`<li><a href="${href}">${title} <span>${kind}</span></a></li>`)}</ul>`;
+<ul class="found" data-found>${found.map(({ href, title, detail, kind }) => html`<li><a href="${href}"><b>${title}</b> <span>${kind}</span>${detail && html`<small>${detail}</small>`}</a></li>`)}</ul>`;
     return sendPublicPage(sources, request, reply, { title: 'Search', body });
   });
 }
@@ -74,11 +76,17 @@ function find(words: string, chains: readonly ChainFacts[], guides: readonly Gui
       .sort((a, b) => Number(has(b.title)) - Number(has(a.title)))
       .map(({ id, title, metric, endpoint }) => ({
         href: `/charts/${id}`,
-        title: `${title}: ${endpoint.summary}`,
+        title,
+        detail: endpoint.summary,
         kind: METRIC_DOMAINS[metric.domain],
       })),
     ...guides
       .filter(({ title, text }) => has(`${title} ${text}`))
-      .map(({ name, title }) => ({ href: `/docs/guides/${name}`, title, kind: 'Guide' })),
+      .map(({ name, title, summary }) => ({
+        href: `/docs/guides/${name}`,
+        title,
+        detail: summary,
+        kind: 'Guide',
+      })),
   ];
 }

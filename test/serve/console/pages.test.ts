@@ -313,7 +313,9 @@ describe('the pages of the metrics', () => {
   it('find chains, referenda and metrics by one search', async () => {
     expect((await get('/search?q=asset hub polkadot')).body).toContain('href="/chains/asset-hub-polkadot"');
     expect((await get('/search?q=%23123')).body).toContain('href="/governance/referenda/polkadot/123"');
-    expect((await get('/search?q=staking rewards')).body).toContain('href="/charts/daily-staking-rewards"');
+    expect((await get('/search?q=staking rewards')).body).toContain(
+      'href="/charts/daily-staking-rewards"><b>Staking rewards</b> <span>Staking</span><small>What each account',
+    );
     expect((await get('/search?q=<script>')).body).toContain('Nothing has all of these words');
   });
 
@@ -374,8 +376,10 @@ describe('the pages of the metrics', () => {
     }
   });
 
-  it('are linked to by the page of the API where it has no script', async () => {
-    const [, instead = ''] = /<noscript>(.*)<\/noscript>/s.exec((await get('/docs')).body) ?? [];
+  it('are linked to by the page of the API, and more of them where it has no script', async () => {
+    const [, site = '', instead = ''] =
+      /<nav class="site"(.*)<\/nav><noscript>(.*)<\/noscript>/s.exec((await get('/docs')).body) ?? [];
+    expect(site).toContain('href="/docs/guides"');
     const links = [...instead.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(links).toContain('/openapi.json');
     for (const href of links) expect((await get(href)).statusCode, href).toBe(200);
