@@ -58,21 +58,27 @@ ${SCOPE_NAMES.map(
 )}${fault && html`<p class="fault" id="scopes-fault">${fault}</p>`}</fieldset>`;
 }
 
-/** A point in time; 0 = never. */
-export function time(ms: number): Html {
-  if (ms === 0) return html`Never`;
-  const date = new Date(ms);
-  return html`<time datetime="${date.toISOString()}">${TIME_FORMAT.format(date)} UTC</time>`;
+/** A point in time to the minute; 0 = never. */
+export const time = (ms: number): Html => (ms === 0 ? html`Never` : written(ms, MINUTE_FORMAT));
+
+/** A point in time to the second: of events that follow each other closely. */
+export const timeOfEvent = (ms: number): Html => written(ms, SECOND_FORMAT);
+
+function written(ms: number, format: Intl.DateTimeFormat): Html {
+  const iso = new Date(ms).toISOString();
+  return html`<time datetime="${iso}" title="${iso}">${format.format(ms)} UTC</time>`;
 }
 
-const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
+const MINUTE = {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
   timeZone: 'UTC',
-});
+} as const;
+const MINUTE_FORMAT = new Intl.DateTimeFormat('en-GB', MINUTE);
+const SECOND_FORMAT = new Intl.DateTimeFormat('en-GB', { ...MINUTE, second: '2-digit' });
 
 export const tags = (names: readonly string[]): Html =>
   html`${names.map((name) => html`<span class="tag">${name}</span>`)}`;
@@ -83,21 +89,25 @@ export interface TableContent {
   readonly rows: readonly (readonly Html[])[];
   /** Shown instead of a table without rows. */
   readonly empty: string;
+  /** The titles of the columns of numbers, which stand below each other by their digits. */
+  readonly numbers?: readonly string[];
 }
 
 /** A table whose first column holds row headers and whose last column holds actions. */
-export function table({ caption, head, rows, empty }: TableContent): Html {
+export function table({ caption, head, rows, empty, numbers = [] }: TableContent): Html {
+  const lookOf = (i: number) =>
+    numbers.includes(head[i] ?? '')
+      ? html` class="number"`
+      : i > 0 && i === head.length - 1 && html` class="end"`;
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return wideTable(
     caption,
     html`<table>
-<thead><tr>${head.map((title, i) => html`<th scope="col"${i === head.length - 1 && html` class="end"`}>${title || html`<span class="unseen">Actions</span>`}</th>`)}</tr></thead>
+<thead><tr>${head.map((title, i) => html`<th scope="col"${lookOf(i)}>${title || html`<span class="unseen">Actions</span>`}</th>`)}</tr></thead>
 <tbody>${rows.map(
       (row) =>
         html`<tr>${row.map((cell, i) =>
-          i === 0
-            ? html`<th scope="row">${cell}</th>`
-            : html`<td${i === row.length - 1 && html` class="end"`}>${cell}</td>`,
+          i === 0 ? html`<th scope="row">${cell}</th>` : html`<td${lookOf(i)}>${cell}</td>`,
         )}</tr>`,
     )}</tbody></table>`,
   );

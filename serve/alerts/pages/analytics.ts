@@ -11,6 +11,15 @@ import { ago, type ProjectFrame } from './frame.ts';
 
 const DAYS = 30;
 const ROWS = 10;
+const DAY_HEAD = [
+  'Day',
+  'Alerts',
+  'Events',
+  'Acknowledged',
+  'Median time to acknowledge',
+  'Resolved',
+  'Median time to resolve',
+];
 
 /** The last 30 days: alerts by day, the noisiest and the flapping ones. */
 export function serveAnalyticsPages(
@@ -36,15 +45,7 @@ export function serveAnalyticsPages(
 ${charts(days, range)}
 <h2>Alerts by day</h2>${table({
       caption: 'Alerts by day',
-      head: [
-        'Day',
-        'Alerts',
-        'Events',
-        'Acknowledged',
-        'Median time to acknowledge',
-        'Resolved',
-        'Median time to resolve',
-      ],
+      head: DAY_HEAD,
       rows: [...days]
         .reverse()
         .map((day) => [
@@ -57,6 +58,7 @@ ${charts(days, range)}
           html`${duration(day.median_seconds_to_resolve)}`,
         ]),
       empty: 'No alerts',
+      numbers: DAY_HEAD.slice(1),
     })}
 <div class="columns even"><div><h2>Noisiest alerts</h2>${table({
       caption: 'Noisiest alerts',
@@ -76,6 +78,7 @@ ${charts(days, range)}
         html`${duration(median_seconds_open)}`,
       ]),
       empty: 'No alert occurred three times',
+      numbers: ['Occurrences', 'Median duration'],
     })}</div></div>`;
     return frame.send(request, reply, visit, { tab: 'analytics', title: 'Analytics', body });
   });

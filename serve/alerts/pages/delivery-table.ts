@@ -1,4 +1,4 @@
-import { table, time } from '../../pages/fields.ts';
+import { table, timeOfEvent } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { ReceivedDelivery } from '../integrations/received-deliveries.ts';
 import { ago } from './frame.ts';
@@ -11,7 +11,7 @@ function deliveryTable(deliveries: readonly ReceivedDelivery[], project: string)
     caption: 'Recent deliveries',
     head: ['Time', 'Outcomes', 'Alerts'],
     rows: deliveries.map(({ at, counts, iids }) => [
-      time(at),
+      timeOfEvent(at),
       html`${counts.map(([outcome, count]) => html`<span class="tag">${count} ${outcome}</span> `)}`,
       html`${iids.map((iid) => html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a> `)}`,
     ]),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ALERT_STATUSES, type Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { button, textField, time } from '../../pages/fields.ts';
+import { button, textField, time, timeOfEvent } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { markdown } from '../../pages/markdown.ts';
@@ -14,6 +14,7 @@ import type { ProjectMember } from '../projects/members.ts';
 import type { Integration, Note } from '../projects/tables.ts';
 import { STATUS_ACTIONS } from './bulk.ts';
 import { ago, iidOf, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
+import { pathOf } from './integration-paths.ts';
 import { pageOf, pager } from './pager.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
@@ -125,7 +126,7 @@ ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl 
 ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
 ${notesCard(base, token, notes, refused, nameOf)}
-<section class="card"><h2>History</h2><ol class="history">${history.entries.map((entry) => html`<li>${time(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol>
+<section class="card"><h2>History</h2><ol class="history">${history.entries.map((entry) => html`<li>${timeOfEvent(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol>
 ${pager({ page, size: HISTORY_PER_PAGE, total: history.total, of: 'events' }, (to) => `${base}?history=${to}`)}</section>
 </div></div>`;
 }
@@ -170,8 +171,9 @@ const labelChip = (project: number, label: string): Html =>
 
 function sourceOf(integration: Integration | null): Html | string {
   if (integration === null || integration.deleted_ms > 0) return integration?.name ?? 'unknown';
-  if (!isOncallLink(integration)) return integration.name;
-  return html`${integration.name} <span class="tag">forwarded to ${URL.parse(integration.api_url)?.host ?? ''}</span>`;
+  const name = html`<a href="${pathOf(integration)}">${integration.name}</a>`;
+  if (!isOncallLink(integration)) return name;
+  return html`${name} <span class="tag">forwarded to ${URL.parse(integration.api_url)?.host ?? ''}</span>`;
 }
 
 /** Only http and https URLs become links, because sources can send any text. */

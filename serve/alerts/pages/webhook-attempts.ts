@@ -1,4 +1,4 @@
-import { table, time } from '../../pages/fields.ts';
+import { table, timeOfEvent } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
 
@@ -13,7 +13,7 @@ function attemptTable(attempts: readonly DeliveryAttempt[], project: string): Ht
     caption: 'Recent attempts',
     head: ['Time', 'Event', 'Alert', 'Duration', 'Result'],
     rows: attempts.map(({ at, event, iid, status, milliseconds, fault, given_up }) => [
-      time(at),
+      timeOfEvent(at),
       html`<span class="tag">${event}</span>`,
       iid === 0 ? html`–` : html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a>`,
       html`${milliseconds} ms`,
@@ -22,5 +22,6 @@ function attemptTable(attempts: readonly DeliveryAttempt[], project: string): Ht
         : html`<span class="tag bad">${fault}</span>${given_up && html` <span class="tag">given up</span>`}`,
     ]),
     empty: 'No deliveries yet.',
+    numbers: ['Duration'],
   });
 }

@@ -58,6 +58,15 @@ describe('the page of an integration', () => {
     for (const { payload, ...source } of sent) answers.push((await service.send(source, payload)).body);
     expect(answers).toEqual([[{ iid: 1, title: 'Disk of node-7 is full' }], []]);
     expect((await service.api(ann, 'GET', `/projects/${project}/alerts/1`)).body.status).toBe('resolved');
+    const { body: alert } = await browser.get(`/projects/${project}/alerts/1`);
+    const [, path = ''] = /<dt>Integration<\/dt><dd><a href="([^"]+)">Alertmanager</.exec(alert) ?? [];
+    expect(alert).toMatch(/\d\d:\d\d:\d\d UTC<\/time><span>first event/);
+    expect((await browser.get(path)).body).toMatch(
+      /\d\d:\d\d:\d\d UTC<\/time><\/th><td><span class="tag">1 /,
+    );
+    const { body: analytics } = await browser.get(`/projects/${project}/analytics`);
+    expect(analytics).toContain('<th scope="col" class="number">Events</th>');
+    expect(analytics).toContain('<td class="number">1</td>');
   });
 });
 
