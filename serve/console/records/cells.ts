@@ -14,6 +14,8 @@ export interface CellOf {
   readonly view: ColumnView;
   readonly row: RecordRow;
   readonly registry: Registry;
+  /** Whether numbers have all their digits: where they stand alone, not in a table. */
+  readonly isExact?: boolean;
 }
 
 /** States by how good they are for those whom they concern; others have no colour. */
@@ -42,7 +44,7 @@ export function cell(of: CellOf): Html {
   return link === null ? shown : html`<a href="${link}">${shown}</a>`;
 }
 
-function shownValue({ metric, view, row, registry }: CellOf): Html {
+function shownValue({ metric, view, row, registry, isExact = false }: CellOf): Html {
   const { column, as } = view;
   const value = row[column];
   if (value === null || value === undefined) return html`<span class="none">${NO_VALUE}</span>`;
@@ -60,7 +62,11 @@ function shownValue({ metric, view, row, registry }: CellOf): Html {
     const token = tokenOf(row, registry);
     const short = formatShort(value as number | string, unit, token);
     const exact = exactAmount({ metric, view, row, registry }) ?? formatExact(value as number, unit, token);
-    return short === exact ? html`${short}` : html`<span title="${exact}">${short}</span>`;
+    return isExact
+      ? html`${exact}`
+      : short === exact
+        ? html`${short}`
+        : html`<span title="${exact}">${short}</span>`;
   }
   const text = String(value);
   if (column === 'relay_chain') return html`${relayName(text)}`;

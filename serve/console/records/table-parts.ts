@@ -51,7 +51,7 @@ export function facts(
 ): Html {
   return html`<dl class="facts">${columns.map(
     (view) =>
-      html`<dt>${headOf(metric, view)}</dt><dd>${cell({ metric, view, row, registry })}</dd>
+      html`<dt>${headOf(metric, view)}</dt><dd>${cell({ metric, view, row, registry, isExact: true })}</dd>
 `,
   )}</dl>`;
 }

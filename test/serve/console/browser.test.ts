@@ -291,6 +291,20 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     }
   });
 
+  test('print in light colours, with the names of lines and without what can only be pressed', async () => {
+    const [other, paper] = await fresh({ colorScheme: 'dark' });
+    await paper.emulateMedia({ media: 'print' });
+    await paper.goto(`${origin}/charts/daily-fees`);
+    await drawn(paper);
+    for (const hidden of ['.top', '.controls', 'button:not(.legend *)', 'footer'])
+      expect(await paper.locator(hidden).first().isVisible(), hidden).toBe(false);
+    expect(await paper.locator('.legend bdi').first().isVisible()).toBe(true);
+    expect(await paper.locator('.card').first().evaluate('getComputedStyle(document.body).color')).toBe(
+      'rgb(29, 24, 37)',
+    );
+    await other.close();
+  });
+
   test('make the browser complain about nothing', () => {
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
   });
