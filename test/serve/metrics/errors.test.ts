@@ -1,0 +1,90 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildServer } from '../../../serve/compose-server.ts';
+import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { OUR_PATHS } from './endpoints.ts';
+
+let pipeline: TestPipeline;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  pipeline = await openTestPipeline();
+  app = await buildServer(pipeline.pipeline);
+});
+afterAll(async () => {
+  await app.close();
+  await pipeline.close();
+});
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+
+describe('errors', () => {
+  it('an unknown path is a problem document that says where to look', async () => {
+    const answer = await get('/api/nothing');
+    expect(answer.statusCode).toBe(404);
+    expect(String(answer.headers['content-type'])).toContain('application/problem+json');
+    expect(answer.json().detail).toContain('/docs');
+  });
+
+  it('a key that nobody was given is 401, not anonymous', async () => {
+    const answer = await get('/api/daily-tps', { authorization: 'Bearer guess' });
+    expect(answer.statusCode).toBe(401);
+    expect(answer.headers['www-authenticate']).toContain('Bearer');
+    expect(answer.body).not.toContain('guess');
+  });
+
+  it('a failure of the store is a 500 without its text', async () => {
+    const { store } = pipeline.pipeline.runtime;
+    const { bytes } = store;
+    store.bytes = () => Promise.reject(new Error('SELECT secret FROM internal'));
+    try {
+      const answer = await get('/api/daily-tps?chain=shiden');
+      expect(answer.statusCode).toBe(500);
+      expect(answer.body).not.toMatch(/SELECT|internal|at /);
+    } finally {
+      store.bytes = bytes;
+    }
+  });
+
+  it('every fault of a request is named at once', async () => {
+    const answer = await get('/api/daily-summary?relay_chain=mars&foo=1&limit=-1');
+    expect(answer.statusCode).toBe(422);
+    const places = answer.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc[1]);
+    expect(places.sort()).toEqual(['end_date', 'foo', 'limit', 'relay_chain', 'start_date']);
+  });
+
+  it.each([
+    ['limit=0', 'less than 1'],
+    ['limit=1000000', /^more than \d+$/],
+    ['chain=', 'empty'],
+    [`chain=${'a'.repeat(129)}`, 'more than 128 characters'],
+  ])('%s is refused in words', async (query, msg) => {
+    const answer = await get(`/api/daily-tps?${query}`);
+    expect(answer.json().detail).toMatchObject([{ msg: expect.stringMatching(msg) }]);
+  });
+});
+
+describe('what describes the service', () => {
+  it.each(OUR_PATHS.filter((path) => path.startsWith('/api/')))(
+    '%s refuses a parameter that it does not know',
+    async (path) => {
+      const answer = await get(`${path.replace('{metric}', 'daily-fees')}?unknown=1`);
+      expect(answer.statusCode).toBe(422);
+      expect(answer.json().detail[0]).toMatchObject({ type: 'extra_forbidden', loc: ['query', 'unknown'] });
+    },
+  );
+
+  it('probes, figures, status and coverage answer', async () => {
+    for (const url of [
+      '/health/live',
+      '/health/ready',
+      '/metrics',
+      '/api/status',
+      '/api/coverage',
+      '/docs',
+    ]) {
+      expect((await get(url)).statusCode, url).toBe(200);
+    }
+    expect((await get('/metrics')).body).toContain('chain_metrics_http_request_duration_seconds_bucket');
+  });
+});
