@@ -52,7 +52,10 @@ async function embedded(): Promise<Live> {
   const app = await buildServer(pipeline);
   return {
     ...liveOf(pipeline),
-    get: async (url) => (await app.inject({ url })).json(),
+    get: async (url) => {
+      const answer = await app.inject({ url });
+      return rowsIn(url, answer.statusCode, answer.json());
+    },
     close: async () => {
       await app.close();
       await pipeline.close();
@@ -69,13 +72,23 @@ async function distributed(): Promise<Live> {
   const roles = await Promise.all(['load', 'work', 'serve'].map((role) => startRole(role, settings)));
   return {
     ...liveOf(producer),
-    get: async (path) => (await (await fetch(`${roles[2]?.url}${path}`)).json()) as Record<string, unknown>[],
+    get: async (path) => {
+      const answer = await fetch(`${roles[2]?.url}${path}`);
+      return rowsIn(path, answer.status, await answer.json());
+    },
     close: async () => {
       for (const role of roles) await role.kill('SIGTERM');
       await producer.close();
       await services.close();
     },
   };
+}
+
+/** A busy server has none yet: it is asked again soon, as a reader would. */
+function rowsIn(path: string, status: number, body: unknown): Record<string, unknown>[] {
+  if (status === 503) return [];
+  if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+  return body as Record<string, unknown>[];
 }
 
 const liveOf = (pipeline: Pipeline): Pick<Live, 'feed' | 'chains'> => ({
