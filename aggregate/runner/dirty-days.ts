@@ -10,6 +10,7 @@ import {
   prices,
   snapshots,
 } from '../../ingest/raw/tables.ts';
+import { UNTIMED } from '../../ingest/raw/untimed.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type DaysWithBlocks, palletsIn, type StreamTables } from '../planner/plan.ts';
@@ -20,6 +21,7 @@ export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
   snapshots: [snapshots.name],
   prices: [prices.name],
+  [UNTIMED]: [UNTIMED],
 };
 
 /** Values of `pallet` in the dirty days that invalidate any of these metrics. */

@@ -3,6 +3,7 @@ import { table } from '../../infra/clickhouse/table.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
+import { kebab } from '../metric-name.ts';
 import type { ComputeLane } from './lanes.ts';
 
 const time = "DateTime64(3, 'UTC')";
@@ -151,7 +152,7 @@ export const readsOf = (metrics: readonly MaterializedMetric[]): ReadsByMetric =
 /** What fails, and when it is tried again. */
 export function describeFailures(failures: readonly FailedMetric[]): string {
   const texts = failures.map(({ metric, reason, next_attempt_at: at }) => {
-    const name = metric.replaceAll('_', '-');
+    const name = kebab(metric);
     return `${name} (${at === null ? `it waits for \`chain-metrics rebuild ${name}\`` : `tried again at ${at}`}): ${reason}`;
   });
   return `everything else is computed, these failed: ${texts.join('; ')}`;

@@ -32,6 +32,9 @@ export function checkDirectory(
   }
 }
 
+/** The types of /proc and /sys, where root may write and make nothing (statfs(2)). */
+const OF_THE_KERNEL: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
+
 function checkNewDirectory(directory: string): Finding {
   let parent = dirname(directory);
   while (!lstatSync(parent, { throwIfNoEntry: false })) parent = dirname(parent);
@@ -42,8 +45,7 @@ function checkNewDirectory(directory: string): Finding {
       `make it as the owner of ${parent}, or set DATA_DIR to another directory`,
     );
   }
-  // As of /proc and /sys, where root may write and make nothing.
-  if (statfsSync(parent).blocks === 0) {
+  if (OF_THE_KERNEL.has(statfsSync(parent).type)) {
     const text = `${directory} is not there, and the file system of ${parent} stores no files`;
     return failed('directory', text, 'set DATA_DIR to a directory on a disk');
   }

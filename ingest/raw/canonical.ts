@@ -2,6 +2,7 @@ import { join, raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { DAY_MS, HOUR_MS } from '../../infra/days.ts';
 import { blockSequenceSql } from './ordering.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from './tables.ts';
+import { UNTIMED } from './untimed.ts';
 
 /** A range of UTC time of some relay chains: days (`YYYY-MM-DD`) or hours (`YYYY-MM-DD HH:00:00`). `until` is not in it. */
 export interface Window {
@@ -173,10 +174,16 @@ export function canonicalBlocks(
       SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)} AND ${within(window)}))`;
 }
 
-/** The canonical blocks without a timestamp: they are in the partition of the epoch, and no index knows a null. */
-export const canonicalUntimed = (where: Sql): Sql => sql`(SELECT * FROM ${blocks} FINAL
+/**
+ * The canonical blocks without a timestamp: they are in the partition of the epoch, and no index knows a null. Changes of
+ * them are a stream of their own, since they are of no day.
+ */
+export function canonicalUntimed(where: Sql): Sql {
+  const rows = sql`(SELECT * FROM ${blocks} FINAL
     WHERE _partition_id IN ('all', '197001') AND isNull(time) AND ${where} AND rank NOT IN (
       SELECT rank FROM ${replacedBlocks} WHERE time = toDateTime64(0, 3, 'UTC')))`;
+  return new Sql(rows.text, [...rows.tables, UNTIMED]);
+}
 
 /**
  * Rows of all canonical blocks of some relay chains or of a window, for facts that are few against the blocks: only the

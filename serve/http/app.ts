@@ -7,7 +7,7 @@ import type { Tracer } from '../../infra/tracing/tracer.ts';
 import { bareApp } from './bare-app.ts';
 import { proxyTrust } from './client-address.ts';
 import type { ConnectionSettings } from './connections.ts';
-import { refuseEncodedBodies, refuseUnreadable } from './refusals.ts';
+import { refuseEncodedBodies } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
 /**
@@ -41,7 +41,6 @@ export async function createApp(
       keepAliveTimeout: KEEP_ALIVE_MS,
       http: { maxHeaderSize: HEAD_BYTES_MAX },
       rewriteUrl,
-      clientErrorHandler: refuseUnreadable,
     },
     (address) => trust !== false && trust(address, 0),
   );

@@ -5,7 +5,7 @@ import { arrivalLimits, type ConnectionSettings, limitConnections } from './conn
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { refuseUnclearHost } from './host-header.ts';
-import { refusePath } from './refusals.ts';
+import { refusePath, refuseUnreadable } from './refusals.ts';
 
 /** A server without routes: what limits the connections of every server of a process, and how requests are refused. */
 export function bareApp(
@@ -19,6 +19,7 @@ export function bareApp(
     requestTimeout,
     http: { ...http, ...options.http },
     frameworkErrors: refusePath,
+    clientErrorHandler: refuseUnreadable,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
   app.setValidatorCompiler(validatorCompiler);

@@ -71,23 +71,28 @@ const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: stri
 };
 const NO_HTTP = [400, 'The request is no valid HTTP/1.1.'] as const;
 
+/** Node keeps the answer of a socket that is under way here, and tells it nowhere else. */
+type Answering = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+
 /**
- * Answers what Node cannot read as a request. Its path is not known then, since only the last piece of the head is; pages
- * of every origin may read the answer, which tells nothing but the fault.
+ * Answers what Node cannot read as a request, in the form of every API at once: only where the head was read the path
+ * would be known. Pages of every origin may read the answer but to such a request, whose path may be of one origin.
  */
-export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
+export function refuseUnreadable(error: ConnectionError, socket: Answering): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const [status, detail] = UNREADABLE[error.code] ?? NO_HTTP;
   const title = STATUS_CODES[status];
-  const body = JSON.stringify({ type: 'about:blank', title, status, detail });
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail, error: title, message: detail });
   const headers = {
-    ...READABLE,
+    ...(status === 408 ? {} : READABLE),
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
+  // It must not stand within an answer to an earlier request.
+  if (socket.writable && !socket._httpMessage?.headersSent)
+    socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
   socket.destroy(error);
 }
 

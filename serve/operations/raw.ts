@@ -6,6 +6,7 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { type DirtyStream, rawData } from '../../ingest/raw/raw-data.ts';
 import { isDeletable, readRetention } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET, dirtyDays } from '../../ingest/raw/tables.ts';
+import { UNTIMED } from '../../ingest/raw/untimed.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
 import { partitionStatement } from '../raw-export/partition.ts';
@@ -26,7 +27,7 @@ export interface ChangedDay {
 
 /** The dirty days of all changes, whatever they changed. */
 const changes = ({ from, until }: { readonly from: string; readonly until: string }) =>
-  sql`${dirtyDays} AS dirty WHERE pallet IN ('', ${ANY_PALLET}) AND dirty.day >= ${from} AND dirty.day <= ${until}`;
+  sql`${dirtyDays} AS dirty WHERE stream != ${UNTIMED} AND pallet IN ('', ${ANY_PALLET}) AND dirty.day >= ${from} AND dirty.day <= ${until}`;
 
 export const rawOperations = {
   /** The chains that have raw rows of these days, of those that are named or of all. */

@@ -21,6 +21,7 @@ import {
   extrinsics,
   refusedFacts,
 } from '../tables.ts';
+import { UNTIMED } from '../untimed.ts';
 import { eventLandingTables, eventViews } from './event-rows.ts';
 import { extrinsicLandingTables, extrinsicsDecoded, extrinsicViews } from './extrinsic-rows.ts';
 import { checkingViews, eventsToCheck } from './nested-parts.ts';
@@ -98,15 +99,16 @@ const dirtyDayRows = view(
   'ranked_to_dirty_days',
   blocksRanked,
   dirtyDays,
-  sql`SELECT 'blocks' AS stream, arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, written))) AS pallet,
-    relay_chain, chain, assumeNotNull(block_day) AS day, max(newest) AS sequence
+  sql`SELECT if(isNull(block_day), ${UNTIMED}, 'blocks') AS stream,
+    arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, if(isNull(block_day), [], written)))) AS pallet,
+    relay_chain, chain, ifNull(block_day, toDate(0)) AS day, max(newest) AS sequence
   FROM (
     SELECT relay_chain, chain, toDate(block_time) AS block_day, max(sequence) AS newest,
       groupUniqArrayArray(arrayConcat(payload.extrinsics.method.pallet, calls.pallet,
         payload.onInitialize.events.method.pallet, arrayFlatten(payload.extrinsics.events.method.pallet),
         payload.onFinalize.events.method.pallet)) AS written
-    FROM ${blocksRanked} WHERE isNotNull(block_time) GROUP BY relay_chain, chain, block_day
-  ) GROUP BY pallet, relay_chain, chain, day`,
+    FROM ${blocksRanked} GROUP BY relay_chain, chain, block_day
+  ) GROUP BY stream, pallet, relay_chain, chain, day`,
 );
 
 const dirtyHourRows = view(

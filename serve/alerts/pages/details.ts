@@ -94,7 +94,7 @@ interface Shown {
 
 async function alertBody(
   { integrations, members, notes: noteStore, reader, users }: DetailsParts,
-  { membership: { project }, token, store }: Visit,
+  { membership: { project, level }, token, store }: Visit,
   alert: Alert,
   { now, page, refused }: Shown,
 ): Promise<Html> {
@@ -118,7 +118,7 @@ async function alertBody(
 ${statusButtons(base, token, alert)}</div>
 <div class="columns"><div>
 ${alert.description && html`<section class="card"><h2>Description</h2>${markdown(alert.description)}</section>`}
-<section class="card"><h2>Details</h2>${facts(alert, integration)}</section>
+<section class="card"><h2>Details</h2>${facts(alert, integration, level)}</section>
 ${alert.incident_markdown && html`<section class="card"><h2>Notes of the source</h2>${markdown(alert.incident_markdown)}</section>`}
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
@@ -141,7 +141,7 @@ function statusButtons(base: string, token: Html, alert: Alert): Html {
   )}</div>`;
 }
 
-function facts(alert: Alert, integration: Integration | null): Html {
+function facts(alert: Alert, integration: Integration | null, level: number): Html {
   const rows: readonly (readonly [string, Html | string])[] = [
     ['Started', time(alert.started_ms)],
     ['Ended', alert.ended_ms === 0 ? '' : time(alert.ended_ms)],
@@ -157,7 +157,7 @@ function facts(alert: Alert, integration: Integration | null): Html {
     ],
     ['Query', alert.query === '' ? '' : html`<code>${alert.query}</code>`],
     ['Runbook', runbookLink(alert.runbook)],
-    ['Integration', sourceOf(integration)],
+    ['Integration', sourceOf(integration, level)],
     ['Fingerprint', html`<code>${alert.fingerprint || 'none, so the alert is not grouped'}</code>`],
   ];
   return html`<dl class="facts">${rows
@@ -169,9 +169,11 @@ function facts(alert: Alert, integration: Integration | null): Html {
 const labelChip = (project: number, label: string): Html =>
   html`<a class="chip" href="/projects/${project}/alerts?${new URLSearchParams({ status: 'all', label }).toString()}">${label}</a> `;
 
-function sourceOf(integration: Integration | null): Html | string {
+/** Only those who may see the integration are led to it. */
+function sourceOf(integration: Integration | null, level: number): Html | string {
   if (integration === null || integration.deleted_ms > 0) return integration?.name ?? 'unknown';
-  const name = html`<a href="${pathOf(integration)}">${integration.name}</a>`;
+  const maySee = level >= PROJECT_ROLES.Maintainer;
+  const name = maySee ? html`<a href="${pathOf(integration)}">${integration.name}</a>` : integration.name;
   if (!isOncallLink(integration)) return name;
   return html`${name} <span class="tag">forwarded to ${URL.parse(integration.api_url)?.host ?? ''}</span>`;
 }

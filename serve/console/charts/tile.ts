@@ -9,7 +9,7 @@ export function tileFigures(title: string, { values, unit, token }: SeriesData, 
   const place = values.findLastIndex((value) => value !== null);
   const last = values[place] ?? null;
   const isOlder = place !== -1 && place < answer.periods - 1;
-  return html`<span>${title}</span><strong title="${formatExact(last, unit, token)}">${formatShort(last, unit, token)}</strong>${isOlder && html`<span class="as-of">on ${periodName(answer, place)}</span>`}
+  return html`<span>${title}</span><strong title="${formatExact(last, unit, token)}">${formatShort(last, unit, token)}</strong>${isOlder && html`<span class="as-of">${answer.per === 'month' ? 'in' : 'on'} ${periodName(answer, place)}</span>`}
 ${sparkline(values)}`;
 }
 

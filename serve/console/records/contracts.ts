@@ -114,7 +114,8 @@ export const contractsWithCode: RecordPage = {
   columns: [
     { column: 'contract_address', as: 'hash', to: contractPath },
     { column: 'code_hash', as: 'hash' },
-    { column: 'owner', as: 'account', to: codesOf },
+    // The list of codes has none of westend.
+    { column: 'owner', as: 'account', to: (row) => (row.relay_chain === 'westend' ? null : codesOf(row)) },
     { column: 'code_type', as: 'state' },
     { column: 'code_len' },
     { column: 'storage_bytes' },

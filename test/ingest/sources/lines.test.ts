@@ -227,6 +227,16 @@ describe('archives', () => {
     ['atlantis-2024-01.ndjson', undefined],
     ['polkadot-archive.ndjson', undefined],
     ['polkadot2024.ndjson', undefined],
+    ['moonbeam-2024-01-01T00.ndjson', 'moonbeam'],
+    ['polkadot-part-3.ndjson', undefined],
+    ['polkadot-3-part-7.ndjson', 'polkadot'],
+    // What follows may name another chain, and a number alone may be that of a parachain.
+    ['kusama-2024-01-asset-hub.ndjson.gz', undefined],
+    ['polkadot-3338-peaq.ndjson', undefined],
+    ['assethub-2024-kusama.ndjson', undefined],
+    ['polkadot-1000.ndjson', undefined],
+    ['kusama_2023.parquet', undefined],
+    ['polkadot-2022.ndjson', 'polkadot'],
   ])('%s holds blocks of %s', (file, name) => {
     expect(chainOfFile(registry, file)?.name).toBe(name);
   });

@@ -64,6 +64,12 @@ describe('the page of an integration', () => {
     expect((await browser.get(path)).body).toMatch(
       /\d\d:\d\d:\d\d UTC<\/time><\/th><td><span class="tag">1 /,
     );
+    // A developer may not open the page of the integration.
+    const { user } = await service.person(`dev-${project}`, PASSWORD);
+    const added = { username: user.username, access_level: 30 };
+    await service.api(ann, 'POST', `/projects/${project}/members`, added);
+    const seen = await (await signedIn(service, user)).get(`/projects/${project}/alerts/1`);
+    expect(seen.body).toContain('<dt>Integration</dt><dd>Alertmanager</dd>');
     const { body: analytics } = await browser.get(`/projects/${project}/analytics`);
     expect(analytics).toContain('<th scope="col" class="number">Events</th>');
     expect(analytics).toContain('<td class="number">1</td>');

@@ -256,6 +256,16 @@ describe('with the snapshots and the missing block', () => {
   });
 });
 
+describe('when a block without a time comes alone', () => {
+  it('the day that adjoins it lacks no block any more', async () => {
+    const day = '?start_date=2026-05-09&end_date=2026-05-09';
+    expect(await heat('contract-calls', day)).toEqual([]);
+    await served.take(blocksOf('statemint', [{ number: 108 }]));
+    expect(await heat('contract-calls', day)).toEqual([['2026-05-09', 0]]);
+    expect(await heat('contracts-deployed', day)).toEqual([['2026-05-09', 0]]);
+  });
+});
+
 describe('when blocks are replaced', () => {
   it('nothing of the replaced blocks remains', async () => {
     await served.take(REPLACED);

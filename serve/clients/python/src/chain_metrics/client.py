@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from datetime import datetime, timezone
 from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from importlib.metadata import version
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, overload
 from urllib.parse import parse_qs, urlsplit
 
@@ -175,7 +177,17 @@ def _warn_of_unknown_chain(response: requests.Response, parameters: Mapping[str,
     """Rows of no chain are none, which is no error to the server and mostly a typo of the caller."""
     told = response.headers.get("X-Unknown-Chain")
     if told is not None:
-        warnings.warn(f"{parameters.get('chain')}: {told}", UnknownChain, stacklevel=2)
+        warnings.warn(f"{parameters.get('chain')}: {told}", UnknownChain, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """The stack level of the line outside of this package, by which Python shows a warning once for each such line."""
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level += 1
+        frame = frame.f_back
+    return level
 
 
 def _retry_after(response: requests.Response) -> float | None:
