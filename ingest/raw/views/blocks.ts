@@ -99,16 +99,16 @@ const dirtyDayRows = view(
   'ranked_to_dirty_days',
   blocksRanked,
   dirtyDays,
-  sql`SELECT if(isNull(block_day), ${UNTIMED}, 'blocks') AS stream,
-    arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, if(isNull(block_day), [], written)))) AS pallet,
-    relay_chain, chain, ifNull(block_day, toDate(0)) AS day, max(newest) AS sequence
+  sql`SELECT DISTINCT if(untimed, ${UNTIMED}, 'blocks') AS stream,
+    arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, if(untimed, [], written)))) AS pallet,
+    relay_chain, chain, ifNull(block_day, toDate(0)) AS day, newest AS sequence
   FROM (
-    SELECT relay_chain, chain, toDate(block_time) AS block_day, max(sequence) AS newest,
+    SELECT relay_chain, chain, toDate(block_time) AS block_day, isNull(block_day) AS untimed, max(sequence) AS newest,
       groupUniqArrayArray(arrayConcat(payload.extrinsics.method.pallet, calls.pallet,
         payload.onInitialize.events.method.pallet, arrayFlatten(payload.extrinsics.events.method.pallet),
         payload.onFinalize.events.method.pallet)) AS written
     FROM ${blocksRanked} GROUP BY relay_chain, chain, block_day
-  ) GROUP BY stream, pallet, relay_chain, chain, day`,
+  )`,
 );
 
 const dirtyHourRows = view(

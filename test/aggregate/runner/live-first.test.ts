@@ -33,10 +33,11 @@ function blockAt(number: number, time: number) {
 }
 
 const history = Array.from({ length: DAYS }, (_, day) => blockAt(1000 + day, FIRST_DAY + day * 10 * DAY_MS));
-const now = Date.now();
-const today = new Date(now).toISOString().slice(0, 10);
-const fresh = [1, 2, 3].map((n) => blockAt(1000 + DAYS + n, now - 60_000 + n));
-const newest = now - 50_000;
+/** Also in the first minute of a day all of these blocks are of one day. */
+const madeAt = Date.now() - 60_000;
+const today = new Date(madeAt).toISOString().slice(0, 10);
+const fresh = [1, 2, 3].map((n) => blockAt(1000 + DAYS + n, madeAt + n));
+const newest = madeAt + 10;
 
 let opened: TestPipeline;
 beforeAll(async () => {
