@@ -70,7 +70,8 @@ function shownValue({ metric, view, row, registry, isExact = false }: CellOf): H
   }
   const text = String(value);
   if (column === 'relay_chain') return html`${relayName(text)}`;
-  if (column === 'chain' && registry.find(text)?.name === text) return html`${nameOfChain(text, registry)}`;
+  const chain = column === 'chain' ? nameOfKnown(text, registry) : null;
+  if (chain !== null) return html`${chain}`;
   if (as === 'account' || as === 'hash') return shortened(text);
   if (as === 'state') return state(text);
   // A name from a fixed list or the registry needs no isolation.
@@ -92,9 +93,11 @@ function exactAmount({ metric, view, row, registry }: CellOf): string | null {
 }
 
 /** A chain of the registry as visitors read it; any other name as it is. */
-export function nameOfChain(name: string, registry: Registry): string {
+export const nameOfChain = (name: string, registry: Registry): string => nameOfKnown(name, registry) ?? name;
+
+function nameOfKnown(name: string, registry: Registry): string | null {
   const known = registry.find(name);
-  return known?.name === name ? chainName(`${known.relay_chain}/${name}`) : name;
+  return known?.name === name ? chainName(`${known.relay_chain}/${name}`) : null;
 }
 
 const tokenOf = (row: RecordRow, registry: Registry): string | null =>
