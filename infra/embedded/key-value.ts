@@ -5,15 +5,21 @@ interface Entry {
   expires: number;
 }
 
+/** Time that has passed, whatever happens to the clock of the system. */
+const elapsed: Clock = { now: () => performance.now() };
+
 /** Keys in memory. Every method is one synchronous step, which makes it atomic. */
 export class EmbeddedKeyValue implements KeyValue {
   readonly #entries = new Map<string, Entry>();
   readonly #groups = new Map<string, Map<string, number>>();
   readonly #clock: Clock;
+  readonly #membershipClock: Clock;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor(clock: Clock) {
+  /** Memberships end by a time of their own: a clock that is set ahead would end leases whose holders work. */
+  constructor(clock: Clock, membershipClock = elapsed) {
     this.#clock = clock;
+    this.#membershipClock = membershipClock;
     this.#sweeper = setInterval(() => this.#sweep(), 60_000).unref();
   }
 
@@ -58,14 +64,14 @@ export class EmbeddedKeyValue implements KeyValue {
   async join(group: string, member: string, ttlMs: number, membersMax = 0): Promise<boolean> {
     const members = this.#membersOf(group);
     if (membersMax > 0 && !members.has(member) && members.size >= membersMax) return false;
-    members.set(member, this.#clock.now() + ttlMs);
+    members.set(member, this.#membershipClock.now() + ttlMs);
     return true;
   }
 
   async prolong(group: string, member: string, ttlMs: number): Promise<boolean> {
     const members = this.#membersOf(group);
     if (!members.has(member)) return false;
-    members.set(member, this.#clock.now() + ttlMs);
+    members.set(member, this.#membershipClock.now() + ttlMs);
     return true;
   }
 
@@ -89,7 +95,7 @@ export class EmbeddedKeyValue implements KeyValue {
   /** Members that have not expired, with the time of their expiry. */
   #membersOf(group: string): Map<string, number> {
     const members = this.#groups.get(group) ?? new Map<string, number>();
-    const now = this.#clock.now();
+    const now = this.#membershipClock.now();
     for (const [member, expires] of members) if (expires <= now) members.delete(member);
     this.#groups.set(group, members);
     return members;

@@ -28,7 +28,8 @@ clockContract('system', async () => ({ port: systemClock, close: async () => {} 
 
 keyValueContract('embedded', async () => {
   let now = 1_700_000_000_000;
-  const port = new EmbeddedKeyValue({ now: () => now });
+  const clock = { now: () => now };
+  const port = new EmbeddedKeyValue(clock, clock);
   return {
     port,
     close: () => port.close(),
