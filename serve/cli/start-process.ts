@@ -139,14 +139,16 @@ interface Listening {
   readonly url: string;
 }
 
-function welcome(url: string, { runtime }: Pipeline, version: string, isDemo: boolean): string {
+/** Links are those that a browser elsewhere opens; the first line and the probe have the address that listens. */
+function welcome(url: string, { runtime, config }: Pipeline, version: string, isDemo: boolean): string {
+  const { PUBLIC_URL: opened = url } = config;
   const lines: [label: string, value: string][] = [
-    ['plots and chains', `${url}/`],
-    ['every path, to try', `${url}/docs`],
-    ['an example', `${url}/api/daily-tps?relay_chain=polkadot`],
-    ['heights, holes, lag', `${url}/api/status`],
-    ['accounts and keys', `${url}/profile`],
-    ['alerts', `${url}/projects`],
+    ['plots and chains', `${opened}/`],
+    ['every path, to try', `${opened}/docs`],
+    ['an example', `${opened}/api/daily-tps?relay_chain=polkadot`],
+    ['heights, holes, lag', `${opened}/api/status`],
+    ['accounts and keys', `${opened}/profile`],
+    ['alerts', `${opened}/projects`],
     ['health', `${url}/health/ready`],
     [runtime.isShared ? 'store' : 'data directory', runtime.location],
   ];

@@ -16,9 +16,9 @@ const BIN = join(ROOT, 'serve/bin.js');
 const WITHOUT_EXECVE = ['--import', 'data:text/javascript,delete process.execve'];
 
 /** Starts a server by a command line, and returns when it answers. */
-async function started(command: string, args: readonly string[], DATA_DIR: string) {
+async function started(command: string, args: readonly string[], DATA_DIR: string, settings = {}) {
   const { UV_THREADPOOL_SIZE: _, ...inherited } = process.env;
-  const env = { ...inherited, DATA_DIR, PORT: '0', LOG_LEVEL: 'info' };
+  const env = { ...inherited, DATA_DIR, PORT: '0', LOG_LEVEL: 'info', ...settings };
   const child = spawn(command, args, { cwd: ROOT, env, stdio: 'pipe' });
   const said = { out: '', err: '' };
   child.stdout.on('data', (piece) => {
@@ -75,6 +75,16 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
     expect((await run(['status'], { env: { DATA_DIR: directory } })).code).toBe(0);
   },
 );
+
+it('a server behind a proxy says where it listens, and links what others open', async () => {
+  const settings = { PUBLIC_URL: 'https://metrics.example/' };
+  const { said } = await started(process.execPath, [BIN, 'start'], join(place.path, 'behind'), settings);
+  await expect.poll(() => said.err).toContain('stop with Ctrl-C');
+  const [, listening] = /answers on (http:\/\/\S+:\d+)\n/.exec(said.err) ?? [];
+  expect(said.err).toMatch(/plots and chains +https:\/\/metrics\.example\/\n/);
+  expect(said.err).toMatch(/alerts +https:\/\/metrics\.example\/projects\n/);
+  expect(said.err).toContain(` ${listening}/health/ready\n`);
+});
 
 it('a supervisor that closes its channel to the server leaves it running', async () => {
   const DATA_DIR = join(place.path, 'supervised');
