@@ -4,6 +4,7 @@ import { partsOf } from '../infra/parts.ts';
 import type { Message, Pieces } from '../infra/ports.ts';
 import { causesOf } from '../infra/tracing/messages.ts';
 import type { Traceparent } from '../infra/tracing/tracer.ts';
+import { refusalOfOtherChain } from './chains/first-blocks.ts';
 import type { Registry } from './chains/registry.ts';
 import { parseAsWritten } from './decode/json.ts';
 import { recordOf } from './decode/names.ts';
@@ -117,6 +118,9 @@ function prepareBlock(message: Message, index: number, registry: Registry): Prep
     return {
       refused: deadLetterOf(TOPICS.blocks, split.head, `chain: unknown ${split.head.chain}`, message.value),
     };
+  const otherChain = refusalOfOtherChain(registry, chain, split.head.number, payload);
+  if (otherChain !== null)
+    return { refused: deadLetterOf(TOPICS.blocks, split.head, otherChain, message.value) };
   const head = { ...split.head, relay_chain: chain.relay_chain, chain: chain.name };
   const content = contentHash(head, chain, payload);
   const decode = (): LandingLine => ({

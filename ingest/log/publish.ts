@@ -10,6 +10,7 @@ import { PARQUET_BROKEN } from '../sources/parquet-broken.ts';
 import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
 import { type Envelope, NO_JSON, NO_OBJECT, type Origin, type Read, readLine } from './envelope.ts';
+import { FirstAddress, type ForeignAddress } from './first-address.ts';
 import { TOPICS } from './topics.ts';
 
 /** A file, or what stands for one. */
@@ -27,6 +28,8 @@ export interface RunOptions {
   readonly run?: string | undefined;
   /** Called with what is durable so far, batch by batch. */
   readonly onProgress?: ((soFar: IngestSummary) => void) | undefined;
+  /** Called for each source that seems to be of another chain. */
+  readonly onForeignAddress?: ((found: ForeignAddress) => void) | undefined;
 }
 
 export interface IngestOptions extends IngestSource, RunOptions {}
@@ -69,8 +72,7 @@ export async function publish(
 ): Promise<IngestSummary> {
   const batches = new Batches(runtime, options, limits);
   try {
-    for await (const source of sources)
-      await readSource(batches, registry, source, options.run ?? '', limits);
+    for await (const source of sources) await readSource(batches, registry, source, options, limits);
     await batches.flush();
   } catch (error) {
     await batches.settle();
@@ -84,11 +86,12 @@ async function readSource(
   batches: Batches,
   registry: Registry,
   { bytes, name, chain: chainName, firstLine }: OpenSource,
-  run: string,
+  { run = '', onForeignAddress }: RunOptions,
   limits: PublishLimits,
 ): Promise<void> {
   const chain = chainName === undefined ? chainOfFile(registry, name) : registry.find(chainName);
   const originOf = (line: number): Origin => ({ source: 'import', origin: name, line, run });
+  const address = new FirstAddress(name, registry);
   let last = 0;
   let bytesOfTurn = 0;
   try {
@@ -106,7 +109,10 @@ async function readSource(
           ? spreadReason(line.bytes)
           : explain(read.refused, chain, chainName ?? bareName(name), line.bytes);
         batches.refuse(origin, reason, line.bytes);
-      } else batches.add(read);
+      } else {
+        address.lookAt(read);
+        batches.add(read);
+      }
       if (batches.isFull) await batches.flush();
       bytesOfTurn += line.bytes.length;
       if (bytesOfTurn < TURN_BYTES) continue;
@@ -119,6 +125,7 @@ async function readSource(
     const reason = `the archive is truncated or corrupt: ${reasonOf(error)}`;
     batches.refuse(originOf(last + 1), reason, Buffer.alloc(0));
   }
+  if (address.foreign !== null) onForeignAddress?.(address.foreign);
 }
 
 /**

@@ -8,6 +8,7 @@ import { checkDirectory, programOf } from '../../infra/embedded/directory-check.
 import { ownerOf } from '../../infra/embedded/owner.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
+import { loadRegistry, type Registry, readRegistry } from '../../ingest/chains/registry.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { operatorAddress, serverAddress } from '../http/listen-address.ts';
 import { SocketClient } from '../operations/socket-client.ts';
@@ -55,6 +56,15 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   return [...own, ...directory, process, ...store, ...damage, port];
 }
 
+/** The settings are checked on their own. */
+function registryOf(config: Config): Registry {
+  try {
+    return readRegistry(config);
+  } catch {
+    return loadRegistry();
+  }
+}
+
 async function askServer(server: SocketClient): Promise<Finding[]> {
   try {
     const { version, node, pid, findings } = await inTime(ANSWER_MS_MAX, server.call('diagnose', {}));
@@ -84,7 +94,7 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
   }
   try {
     const { EmbeddedStore } = await import('../../infra/embedded/store.ts');
-    return await EmbeddedStore.look(config, (store) => checkStore(store, systemClock));
+    return await EmbeddedStore.look(config, (store) => checkStore(store, systemClock, registryOf(config)));
   } catch (error) {
     const remedy = 'end what has it open; if nothing has, restore the last backup into another directory';
     return [failed('store', `it cannot be opened: ${reasonOf(error)}`, remedy)];
@@ -99,7 +109,7 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
   const found = await Promise.all([
     checkKafka(config, consumed),
     checkRedis(config, (theirs, asked, answered) => compareClocks('Redis', theirs, asked, answered)),
-    checkClickHouse(config, (store) => checkStore(store, systemClock)),
+    checkClickHouse(config, (store) => checkStore(store, systemClock, registryOf(config))),
     checkPort(serverAddress(config), null),
     checkPort(operatorAddress(config), null),
     checkCollector(config),

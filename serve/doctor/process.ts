@@ -1,6 +1,7 @@
 import type { Environment } from '../../infra/config/read.ts';
 import type { Finding } from '../../infra/finding.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
 import type { Config } from '../settings.ts';
 import { VERSION } from '../version.ts';
 import { checkCollector } from './collector-check.ts';
@@ -16,7 +17,11 @@ export interface ProcessDiagnosis {
 }
 
 export async function diagnoseProcess(
-  { config, runtime }: { readonly config: Config; readonly runtime: Runtime },
+  {
+    config,
+    runtime,
+    registry,
+  }: { readonly config: Config; readonly runtime: Runtime; readonly registry: Registry },
   env: Environment,
 ): Promise<ProcessDiagnosis> {
   return {
@@ -25,7 +30,7 @@ export async function diagnoseProcess(
     pid: process.pid,
     findings: [
       ...checkSettings(env, config),
-      ...(await checkStore(runtime.store, runtime.clock)),
+      ...(await checkStore(runtime.store, runtime.clock, registry)),
       ...checkDamage(runtime.damage.list()),
       ...(await checkCollector(config)),
     ],

@@ -4,19 +4,32 @@ import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import type { Clock, Damage, Store } from '../../infra/ports.ts';
 import { duration, plural } from '../../infra/words.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
 import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
+import { blocks } from '../../ingest/raw/tables.ts';
 import { schema } from '../stored-schema.ts';
+import { checkAddresses } from './addresses-check.ts';
 
 /** Clocks that differ by less are the same. */
 const CLOCK_MS_MAX = 2000;
 const NAMES_MAX = 5;
 const DAMAGE_MAX = 5;
 
-/** What an open store tells: the version of the engine, its schema against that of this version, and its clock. */
-export async function checkStore(store: Pick<Store, 'rows'>, clock: Clock): Promise<Finding[]> {
+/**
+ * What an open store tells: the version of the engine, its schema against that of this version, its clock, and whether
+ * its blocks seem to be of their chains.
+ */
+export async function checkStore(
+  store: Pick<Store, 'rows'>,
+  clock: Clock,
+  registry: Registry,
+): Promise<Finding[]> {
   try {
-    const found = [await checkVersion(store), await checkSchema(store), await checkClock(store, clock)];
-    return [...found, ...(await checkRetention(store))];
+    const schemaFound = await checkSchema(store);
+    const found = [await checkVersion(store), schemaFound, await checkClock(store, clock)];
+    const isReadable = schemaFound.state === 'ok' && (await hasTable(store, blocks));
+    const addresses = isReadable ? await checkAddresses(store, registry) : [];
+    return [...found, ...(await checkRetention(store)), ...addresses];
   } catch (error) {
     return [failed('store', `it does not answer: ${reasonOf(error)}`, 'look at the log of the server')];
   }

@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { demoRefusal, readDemoMark } from '../../ingest/demo/mark.ts';
+import type { ForeignAddress } from '../../ingest/log/first-address.ts';
 import type { IngestSummary, OpenSource, OpenSources } from '../../ingest/log/publish.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
+import { readPrintedPrefixes } from '../../ingest/raw/printed-prefixes.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
@@ -21,6 +23,18 @@ export interface IngestReport extends IngestSummary {
   readonly reasons_total: number;
   /** Why lines were refused, the most frequent reasons first; rare ones of many are left out. */
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[];
+  /** Files that seem to be of another chain than they were taken for. */
+  readonly foreign_addresses: readonly ForeignAddresses[];
+}
+
+/** Files whose addresses have a prefix that no address of their chain had before. */
+export interface ForeignAddresses {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly prefix: number;
+  readonly own_prefix: number;
+  readonly files: number;
+  readonly first_file: string;
 }
 
 const demo = z.boolean().default(false);
@@ -62,10 +76,31 @@ async function load(
   if (!demo && !isShared && (await readDemoMark(store)) !== null) throw demoRefusal(location);
   if (chain !== undefined) findChain(pipeline.registry, chain);
   const run = randomUUID();
-  const summary = await pipeline.ingestAll(ofChain(sources, chain), { run, onProgress });
+  const found: ForeignAddress[] = [];
+  const onForeignAddress = (one: ForeignAddress) => found.push(one);
+  const summary = await pipeline.ingestAll(ofChain(sources, chain), { run, onProgress, onForeignAddress });
   // Some lines are refused only when they are loaded.
   await pipeline.waitUntilLoaded();
-  return reportOf(pipeline.runtime.store, run, summary);
+  const foreign_addresses = await newlyForeign(store, run, found);
+  return { ...(await reportOf(store, run, summary)), foreign_addresses };
+}
+
+/** A source that prints one prefix for all chains is told of once, and not with every file of it. */
+async function newlyForeign(
+  store: Store,
+  run: string,
+  found: readonly ForeignAddress[],
+): Promise<ForeignAddresses[]> {
+  const kinds = [...Map.groupBy(found, ({ chain, prefix }) => `${chain.name} ${prefix}`).values()];
+  const told = kinds.map(async ([first, ...others]): Promise<ForeignAddresses[]> => {
+    const { file, chain, prefix } = first as ForeignAddress;
+    const of = { relay_chain: chain.relay_chain, chain: chain.name };
+    const before = await readPrintedPrefixes(store, { ...of, notOfRun: run });
+    if (before.some((one) => one.prefix === prefix)) return [];
+    const files = { files: 1 + others.length, first_file: file };
+    return [{ ...of, prefix, own_prefix: chain.ss58_prefix, ...files }];
+  });
+  return (await Promise.all(told)).flat();
 }
 
 async function* ofChain(sources: OpenSources, chain: string | undefined): AsyncGenerator<OpenSource> {
@@ -73,7 +108,11 @@ async function* ofChain(sources: OpenSources, chain: string | undefined): AsyncG
 }
 
 /** Lines that were refused by the loader have been counted as blocks or snapshots before: the store corrects that. */
-async function reportOf(store: Store, run: string, summary: IngestSummary): Promise<IngestReport> {
+async function reportOf(
+  store: Store,
+  run: string,
+  summary: IngestSummary,
+): Promise<Omit<IngestReport, 'foreign_addresses'>> {
   const refused = await store.rows<{ topic: string; reason: string; lines: number }>(
     sql`SELECT topic, reason, count() AS lines FROM ${deadLetters} FINAL
       WHERE run = ${run} GROUP BY topic, reason ORDER BY lines DESC, reason`,

@@ -135,7 +135,7 @@ it(
     const place = { relay_chain: 'polkadot', chain: 'polkadot' } as const;
     const day = { ...place, table: extrinsics.name, date: '2023-12-31' };
     await expect(new LocalClient(pipeline).call('rawRows', day)).rejects.toThrow(/are being deleted/);
-    expect(await checkStore(store, pipeline.runtime.clock)).toContainEqual(
+    expect(await checkStore(store, pipeline.runtime.clock, pipeline.registry)).toContainEqual(
       expect.objectContaining({ check: 'retention', state: 'ok', text: expect.stringContaining(BOUND) }),
     );
 

@@ -1,3 +1,5 @@
+import type { Config } from '../../settings.ts';
+import { paint } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT, killSelf } from '../failure.ts';
@@ -42,6 +44,7 @@ Exit code 3 says that something was refused, 1 that metrics fail while all other
         try {
           const report = await ingestInputs(client, inputs, chain, display);
           print(report, { json }, () => describe(report, client.location));
+          if (!json) await warnOfOtherChains(report, config);
           if (report.failed_metrics.length > 0) return EXIT.failure;
           return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
         } finally {
@@ -52,6 +55,24 @@ Exit code 3 says that something was refused, 1 that metrics fail while all other
     );
   },
 });
+
+/** A server of an earlier version does not tell of them. */
+async function warnOfOtherChains({ foreign_addresses = [] }: Partial<RunReport>, config: Config) {
+  if (foreign_addresses.length === 0) return;
+  const [{ readRegistry }, { prefixWords }] = await Promise.all([
+    import('../../../ingest/chains/registry.ts'),
+    import('../../../ingest/raw/printed-prefixes.ts'),
+  ]);
+  const registry = readRegistry(config);
+  for (const { first_file, files, chain, prefix, own_prefix } of foreign_addresses) {
+    const where = files === 1 ? first_file : `${first_file} and ${plural(files - 1, 'more file')}`;
+    process.stderr.write(
+      `${paint('caution', 'WARNING', process.stderr)} ${where}: the first address has ${prefixWords(registry, prefix)}, and addresses of ${chain} have ${own_prefix}.\n` +
+        `  Either these are blocks of another chain, or their source prints this prefix for every chain, which changes nothing.\n` +
+        `  Blocks of another chain can be removed: see "Blocks of another chain" in the guide "Load a chain from nothing".\n`,
+    );
+  }
+}
 
 const REASONS_SHOWN = 20;
 

@@ -1,0 +1,65 @@
+import { join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
+import type { ChainOf } from './canonical.ts';
+import { blocks, extrinsics } from './tables.ts';
+import { NO_PREFIX, prefixSql } from './views/parse-sql.ts';
+
+/** With which SS58 prefix the authors and signers of stored blocks of a chain are printed. */
+export interface PrintedPrefix extends ChainOf {
+  readonly prefix: number;
+  readonly addresses: number;
+}
+
+/** Blocks of a chain that are looked at, evenly over its heights. */
+const BLOCKS_LOOKED_AT = 5000;
+
+/**
+ * Reads the prefixes of a part of the blocks, or of those of a chain that other runs than one have loaded. Blocks name no
+ * chain: a file of another chain under the name of this one shows by the prefix alone.
+ */
+export async function readPrintedPrefixes(
+  store: Pick<Store, 'rows'>,
+  of?: ChainOf & { readonly notOfRun: string },
+): Promise<PrintedPrefix[]> {
+  const isOf =
+    of === undefined
+      ? sql`1`
+      : sql`relay_chain = ${of.relay_chain} AND chain = ${of.chain} AND run != ${of.notOfRun}`;
+  const chains = await store.rows<ChainOf & { stored: number }>(
+    sql`SELECT relay_chain, chain, count() AS stored FROM ${blocks} WHERE ${isOf} GROUP BY relay_chain, chain`,
+  );
+  if (chains.length === 0) return [];
+  const some = join(chains.map(someOf), ' OR ');
+  const looked = sql`SELECT relay_chain, chain, rank, author FROM ${blocks} FINAL WHERE ${isOf} AND (${some})`;
+  return store.rows<PrintedPrefix>(sql`
+    SELECT relay_chain, chain, ${raw(prefixSql('address'))} AS prefix, count() AS addresses
+    FROM (SELECT relay_chain, chain, author AS address FROM (${looked})
+      UNION ALL SELECT relay_chain, chain, signer AS address FROM ${extrinsics}
+        WHERE signed AND (${some}) AND rank IN (SELECT rank FROM (${looked})))
+    GROUP BY relay_chain, chain, prefix HAVING prefix != ${NO_PREFIX}
+    ORDER BY relay_chain, chain, addresses DESC, prefix`);
+}
+
+const someOf = ({ relay_chain, chain, stored }: ChainOf & { readonly stored: number }): Sql => {
+  const step = Math.max(1, Math.floor(stored / BLOCKS_LOOKED_AT));
+  return sql`(relay_chain = ${relay_chain} AND chain = ${chain} AND number % ${step} = 0)`;
+};
+
+/** What networks print where nothing is registered, and many tools for every chain. */
+const GENERIC_PREFIX = 42;
+
+/**
+ * Whether a source of a chain may print a prefix that is not its own: the generic one, or that of its relay chain, which
+ * some sources print for all of its chains.
+ */
+export const isUsualElsewhere = (registry: Registry, { relay_chain }: ChainOf, prefix: number): boolean =>
+  prefix === GENERIC_PREFIX || prefix === registry.find(relay_chain)?.ss58_prefix;
+
+/** `prefix 0, that of polkadot`. */
+export function prefixWords({ chains }: Pick<Registry, 'chains'>, prefix: number): string {
+  const owner = chains.find((chain: Chain) => chain.accounts === 'ss58' && chain.ss58_prefix === prefix);
+  if (prefix === GENERIC_PREFIX) return `prefix ${prefix}, the generic one`;
+  return owner === undefined ? `prefix ${prefix}` : `prefix ${prefix}, that of ${owner.name}`;
+}
