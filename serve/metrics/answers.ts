@@ -21,7 +21,7 @@ import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
-import type { Query } from './parameters.ts';
+import { type Query, type RowBounds, rowsWithoutLimit } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 import { tablesOf } from './tables-of.ts';
 
@@ -43,10 +43,7 @@ export type TableVersions = Pick<Aggregator, 'version'>;
 /** And in which trace. */
 type TracedVersions = Pick<Aggregator, 'version' | 'traceOf'>;
 
-export type AnswerSettings = Pick<
-  HttpSettings,
-  'CACHE_BYTES' | 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX' | 'ANSWER_BYTES_MAX'
->;
+export type AnswerSettings = RowBounds & Pick<HttpSettings, 'CACHE_BYTES' | 'ANSWER_BYTES_MAX'>;
 
 /** What an answer is asked for. */
 export interface AnswerRequest {
@@ -158,8 +155,7 @@ export class AnswerCache {
     const { key, metric, endpoint, query, format } = request;
     const order = orderOf(metric, endpoint, query.order);
     const after = query.cursor === undefined ? sql`1` : afterCursor(endpoint.path, order, query.cursor);
-    const { LIST_ROWS_MAX, SERIES_ROWS_MAX } = this.#settings;
-    const limit = query.limit ?? (endpoint.isLimited ? LIST_ROWS_MAX : SERIES_ROWS_MAX);
+    const limit = query.limit ?? rowsWithoutLimit(endpoint, this.#settings);
     const changed = this.#changedRows(metric, query);
     const chosenOf = (chosen: Query) =>
       sql`FROM ${rowsOf(metric, endpoint, chosen, changed)} AS rows WHERE ${after}`;

@@ -9,7 +9,6 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { callerResponses, noParameters, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
-import type { HttpSettings } from '../http/settings.ts';
 import {
   COVERAGE_EXAMPLE,
   catalogueEntry,
@@ -18,14 +17,14 @@ import {
   statusSchema,
 } from './catalogue-shapes.ts';
 import { orderOf } from './cursor.ts';
-import { parametersOf } from './parameters.ts';
+import { parametersOf, type RowBounds } from './parameters.ts';
 
 /** What the endpoints about the data read. */
 export interface CatalogueSources {
   readonly status: () => Promise<SystemStatus>;
   readonly coverage: () => Promise<readonly ChainCoverage[]>;
   readonly registry: Registry;
-  readonly settings: Pick<HttpSettings, 'LIST_ROWS_MAX'>;
+  readonly settings: RowBounds;
 }
 
 /** How rows are kept, as the catalogue says it: the hours in which the rows of a day are computed are not told. */
@@ -55,7 +54,7 @@ export async function serveCatalogue(
       order: orderOf(metric, endpoint).map(({ column, descending }) =>
         descending ? `${column} descending` : column,
       ),
-      parameters: parametersOf(metric, endpoint, settings.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
+      parameters: parametersOf(metric, endpoint, settings).map(({ name, required, doc }) => ({
         name,
         required,
         meaning: doc,

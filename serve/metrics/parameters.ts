@@ -6,6 +6,7 @@ import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-ra
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
+import type { HttpSettings } from '../http/settings.ts';
 import { changedSinceOf } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
 import { exampleValue } from './record-examples.ts';
@@ -22,8 +23,15 @@ export interface Parameter {
 
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
+/** How many rows an answer has at most. */
+export type RowBounds = Pick<HttpSettings, 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX'>;
+
+/** Most rows of an answer whose request names no `limit`. */
+export const rowsWithoutLimit = (endpoint: MetricEndpoint, bounds: RowBounds): number =>
+  endpoint.isLimited ? bounds.LIST_ROWS_MAX : bounds.SERIES_ROWS_MAX;
+
 /** Every parameter of a path, for the validation, the OpenAPI document and the catalogue. */
-export function parametersOf(metric: Metric, endpoint: MetricEndpoint, listRowsMax: number): Parameter[] {
+export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: RowBounds): Parameter[] {
   const takes: readonly string[] = endpoint.scopeParameters ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
     { name: 'relay_chain', schema: z.enum(endpoint.relays), required: false, doc: relayDoc(endpoint) },
@@ -63,9 +71,9 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, listRowsM
     },
     {
       name: 'limit',
-      schema: wholeNumber(1, listRowsMax),
+      schema: wholeNumber(1, bounds.LIST_ROWS_MAX),
       required: false,
-      doc: `most rows of one answer, up to ${listRowsMax}; the rest follows by \`Link: rel="next"\``,
+      doc: `most rows of one answer, up to ${bounds.LIST_ROWS_MAX}; ${rowsWithoutLimit(endpoint, bounds)} when omitted. The rest follows by \`Link: rel="next"\``,
     },
     {
       name: 'cursor',

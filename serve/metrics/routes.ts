@@ -38,7 +38,7 @@ export async function serveMetrics(
 ): Promise<void> {
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
-      const parameters = parametersOf(metric, endpoint, settings.LIST_ROWS_MAX);
+      const parameters = parametersOf(metric, endpoint, settings);
       const freshnessOf = (query: Query) => freshness.headers(metric, query, clock.now());
       const send = (
         request: FastifyRequest,

@@ -85,7 +85,7 @@ export function sourceOf(path: string): RecordSource {
     if (endpoint === undefined) continue;
     // A day that a path accepts and ignores is no filter.
     const ignored = endpoint.dates?.column === null ? ['start_date', 'end_date'] : [];
-    const filters = parametersOf(metric, endpoint, 1).filter(
+    const filters = parametersOf(metric, endpoint, { LIST_ROWS_MAX: 1, SERIES_ROWS_MAX: 1 }).filter(
       ({ name }) => !PAGING.has(name) && !ignored.includes(name),
     );
     const schema = querySchema(filters.map((filter) => ({ ...filter, required: false })));

@@ -43,7 +43,7 @@ const text = (): string =>
 const paths = metrics.flatMap((metric) => metric.endpoints.map((endpoint) => ({ metric, endpoint })));
 
 describe.each(paths)('parameters of $endpoint.path', ({ metric, endpoint }) => {
-  const parameters = parametersOf(metric, endpoint, 1000);
+  const parameters = parametersOf(metric, endpoint, { LIST_ROWS_MAX: 1000, SERIES_ROWS_MAX: 2000 });
   const schema = querySchema(parameters);
 
   test('any text is refused, or becomes a statement that is not much longer than it', () => {
@@ -64,6 +64,11 @@ describe.each(paths)('parameters of $endpoint.path', ({ metric, endpoint }) => {
         expect(error).toBeInstanceOf(ParameterError);
       }
     }
+  });
+
+  test('`limit` tells how many rows come without it', () => {
+    const doc = parameters.find(({ name }) => name === 'limit')?.doc;
+    expect(doc).toContain(`; ${endpoint.isLimited ? 1000 : 2000} when omitted.`);
   });
 
   test('every text has a bound, by its form or by a number', () => {
