@@ -1,5 +1,6 @@
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import type { SeriesData } from './chart-state.ts';
+import { fullTitle, type Line } from './series/drawn.ts';
 
 /** `asset-hub-polkadot` as visitors read it. */
 const titled = (name: string): string =>
@@ -30,8 +31,16 @@ export function lineName({ relay_chain, chain, parts }: LineOf): string {
 
 type LineOf = Pick<SeriesData, 'relay_chain' | 'chain' | 'parts'>;
 
-/** What tells the series of one chart apart: their parts, their chains, and what they show where that differs. */
-export function seriesNames(series: readonly SeriesData[]): string[] {
-  const isOne = new Set(series.map(({ title }) => title)).size <= 1;
-  return series.map((one) => (isOne ? lineName(one) : `${one.title}, ${lineName(one)}`));
+/**
+ * What tells the series of one chart apart: their parts, their chains, and what they show where that differs, with the
+ * metric where several have a column of that title.
+ */
+export function seriesNames(lines: readonly Line[]): string[] {
+  const columns = [...new Set(lines.map(({ column }) => column))];
+  const titles = columns.map(({ shown }) => shown.title);
+  return lines.map((line) => {
+    const { title } = line.column.shown;
+    const isShared = titles.indexOf(title) !== titles.lastIndexOf(title);
+    return columns.length === 1 ? lineName(line) : `${isShared ? fullTitle(line) : title}, ${lineName(line)}`;
+  });
 }

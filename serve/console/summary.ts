@@ -30,17 +30,26 @@ function placesOf(values: Values) {
   return first < 0 ? null : { first, last, low, high, missing };
 }
 
+/** A period that is not over counts where there is no other. */
+const newestOf = (values: Values, provisional: number): number | null | undefined =>
+  lastKnown(values.slice(0, provisional)) ?? lastKnown(values);
+
+const lastKnown = (values: Values) => values.findLast((value) => value !== null);
+
 /** The unit of a value that is told: that of its axis, with its own token. */
 export function toldUnit(data: SeriesData, axis: Drawing['axes'][number] | undefined) {
   const unit = axis?.unit ?? data.unit;
   return { unit, token: unit === data.unit ? data.token : null };
 }
 
-/** The value of a series beside its name in the legend: at a period, or else the last one. Empty if it is not drawn. */
-export function legendValue({ series, axes }: Drawing, id: string, at: number | null): string {
+/**
+ * The value of a series beside its name in the legend: at a period, or else that of the newest period that is over.
+ * Empty if it is not drawn.
+ */
+export function legendValue({ series, axes, provisional }: Drawing, id: string, at: number | null): string {
   const one = series.find(({ data }) => data.id === id);
   if (one === undefined) return '';
-  const value = at === null ? one.values.findLast((known) => known !== null) : one.values[at];
+  const value = at === null ? newestOf(one.values, provisional) : one.values[at];
   const { unit, token } = toldUnit(one.data, axes[one.axis]);
   return formatShort(value, unit, token);
 }

@@ -39,8 +39,8 @@ export interface ChartSection {
 export function chartSection(of: ChartSection): Html {
   const { title, answer, hidden = new Set(), hasTable = true, unknown = [], left = null } = of;
   const isEmpty = !hasValues(answer);
-  const drawing = namedDrawing(answer, of.state ?? DEFAULT_STATE, hidden);
-  const names = seriesNames(answer.series);
+  const names = seriesNames(of.lines);
+  const drawing = namedDrawing(answer, names, of.state ?? DEFAULT_STATE, hidden);
   const axes = axisNames(drawing);
   const drawn = html`${axes.join('') !== '' && html`<p class="chart-axes">${axes.map((name) => html`<span>${name}</span>`)}</p>`}${plot(drawing, title)}
 ${drawing.notes.map((note) => html`<p class="hint">${note}</p>`)}`;
@@ -58,9 +58,13 @@ ${hasTable && !isEmpty && table(answer, names)}
 </section>`;
 }
 
-/** What a chart draws, with names that tell its series apart. */
-export function namedDrawing(answer: SeriesAnswer, state: ChartState, hidden: ReadonlySet<string>) {
-  const names = seriesNames(answer.series);
+/** What a chart draws, with the names of its series. */
+export function namedDrawing(
+  answer: SeriesAnswer,
+  names: readonly string[],
+  state: ChartState,
+  hidden: ReadonlySet<string>,
+) {
   const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
   return drawingOf({ ...answer, series }, state, hidden);
 }
@@ -85,7 +89,7 @@ function notes(answer: SeriesAnswer, left: string | null): Html | null {
   const names = [...new Set(incomplete)];
   const isProvisional = answer.provisional_from !== null && hasValues(answer);
   if (names.length === 0 && !isProvisional && left === null) return null;
-  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed or paler: it still changes.`}</p>`;
+  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed or paler: it still changes. Beside the names are values of the newest ${answer.per} that is over.`}</p>`;
 }
 
 function table(answer: SeriesAnswer, names: readonly string[]): Html {

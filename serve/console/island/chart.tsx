@@ -4,7 +4,7 @@
  *     <section data-chart>
  *       <form data-controls method="get">controls named as in an address, and a submit button</form>
  *       <figure data-plot data-source="/api/series?…" data-title="Transactions" data-colours="2 0"><svg>…</svg></figure>
- *       <ul data-legend><li data-series="ID">Name <b>value</b></li></ul>
+ *       <ul data-legend><li data-series="ID"><bdi>Name</bdi> <b>value</b></li></ul>
  *     </section>
  *
  * The figure becomes a canvas and the legend a row of switches. What changes the drawing alone is drawn at once. What
@@ -17,7 +17,6 @@ import { render } from 'preact';
 import { isoDay } from '../../../infra/days.ts';
 import { hiddenIn, type SeriesAnswer } from '../chart-state.ts';
 import { hasValues, periodEnd, periodName } from '../drawing.ts';
-import { seriesNames } from '../names.ts';
 import { addressHiding, addressOf, type Controls, controlsOf, presetOf, stateOf } from './address.ts';
 import { closeMenus, follow } from './controls.ts';
 import { type ChartModel, chartModel } from './model.ts';
@@ -58,7 +57,7 @@ async function load(section: Element, signal?: AbortSignal): Promise<Loaded | nu
   });
   if (!response.ok) throw new Error(`status ${response.status}`);
   const answer = (await response.json()) as SeriesAnswer;
-  const names = seriesNames(answer.series);
+  const names = [...section.querySelectorAll('[data-legend] bdi')].map(({ textContent }) => textContent);
   const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
   const given = colours ? { colours: colours.split(' ').map(Number) } : {};
   return { answer: { ...answer, series, ...given }, isDemo: response.headers.has('x-demo-data') };

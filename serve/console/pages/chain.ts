@@ -12,13 +12,7 @@ import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts'
 import { chainName, relayName } from '../names.ts';
 import { addDays } from '../periods.ts';
 import { moment } from '../records/cells.ts';
-import {
-  type DrawnColumn,
-  type DrawnMetric,
-  drawnColumnOf,
-  drawnMetrics,
-  type Line,
-} from '../series/drawn.ts';
+import { drawnColumnOf, drawnMetrics, fullTitle, type Line } from '../series/drawn.ts';
 import { behind } from './chains.ts';
 
 const DAYS = 90;
@@ -75,14 +69,10 @@ function cards(lines: readonly Line[], answer: SeriesAnswer, id: string): Html {
   return html`<h2>${answer.per === 'day' ? `The last ${DAYS} days` : 'By month'}</h2><p class="hint as-of">${tilesAsOf(answer)}</p><ul class="tiles">${some.map(
     ({
       one,
-      line: { metric, column },
-    }) => html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ chain: id }))}">
-${tileFigures(titleOf(metric, column), one, answer)}</a></li>`,
+      line,
+    }) => html`<li><a class="tile" href="/charts/${line.metric.id}?${String(new URLSearchParams({ chain: id }))}">
+${tileFigures(fullTitle(line), one, answer)}</a></li>`,
   )}</ul>`;
-}
-
-function titleOf({ metric: { title } }: DrawnMetric, { shown }: DrawnColumn): string {
-  return title === shown.title ? title : `${title}: ${shown.title.toLowerCase()}`;
 }
 
 function storedDays(stored: CoveredDays, today: string): Html {

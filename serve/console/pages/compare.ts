@@ -9,8 +9,8 @@ import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
-import { chainName, lineName } from '../names.ts';
-import { type DrawnMetric, drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
+import { chainName, lineName, seriesNames } from '../names.ts';
+import { type DrawnMetric, drawnMetrics, fullTitle, type Line, lineId, lineOf } from '../series/drawn.ts';
 import type { SeriesReader } from '../series/series.ts';
 
 /** What is compared when an address names nothing. */
@@ -81,10 +81,17 @@ async function linesOf(
       if (known.some((one) => lineId({ ...line, ...one }) === lineId(line))) return line;
       const names = [...new Set(known.map(({ chain }) => chain))];
       const near = names.includes(line.chain) ? '' : didYouMean(line.chain, names);
-      const title = `${line.metric.metric.title}: ${line.column.shown.title.toLowerCase()}`;
-      return `${title} of ${lineName(line)} is not drawn: it has no rows.${near && ` D${near.slice(1)}`}`;
+      return `${fullTitle(line)} of ${lineName(line)} is not drawn: it has no rows.${near && ` D${near.slice(1)}`}`;
     }),
   );
+}
+
+const SEVERAL = 'Comparison';
+
+/** What is compared, where that is one thing: the names of the series do not say it then. */
+export function comparisonTitle(lines: readonly Line[]): string {
+  const [column, ...others] = new Set(lines.map((line) => line.column));
+  return column === undefined || others.length > 0 ? SEVERAL : column.shown.title;
 }
 
 /** Lines of any metrics and chains in one chart; of two units, each has an axis. */
@@ -97,10 +104,12 @@ export function serveCompare(pages: FastifyInstance, sources: ConsolePages): voi
     const chains = freshness.chains.map((one) => `${one.relay_chain}/${one.chain}`);
     const relays = [...new Set(freshness.chains.map(({ relay_chain }) => relay_chain))];
     const source = seriesUrl(lines, answer, days);
+    const [title, names] = [comparisonTitle(lines), seriesNames(lines)];
+    const labels = title === SEVERAL ? names : names.map((name) => `${title}, ${name}`);
     const body = html`<h1>Compare</h1>
 <p class="lead">Any metrics of any chains in one chart. Series of two units have an axis each; indexed to 100, all share one.</p>
 <div class="card">${chartSection({
-      title: 'Comparison',
+      title,
       controls: controls({
         action: '/compare',
         state,
@@ -111,8 +120,8 @@ export function serveCompare(pages: FastifyInstance, sources: ConsolePages): voi
         first: html`${
           lines.length > 0 &&
           html`<fieldset class="line"><legend>Series</legend>${lines.map(
-            (line) =>
-              html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${lineName(line)}</label>`,
+            (line, i) =>
+              html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${labels[i]}</label>`,
           )}</fieldset>`
         }
 ${

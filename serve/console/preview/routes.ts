@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { assetUrl } from '../../pages/assets.ts';
 import { namedDrawing } from '../charts/section.ts';
 import { type ConsolePages, storeOf } from '../console-pages.ts';
-import { comparisonOf } from '../pages/compare.ts';
+import { seriesNames } from '../names.ts';
+import { comparisonOf, comparisonTitle } from '../pages/compare.ts';
 import { selectionOf } from '../pages/metric.ts';
 import { drawnMetric } from '../series/drawn.ts';
 import type { PreviewContent } from './preview-svg.ts';
@@ -30,16 +31,17 @@ export function servePreviews(pages: FastifyInstance, sources: ConsolePages): vo
     const metric = drawnMetric(request.params.metric);
     if (metric === undefined) return reply.callNotFound();
     const store = await storeOf(sources, request, reply);
-    const { column, days, answer, state, hidden } = await selectionOf(sources, request, metric, store);
+    const { column, lines, days, answer, state, hidden } = await selectionOf(sources, request, metric, store);
     const [{ title }, whole] = [column.shown, metric.metric.title];
     const lead = `${whole === title ? '' : `${whole} · `}${days.from} to ${days.until}`;
-    return send(reply, { title, lead, drawing: namedDrawing(answer, state, hidden) });
+    return send(reply, { title, lead, drawing: namedDrawing(answer, seriesNames(lines), state, hidden) });
   });
 
   pages.get('/compare/preview.png', async (request, reply) => {
     const store = await storeOf(sources, request, reply);
-    const { answer, days, state, hidden } = await comparisonOf(sources, request, store);
+    const { lines, answer, days, state, hidden } = await comparisonOf(sources, request, store);
     const lead = `${days.from} to ${days.until}`;
-    return send(reply, { title: 'Compare', lead, drawing: namedDrawing(answer, state, hidden) });
+    const drawing = namedDrawing(answer, seriesNames(lines), state, hidden);
+    return send(reply, { title: comparisonTitle(lines), lead, drawing });
   });
 }

@@ -73,6 +73,14 @@ export interface Line {
   readonly parts: readonly string[];
 }
 
+/** The title of a column after that of its metric, where they differ. */
+export function fullTitle({
+  metric: { metric },
+  column: { shown },
+}: Pick<Line, 'metric' | 'column'>): string {
+  return metric.title === shown.title ? shown.title : `${metric.title}: ${shown.title.toLowerCase()}`;
+}
+
 /** `METRIC.COLUMN@RELAY/CHAIN`, and `:PART` where a chain has several lines; further parts follow after `/`. */
 export function lineId({ metric, column, relay_chain, chain, parts }: Line): string {
   const ofChain = `${metric.id}.${column.name}@${relay_chain}/${chain}`;

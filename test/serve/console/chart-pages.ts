@@ -7,7 +7,7 @@ import {
   type SeriesAnswer,
   type SeriesData,
 } from '../../../serve/console/chart-state.ts';
-import { seriesNames } from '../../../serve/console/names.ts';
+import { lineName } from '../../../serve/console/names.ts';
 import { assetUrl, serveAssets } from '../../../serve/pages/assets.ts';
 import { type Html, html } from '../../../serve/pages/html.ts';
 import { contentPolicy } from '../../../serve/pages/protection.ts';
@@ -136,7 +136,8 @@ function page(name: string, query: URLSearchParams): Html {
   const state = chartStateOf(query);
   const { series: all } = answer(name, query);
   const [from, until] = daysOf(state).map(isoDay) as [string, string];
-  const names = seriesNames(all);
+  const isOne = new Set(all.map(({ title }) => title)).size <= 1;
+  const names = all.map((one) => (isOne ? lineName(one) : `${one.title}, ${lineName(one)}`));
   const source = `/api/series/${name}?${query}`;
   return html`<!doctype html><html lang="en"><head><title>${name} ${chartQuery(state).toString()}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
@@ -144,7 +145,7 @@ function page(name: string, query: URLSearchParams): Html {
 <script type="module" src="${assetUrl('chart.js')}"></script></head><body><div class="frame wide"><main><h1>Chart</h1>
 <div class="card"><section class="chart" data-chart>${name !== 'embedded' && form(name, state, query.getAll('chain'))}
 <figure data-plot data-source="${source}" data-title="Blocks"><svg viewBox="0 0 960 380" role="img" aria-label="from the server"></svg></figure>
-<ul class="legend" data-legend>${all.map(({ id }, i) => html`<li class="line-${i}" data-series="${id}">${names[i]} <b>1</b></li>`)}</ul>
+<ul class="legend" data-legend>${all.map(({ id }, i) => html`<li class="line-${i}" data-series="${id}"><bdi>${names[i]}</bdi> <b>1</b></li>`)}</ul>
 <details data-table><summary>Table</summary><p id="days">${from} ${until}</p></details>
 </section><a id="take" href="${source}&start_date=${from}">CSV</a></div></main></div></body></html>`;
 }

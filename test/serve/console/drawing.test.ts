@@ -8,7 +8,7 @@ import {
 } from '../../../serve/console/chart-state.ts';
 import { dateTicks } from '../../../serve/console/date-ticks.ts';
 import { drawingOf, periodEnd, periodName } from '../../../serve/console/drawing.ts';
-import { summaryOf } from '../../../serve/console/summary.ts';
+import { legendValue, summaryOf } from '../../../serve/console/summary.ts';
 import { extentOf, logExtentOf, logTicks } from '../../../serve/console/value-axes.ts';
 
 function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): SeriesData {
@@ -274,6 +274,25 @@ describe('periods', () => {
   it('end before the next one begins', () => {
     const of = answer([series([1, 2])], { per: 'month', start: '2024-01-01' });
     expect(isoDay(periodEnd(of, 1))).toBe('2024-02-29');
+  });
+});
+
+describe('the value beside the name of a series', () => {
+  const of = (values: (number | null)[], at: number | null = null) =>
+    legendValue(
+      draw(answer([series(values, { chain: 'a' })], { provisional_from: '2026-01-03' })),
+      'm.c@polkadot/a',
+      at,
+    );
+
+  it('is that of the newest day that is over, or of the crosshair', () => {
+    expect([of([5, 7, 2]), of([5, null, 2]), of([null, null, 2]), of([5, 7, 2], 2)]).toEqual([
+      '7',
+      '5',
+      '2',
+      '2',
+    ]);
+    expect(of([null, null, null])).toBe('–');
   });
 });
 

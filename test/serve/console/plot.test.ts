@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chartStateOf, hiddenIn, type SeriesAnswer } from '../../../serve/console/chart-state.ts';
 import { plot } from '../../../serve/console/charts/plot.ts';
-import { namedDrawing } from '../../../serve/console/charts/section.ts';
+import { drawingOf } from '../../../serve/console/drawing.ts';
 import { CASES, series } from './chart-pages.ts';
 
 /** A chart without a script, as an address asks for it. */
@@ -12,7 +12,7 @@ function drawn(all: readonly ReturnType<typeof series>[], address = ''): string 
     ...{ start: '2026-01-01', periods, provisional_from: null, series: all },
     per: 'day',
   };
-  return plot(namedDrawing(answer, chartStateOf(query), hiddenIn(query)), 'A chart').text;
+  return plot(drawingOf(answer, chartStateOf(query), hiddenIn(query)), 'A chart').text;
 }
 const labels = (svg: string, anchor: string) =>
   [...svg.matchAll(new RegExp(`text-anchor="${anchor}">([^<]*)<`, 'g'))].map(([, text = '']) =>
