@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { HttpError, RETRY_SOON } from '../../../http/errors.ts';
 import type { RecordRow } from '../record-page.ts';
 
@@ -87,22 +88,22 @@ export class ExtrinsicFeeds {
   #begin(chain: string): ExtrinsicFeed {
     const feed: ExtrinsicFeed = { listeners: new Map(), end: new AbortController() };
     this.#feeds.set(chain, feed);
-    void this.#poll(chain, feed);
+    void this.#follow(chain, feed);
     return feed;
   }
 
-  async #poll(chain: string, feed: ExtrinsicFeed): Promise<void> {
-    const { signal } = feed.end;
-    // What a failing store does not tell now, it tells at the next time.
-    const rows = await this.#read(chain, signal).catch(() => []);
-    if (signal.aborted) return;
-    const [newest] = rows;
-    for (const [listener, after] of feed.listeners) {
-      const fresh = rows.filter((row) => isAfter(row, after)).reverse();
-      if (newest) feed.listeners.set(listener, isAfter(newest, after) ? placeOf(newest) : after);
-      if (fresh.length > 0) listener.send(fresh);
+  async #follow(chain: string, { listeners, end: { signal } }: ExtrinsicFeed): Promise<void> {
+    while (!signal.aborted) {
+      // What a failing store does not tell now, it tells at the next time.
+      const rows = await this.#read(chain, signal).catch(() => []);
+      if (signal.aborted) return;
+      const [newest] = rows;
+      for (const [listener, after] of listeners) {
+        const fresh = rows.filter((row) => isAfter(row, after)).reverse();
+        if (newest) listeners.set(listener, isAfter(newest, after) ? placeOf(newest) : after);
+        if (fresh.length > 0) listener.send(fresh);
+      }
+      await pause(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    const timer = setTimeout(() => void this.#poll(chain, feed), this.#pollMs).unref();
-    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   }
 }

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decodeAddress } from '../../../../ingest/chains/address.ts';
 import { DOMAINS } from '../../../../ingest/decode/domain.ts';
+import { HttpError } from '../../../http/errors.ts';
 import { countedCaller } from '../../../http/readers.ts';
 import type { RecordPages } from '../frame.ts';
 import { readFilters } from '../given-filters.ts';
@@ -34,6 +35,8 @@ export function serveLive(pages: FastifyInstance, of: RecordPages & { readonly l
     for (const stream of streams) stream.end();
   });
   pages.get('/explorer/live', async (request, reply) => {
+    // Of who has left by now no end would be told.
+    if (reply.raw.closed) throw new HttpError('unavailable', 'The caller hung up.');
     const given = readFilters(extrinsics.source, extrinsics.filters ?? [], request.query, registry);
     const isWanted = filterOf(given.typed);
     const stream = new PassThrough();

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { ExtrinsicFeeds, type Place } from '../../../../serve/console/records/explorer/extrinsic-feeds.ts';
 import type { RecordRow } from '../../../../serve/console/records/record-page.ts';
@@ -51,6 +52,22 @@ describe('feeds of extrinsics', () => {
     other.leave();
     expect(reads.filter((chain) => chain === 'kusama').length).toBe(before);
     expect(feeds.listeners).toBe(0);
+  });
+
+  it('keep nothing of the reads that are over', async () => {
+    const listeners: number[] = [];
+    const feeds = new ExtrinsicFeeds({
+      listenersMax: 4,
+      pollMs: 1,
+      read: async (_chain, signal) => {
+        listeners.push(getEventListeners(signal, 'abort').length);
+        return [];
+      },
+    });
+    const leave = feeds.listen({ caller: '', chain: 'polkadot', after: null, send: () => undefined });
+    await vi.waitFor(() => expect(listeners.length).toBeGreaterThan(5));
+    leave();
+    expect(Math.max(...listeners)).toBe(0);
   });
 
   it('go on when the store fails', async () => {
