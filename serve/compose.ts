@@ -69,6 +69,7 @@ export interface Pipeline {
   alerts(): Promise<AlertPipeline>;
   /** The identity domain, opened at the first call: it creates the secrets key when there is none. */
   accounts(): Accounts;
+  /** Alerts that did not start have nothing to write, and keep nothing from being closed. */
   close(): Promise<void>;
 }
 
@@ -209,7 +210,7 @@ function construct(parts: Parts): Pipeline {
       aggregator.stop();
       for (const one of retentions) one.stop();
       schema.stop();
-      await (await alerts.made)?.stop();
+      await (await alerts.made?.catch(() => undefined))?.stop();
       await runtime.close();
       await runtime.tracer.close();
     },
@@ -267,12 +268,18 @@ async function newestNumber(store: Store): Promise<bigint> {
   return BigInt(row?.newest ?? 0);
 }
 
-/** A value that is made at the first call; `made` is undefined until then. */
+/** A value that is made at the first call, and again after one that failed; `made` is undefined until then. */
 function once<Value>(make: () => Value): (() => Value) & { readonly made: Value | undefined } {
   let made: Value | undefined;
   const get = () => {
-    made ??= make();
-    return made;
+    if (made !== undefined) return made;
+    const value = make();
+    made = value;
+    if (value instanceof Promise)
+      value.catch(() => {
+        made = undefined;
+      });
+    return value;
   };
   return Object.defineProperty(get, 'made', { get: () => made }) as typeof get & { made: Value | undefined };
 }

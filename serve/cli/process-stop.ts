@@ -40,8 +40,13 @@ export class ProcessStop {
     this.#closers.push(close);
   }
 
+  /** Closes all of it; throws the first failure then. */
   async now(): Promise<void> {
-    for (let close = this.#closers.shift(); close; close = this.#closers.shift()) await close();
+    const failures: unknown[] = [];
+    for (let close = this.#closers.shift(); close; close = this.#closers.shift()) {
+      await close().catch((error) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   ask(reason: string): void {
