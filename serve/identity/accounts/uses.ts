@@ -7,7 +7,8 @@ const RESOLUTION_MS = 60_000;
 const CACHED_MAX = 100_000;
 
 /**
- * Records when keys and tokens were used, to the minute. Writes are buffered: a killed process loses the last ones.
+ * Records when keys and tokens were used, to the minute. Writes are buffered: a killed process loses the last ones. What
+ * the store does not take is written with the next.
  */
 export class Uses {
   readonly #store: Store;
@@ -31,10 +32,16 @@ export class Uses {
   async flush(): Promise<void> {
     const unwritten = this.#unwritten;
     this.#unwritten = new Map();
-    await this.#store.insert(
-      uses,
-      [...unwritten].map(([id, used_ms]) => ({ id, used_ms })),
-    );
+    try {
+      await this.#store.insert(
+        uses,
+        [...unwritten].map(([id, used_ms]) => ({ id, used_ms })),
+      );
+    } catch (error) {
+      if (unwritten.size + this.#unwritten.size <= CACHED_MAX)
+        this.#unwritten = new Map([...unwritten, ...this.#unwritten]);
+      throw error;
+    }
   }
 
   /** Milliseconds since the epoch by id; ids that were never used are absent. */
