@@ -73,7 +73,7 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
       name: 'limit',
       schema: wholeNumber(1, bounds.LIST_ROWS_MAX),
       required: false,
-      doc: `most rows of one answer, up to ${bounds.LIST_ROWS_MAX}; ${rowsWithoutLimit(endpoint, bounds)} when omitted. The rest follows by \`Link: rel="next"\``,
+      doc: `most rows of one answer, up to ${bounds.LIST_ROWS_MAX}; without it, up to ${rowsWithoutLimit(endpoint, bounds)}. The rest follows by \`Link: rel="next"\``,
     },
     {
       name: 'cursor',

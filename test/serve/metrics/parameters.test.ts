@@ -68,7 +68,7 @@ describe.each(paths)('parameters of $endpoint.path', ({ metric, endpoint }) => {
 
   test('`limit` tells how many rows come without it', () => {
     const doc = parameters.find(({ name }) => name === 'limit')?.doc;
-    expect(doc).toContain(`; ${endpoint.isLimited ? 1000 : 2000} when omitted.`);
+    expect(doc).toContain(`; without it, up to ${endpoint.isLimited ? 1000 : 2000}.`);
   });
 
   test('every text has a bound, by its form or by a number', () => {

@@ -7349,7 +7349,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -7460,7 +7460,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -7571,7 +7571,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -7682,7 +7682,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -7793,7 +7793,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -7902,7 +7902,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8013,7 +8013,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8120,7 +8120,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8235,7 +8235,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8348,7 +8348,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8455,7 +8455,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8560,7 +8560,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8673,7 +8673,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8790,7 +8790,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `timestamp`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -8901,7 +8901,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `timestamp`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9006,7 +9006,7 @@ export interface operations {
                 chain?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9115,7 +9115,7 @@ export interface operations {
                 exclude_domains?: string;
                 /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9226,7 +9226,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9337,7 +9337,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9448,7 +9448,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9559,7 +9559,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9670,7 +9670,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9777,7 +9777,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9888,7 +9888,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -9999,7 +9999,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10110,7 +10110,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `referendum_index`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10217,7 +10217,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10328,7 +10328,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10439,7 +10439,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10544,7 +10544,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10655,7 +10655,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10762,7 +10762,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10869,7 +10869,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 100000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -10978,7 +10978,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -11085,7 +11085,7 @@ export interface operations {
                 addresses: string[];
                 /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -11188,7 +11188,7 @@ export interface operations {
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -11293,7 +11293,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
@@ -11402,7 +11402,7 @@ export interface operations {
                 changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; 10000 when omitted. The rest follows by `Link: rel="next"` */
+                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
                 limit?: number;
                 /** @description where to go on, from the `Link` of the answer before */
                 cursor?: string;
