@@ -1,4 +1,4 @@
-import { join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
@@ -12,8 +12,8 @@ export interface PrintedPrefix extends ChainOf {
   readonly addresses: number;
 }
 
-/** Blocks of a chain that are looked at, evenly over its heights. */
-const BLOCKS_LOOKED_AT = 5000;
+/** Blocks of a chain that are looked at, whatever it has: each is read from another place of large tables. */
+const BLOCKS_LOOKED_AT = 64;
 
 /**
  * Reads the prefixes of a part of the blocks, or of those of a chain that other runs than one have loaded. Blocks name no
@@ -27,25 +27,18 @@ export async function readPrintedPrefixes(
     of === undefined
       ? sql`1`
       : sql`relay_chain = ${of.relay_chain} AND chain = ${of.chain} AND run != ${of.notOfRun}`;
-  const chains = await store.rows<ChainOf & { stored: number }>(
-    sql`SELECT relay_chain, chain, count() AS stored FROM ${blocks} WHERE ${isOf} GROUP BY relay_chain, chain`,
-  );
-  if (chains.length === 0) return [];
-  const some = join(chains.map(someOf), ' OR ');
-  const looked = sql`SELECT relay_chain, chain, rank, author FROM ${blocks} FINAL WHERE ${isOf} AND (${some})`;
+  const sampled = sql`SELECT relay_chain, chain, arrayJoin(groupArraySample(${BLOCKS_LOOKED_AT}, 1)(number))
+    FROM ${blocks} WHERE ${isOf} GROUP BY relay_chain, chain`;
+  const looked = sql`SELECT relay_chain, chain, number, rank, author FROM ${blocks} FINAL
+    WHERE ${isOf} AND (relay_chain, chain, number) IN (${sampled})`;
   return store.rows<PrintedPrefix>(sql`
     SELECT relay_chain, chain, ${raw(prefixSql('address'))} AS prefix, count() AS addresses
     FROM (SELECT relay_chain, chain, author AS address FROM (${looked})
       UNION ALL SELECT relay_chain, chain, signer AS address FROM ${extrinsics}
-        WHERE signed AND (${some}) AND rank IN (SELECT rank FROM (${looked})))
+        WHERE signed AND (relay_chain, chain, number, rank) IN (SELECT relay_chain, chain, number, rank FROM (${looked})))
     GROUP BY relay_chain, chain, prefix HAVING prefix != ${NO_PREFIX}
     ORDER BY relay_chain, chain, addresses DESC, prefix`);
 }
-
-const someOf = ({ relay_chain, chain, stored }: ChainOf & { readonly stored: number }): Sql => {
-  const step = Math.max(1, Math.floor(stored / BLOCKS_LOOKED_AT));
-  return sql`(relay_chain = ${relay_chain} AND chain = ${chain} AND number % ${step} = 0)`;
-};
 
 /** What networks print where nothing is registered, and many tools for every chain. */
 const GENERIC_PREFIX = 42;
