@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { get, type IncomingMessage, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -18,6 +19,8 @@ const git = (...args: string[]) =>
   execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args])
     .toString()
     .trim();
+const request = (url: string, options: RequestOptions) =>
+  new Promise<IncomingMessage>((resolve, reject) => get(url, options, resolve).once('error', reject));
 const NOTHING = '0'.repeat(40);
 const hasNginx = canRun(NGINX, FCGIWRAP);
 
@@ -125,5 +128,21 @@ describe.runIf(hasNginx)('pushes that look like fetches, through nginx to Git', 
       statuses.push((await fetch(`${front.serviceUrl}/api/daily-tps`, { headers })).status);
     }
     expect(statuses).toEqual([...Array(5).fill(200), ...Array(15).fill(429)]);
+  });
+
+  test('passes 60 kB of an address and of the head of an answer, and lets the service say which body is too large', async () => {
+    const long = 'a'.repeat(60_000);
+    const { headers: heads } = await request(`${front.serviceUrl}/profile?next=${long}`, {
+      maxHeaderSize: 2 ** 17,
+    });
+    expect(heads.location).toContain(long);
+    const body = JSON.stringify({ title: 'a'.repeat(1_100_000) });
+    const headers = { 'content-type': 'application/json' };
+    const refused = await fetch(`${front.serviceUrl}/projects/1/alerts/notify/x.json`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    expect([refused.status, await refused.text()]).toEqual([413, expect.not.stringContaining('<html>')]);
   });
 });
