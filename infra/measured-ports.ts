@@ -81,7 +81,9 @@ function measuredStore(
     ...batch,
     commit: (firstSequence) => timed('load', () => batch.commit(firstSequence), batch),
   });
+  const split = store.split?.bind(store);
   return {
+    ...(split && { split: (...given) => timed('export', () => split(...given)) }),
     rows: (statement, options) => timed('query', () => store.rows(statement, options), options),
     bytes: (statement, format, options) =>
       timed('query', () => store.bytes(statement, format, options), options),

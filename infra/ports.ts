@@ -104,6 +104,11 @@ export interface Store {
   bytes(statement: Sql, format: Format, options?: QueryOptions): Promise<Buffer>;
   /** Streams a result of any size; neither this process nor ClickHouse holds all of it in memory. */
   stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable>;
+  /**
+   * Small results together, as one file for each value of an expression over their columns. Absent where the engine has
+   * no files of this process.
+   */
+  split?(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<ReadonlyMap<string, Buffer>>;
   run(statement: Sql | string): Promise<void>;
   /**
    * Inserts few rows into a table. They are durable when it returns. Throws `store_refused` when rows cannot be stored,

@@ -42,6 +42,7 @@ import { DamageReport } from './damage.ts';
 import { ForcedNames } from './forced-names.ts';
 import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
+import { splitFiles } from './split-files.ts';
 import { piecesOf, Spool, type SpooledFile } from './spool.ts';
 import { StoredParts } from './stored-parts.ts';
 
@@ -176,6 +177,12 @@ export class EmbeddedStore implements Store {
       // The open descriptor still reads the deleted file.
       await rm(file, { force: true });
     }
+  }
+
+  split(statement: Sql, by: Sql, format: Format, limits: StreamLimits) {
+    return splitFiles(this.#spool.temporaryFile(), { statement, by, format, limits }, (query) =>
+      this.#with((client) => client.command({ query })),
+    );
   }
 
   async run(statement: Sql | string): Promise<void> {

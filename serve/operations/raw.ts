@@ -1,20 +1,23 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
-import { type DirtyStream, rawData } from '../../ingest/raw/raw-data.ts';
+import { type DirtyStream, type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 import { isDeletable, readRetention } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET, dirtyDays } from '../../ingest/raw/tables.ts';
 import { UNTIMED } from '../../ingest/raw/untimed.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
-import { partitionStatement } from '../raw-export/partition.ts';
+import { rawFiles } from '../raw-export/raw-files.ts';
+import { packFiles } from './files-body.ts';
 import { operation } from './operation.ts';
 
 const days = { from: z.iso.date().default(FIRST_DAY), until: z.iso.date().default(LAST_DAY) };
-/** Of the engine's memory, what one file may take: two are written at once, beside all other work. */
+/** Of the engine's memory, what one statement may take: two are written at once, beside all other work. */
 const MEMORY_SHARE = 0.25;
+const DAYS_MAX = 31;
 const table = z.enum([...rawData.keys()] as [string, ...string[]]);
 const place = { relay_chain: z.enum(RELAY_CHAINS), chain: z.string() };
 
@@ -62,21 +65,23 @@ export const rawOperations = {
   }),
 
   /**
-   * The rows of a table of one chain and day as a stream of Parquet. Throws `input_missing` when some may be deleted:
-   * an export takes hours, and would replace a whole file by what is left.
+   * The rows of a table of one chain as a Parquet file for each of some days, packed; a file without a byte is a day
+   * without rows. They are the first of the days, as many as are small enough to be made together: ask again for the
+   * others. Throws `input_missing` when some rows may be deleted: an export takes hours, and would replace a whole file
+   * by what is left.
    */
   rawRows: operation()({
     isStream: true,
-    input: z.object({ table, ...place, date: z.iso.date() }),
-    run: async ({ runtime, config }: Pipeline, { table, ...partition }) => {
-      const of = rawData.get(table) as NonNullable<ReturnType<typeof rawData.get>>;
-      const { frozen } = await readRetention(runtime.store);
-      if (partition.date < frozen.before && isDeletable(table)) {
+    input: z.object({ table, ...place, dates: z.array(z.iso.date()).min(1).max(DAYS_MAX) }),
+    run: async ({ runtime: { store }, config }: Pipeline, { table, dates, ...of }) => {
+      const { frozen } = await readRetention(store);
+      if (dates.some((date) => date < frozen.before) && isDeletable(table)) {
         const reason = `rows of ${table} before ${frozen.before} are being deleted (RETENTION_RAW_DAYS); run it again for the others`;
         throw new ProductError('input_missing', reason);
       }
       const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES * MEMORY_SHARE) };
-      return runtime.store.stream(partitionStatement(of, partition), 'Parquet', limits);
+      const files = await rawFiles(store, { table: rawData.get(table) as RawTable, ...of, dates }, limits);
+      return Readable.from(packFiles(files), { objectMode: false });
     },
   }),
 } as const;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { Transform } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { Mutex } from '../../infra/coordination/lock.ts';
@@ -9,13 +9,14 @@ import { settledMap } from '../../infra/coordination/settled-map.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 import { isDeletable } from '../../ingest/raw/retention.ts';
 import type { OperationClient } from '../operations/client.ts';
+import { unpackFiles } from '../operations/files-body.ts';
 import type { ChangedDay } from '../operations/raw.ts';
 import { Manifest, type WrittenPartition } from './manifest.ts';
 import { folderOf, layoutOf, pathOf, type RawPartition } from './partition.ts';
 import type { ExportTarget, FinishedFile } from './target.ts';
 
-/** Files that are read from the store while others are written. */
-const FILES_AT_ONCE = 2;
+/** Tables that are read from the store while others are written. */
+const TABLES_AT_ONCE = 2;
 
 export interface RawExportOptions {
   readonly client: OperationClient;
@@ -46,6 +47,7 @@ interface TableReport {
 export interface RawExportProgress {
   readonly chain: string;
   readonly date: string;
+  /** Days of tables, with and without rows. */
   readonly done: number;
   readonly total: number;
   readonly bytes: number;
@@ -74,24 +76,33 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
     const present = tags.of;
     const manifest = await Manifest.read(target, { relay_chain, chain, month: date.slice(0, 7) });
     const noting = new Mutex();
+    const told = ({ date }: RawPartition) => onProgress({ chain, date, done: ++done, total, bytes });
     await settledMap(
-      month,
-      async (due) => {
-        const before = manifest.find(due.table.name, due.date);
-        const report = reports[due.table.name] as TableReport;
-        if (before !== undefined && isCurrent(before, due, present)) {
+      Map.groupBy(month, ({ table }) => table.name),
+      async ([name, dues]) => {
+        const report = reports[name] as TableReport;
+        const late: DuePartition[] = [];
+        for (const due of dues) {
+          const before = manifest.find(name, due.date);
+          if (before === undefined || !isCurrent(before, due, present)) {
+            late.push(due);
+            continue;
+          }
           if (before.file !== null) report.unchanged++;
-        } else {
-          const written = await write(options, due);
-          await noting.run(() => manifest.add(written));
-          rows += written.file?.rows ?? 0;
-          bytes += written.file?.bytes ?? 0;
-          if (written.file !== null) report.written++;
-          else if (before?.file != null) report.removed++;
+          told(due);
         }
-        onProgress({ chain, date: due.date, done: ++done, total, bytes });
+        for await (const written of writeAll(options, late)) {
+          for (const { file, date } of written) {
+            rows += file?.rows ?? 0;
+            bytes += file?.bytes ?? 0;
+            if (file !== null) report.written++;
+            else if (manifest.find(name, date)?.file != null) report.removed++;
+            told({ relay_chain, chain, date });
+          }
+          await noting.run(() => manifest.add(written));
+        }
       },
-      FILES_AT_ONCE,
+      TABLES_AT_ONCE,
     );
   }
   return { tables: reports, rows, bytes };
@@ -144,17 +155,37 @@ function isCurrent(
   return isThere && isWhole && changed === due.changed && layout === layoutOf(due.table);
 }
 
-async function write({ client, target }: RawExportOptions, due: DuePartition): Promise<WrittenPartition> {
-  const { table, relay_chain, chain, date, changed, loaded } = due;
+/**
+ * Writes the partitions of a table and month, those together that the store answers together: small days cost less then.
+ * What comes of them is whole.
+ */
+async function* writeAll(
+  { client, target }: RawExportOptions,
+  dues: readonly DuePartition[],
+): AsyncGenerator<WrittenPartition[]> {
+  let left = dues;
+  for (let asked = left.length; left.length > 0; ) {
+    const [{ table, relay_chain, chain }] = left as [DuePartition];
+    const dates = left.slice(0, asked).map(({ date }) => date);
+    const files = await client.call('rawRows', { table: table.name, relay_chain, chain, dates });
+    const written: WrittenPartition[] = [];
+    for await (const { bytes } of unpackFiles(files))
+      written.push(await write(target, left[written.length] as DuePartition, bytes));
+    yield written;
+    left = left.slice(written.length);
+    // Where days are large, those that have to wait are not counted again with each of them.
+    asked = 2 * written.length;
+  }
+}
+
+async function write(target: ExportTarget, due: DuePartition, content: Readable): Promise<WrittenPartition> {
+  const { table, date, changed, loaded } = due;
   const path = pathOf(table.name, due);
-  const saved = await save(
-    await client.call('rawRows', { table: table.name, relay_chain, chain, date }),
-    target.temporaryFile(),
-  );
+  const saved = await save(content, target.temporaryFile());
   const written = { table: table.name, date, changed, loaded, layout: layoutOf(table) };
-  if (saved.rows === 0) {
+  if (saved === null || saved.rows === 0) {
     await target.remove(path);
-    await rm(saved.path);
+    if (saved) await rm(saved.path);
     return { ...written, file: null };
   }
   const { rows, bytes, sha256 } = saved;
@@ -162,7 +193,8 @@ async function write({ client, target }: RawExportOptions, due: DuePartition): P
   return { ...written, file: { path, rows, bytes, sha256, tag } };
 }
 
-async function save(rows: NodeJS.ReadableStream, path: string): Promise<FinishedFile & { rows: number }> {
+/** Null where there is not a byte. */
+async function save(rows: Readable, path: string): Promise<(FinishedFile & { rows: number }) | null> {
   const hash = createHash('sha256');
   const seen = new Transform({
     transform: (piece, _encoding, done) => {
@@ -173,6 +205,10 @@ async function save(rows: NodeJS.ReadableStream, path: string): Promise<Finished
   const file = createWriteStream(path, { flush: true });
   try {
     await pipeline(rows, seen, file);
+    if (file.bytesWritten === 0) {
+      await rm(path);
+      return null;
+    }
     const { num_rows } = await parquetMetadataAsync(await asyncBufferFromFile(path));
     return { path, rows: Number(num_rows), bytes: file.bytesWritten, sha256: hash.digest('hex') };
   } catch (error) {

@@ -70,8 +70,8 @@ export class Manifest {
     return this.#written.get(keyOf({ table, date }));
   }
 
-  async add(written: WrittenPartition): Promise<void> {
-    this.#written.set(keyOf(written), written);
+  async add(written: readonly WrittenPartition[]): Promise<void> {
+    for (const one of written) this.#written.set(keyOf(one), one);
     const partitions = [...this.#written.values()].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     const content = { format: FORMAT, ...this.#of, partitions };
     await this.#target.write(pathOfManifest(this.#of), `${JSON.stringify(content, null, 1)}\n`);

@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { dayAfter } from '../../infra/days.ts';
 import type { RelayChain } from '../../ingest/chains/chain.ts';
+import type { Window } from '../../ingest/raw/canonical.ts';
 import type { RawColumn, RawTable } from '../../ingest/raw/raw-data.ts';
 
-/** The rows of a raw table of one chain and UTC day. */
-export interface RawPartition {
+/** A chain of raw tables. */
+export interface RawPlace {
   readonly relay_chain: RelayChain;
   readonly chain: string;
+}
+
+/** The rows of a raw table of one chain and UTC day. */
+export interface RawPartition extends RawPlace {
   readonly date: string;
 }
 
@@ -29,9 +34,13 @@ export function layoutOf(table: RawTable): string {
     .slice(0, 16);
 }
 
-/** The rows of a file in their order. */
-export function partitionStatement(table: RawTable, { relay_chain, chain, date }: RawPartition): Sql {
-  const window = { relays: [relay_chain], chains: [chain], from: date, until: dayAfter(date) };
+/** The days from one to another, which is in it. */
+export const windowOf = ({ relay_chain, chain }: RawPlace, first: string, last = first): Window => ({
+  ...{ relays: [relay_chain], chains: [chain], from: first, until: dayAfter(last) },
+});
+
+/** The rows of a window, of each day in the order of its file. */
+export function rowsStatement(table: RawTable, window: Window): Sql {
   const columns = columnsOf(table).map(
     ([name, column]) => sql`${raw(parquetOf(column).select)} AS ${ident(name)}`,
   );

@@ -133,7 +133,7 @@ it(
     expect(await exported()).toMatchObject({ blocks: true, extrinsics: false });
     // As an export asks that began before the stage.
     const place = { relay_chain: 'polkadot', chain: 'polkadot' } as const;
-    const day = { ...place, table: extrinsics.name, date: '2023-12-31' };
+    const day = { ...place, table: extrinsics.name, dates: ['2023-12-31'] };
     await expect(new LocalClient(pipeline).call('rawRows', day)).rejects.toThrow(/are being deleted/);
     expect(await checkStore(store, pipeline.runtime.clock, pipeline.registry)).toContainEqual(
       expect.objectContaining({ check: 'retention', state: 'ok', text: expect.stringContaining(BOUND) }),

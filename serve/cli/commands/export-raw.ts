@@ -59,7 +59,7 @@ Examples:
           onProgress: ({ chain, date, done, total, bytes: written }) =>
             display.show('exporting', {
               done: done / total,
-              words: `${chain} ${date}, ${number(done)} of ${plural(total, 'file')}, ${bytes(written)} written`,
+              words: `${chain} ${date}, ${number(done)} of ${number(total)} days of tables, ${bytes(written)} written`,
             }),
         });
         display.complete();

@@ -1,0 +1,50 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import { FORMATS, streamed } from '../clickhouse/settings.ts';
+import { literal, type Sql } from '../clickhouse/sql.ts';
+import type { Format, StreamLimits } from '../ports.ts';
+
+/** What the engine puts in the place of the value that a file is of. */
+const VALUE = '{_partition_id}';
+
+interface SplitResult {
+  readonly statement: Sql;
+  readonly by: Sql;
+  readonly format: Format;
+  readonly limits: StreamLimits;
+}
+
+/**
+ * Lets the engine write a result into files beside a temporary one, one for each value of an expression, and reads them.
+ * The next process deletes what is left of them, as of all with that ending.
+ */
+export async function splitFiles(
+  temporaryFile: string,
+  { statement, by, format, limits }: SplitResult,
+  run: (query: string) => Promise<unknown>,
+): Promise<ReadonlyMap<string, Buffer>> {
+  const { name, settings } = FORMATS[format];
+  const { dir, name: stem, ext } = parse(temporaryFile);
+  const files = `file(${literal(join(dir, `${stem}-${VALUE}${ext}`))}, ${literal(name)})`;
+  try {
+    await run(
+      `INSERT INTO FUNCTION ${files} PARTITION BY ${by.text} ${streamed(statement.text, settings, limits)}`,
+    );
+  } catch (error) {
+    await takeFiles(temporaryFile);
+    throw error;
+  }
+  return takeFiles(temporaryFile);
+}
+
+/** Reads the files by their values, and deletes them. */
+async function takeFiles(temporaryFile: string): Promise<ReadonlyMap<string, Buffer>> {
+  const { dir, name: stem, ext } = parse(temporaryFile);
+  const found = new Map<string, Buffer>();
+  for (const name of await readdir(dir)) {
+    if (!name.startsWith(`${stem}-`)) continue;
+    found.set(name.slice(stem.length + 1, -ext.length), await readFile(join(dir, name)));
+    await rm(join(dir, name));
+  }
+  return found;
+}

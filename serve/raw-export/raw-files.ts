@@ -1,0 +1,64 @@
+import { Readable } from 'node:stream';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { readAll, type Store, type StreamLimits } from '../../infra/ports.ts';
+import type { OpenSource } from '../../ingest/log/publish.ts';
+import { within } from '../../ingest/raw/canonical.ts';
+import type { RawTable } from '../../ingest/raw/raw-data.ts';
+import { type RawPlace, rowsStatement, windowOf } from './partition.ts';
+
+/** A statement takes as long as the rows of a few hundred: days that have fewer share one. */
+const ROWS_TOGETHER_MAX = 20_000;
+
+export interface RawDays extends RawPlace {
+  readonly table: RawTable;
+  /** In their order, at least one. */
+  readonly dates: readonly string[];
+}
+
+/** The files of the first days that are small enough together; of one day at least. */
+export async function rawFiles(store: Store, days: RawDays, limits: StreamLimits): Promise<OpenSource[]> {
+  const sizes = await sizesOf(store, days);
+  // Also of days between them, which the statement reads.
+  const rowsUntil = (last: string) =>
+    [...sizes].reduce((rows, [date, size]) => (date <= last ? rows + size : rows), 0);
+  const dates = days.dates.filter((date, i) => i === 0 || rowsUntil(date) <= ROWS_TOGETHER_MAX);
+  const files = await filesOf(store, { ...days, dates: dates.filter((date) => sizes.has(date)) }, limits);
+  return dates.map((name) => ({ name, bytes: files.get(name) ?? Readable.from([]) }));
+}
+
+async function filesOf(
+  store: Store,
+  { table, dates, ...place }: RawDays,
+  limits: StreamLimits,
+): Promise<ReadonlyMap<string, Readable>> {
+  const stream = (date: string) =>
+    store.stream(rowsStatement(table, windowOf(place, date)), 'Parquet', limits);
+  const [first, ...others] = dates;
+  if (first === undefined) return new Map();
+  if (others.length === 0) return new Map([[first, await stream(first)]]);
+  if (store.split) {
+    const window = windowOf(place, first, others.at(-1));
+    const files = await store.split(rowsStatement(table, window), dayOf(table), 'Parquet', limits);
+    return new Map([...files].map(([date, bytes]) => [date, Readable.from(bytes)]));
+  }
+  const files = new Map<string, Readable>();
+  // Read to their ends before the answer begins, which cannot tell of a failure any more.
+  for (const date of dates) files.set(date, Readable.from(await readAll(await stream(date))));
+  return files;
+}
+
+/** Rows by day, of all versions of blocks. */
+async function sizesOf(
+  store: Store,
+  { table, dates, ...place }: RawDays,
+): Promise<ReadonlyMap<string, number>> {
+  const window = windowOf(place, dates[0] as string, dates.at(-1));
+  const rows = await store.rows<{ date: string; size: number }>(
+    sql`SELECT ${dayOf(table)} AS date, toUInt32(count()) AS size FROM ${table}
+      WHERE relay_chain = ${place.relay_chain} AND chain = ${place.chain} AND ${within(window, raw(table.moment))}
+      GROUP BY date`,
+  );
+  return new Map(rows.map(({ date, size }) => [date, size]));
+}
+
+const dayOf = ({ moment }: RawTable): Sql => raw(`toString(toDate(${moment}, 'UTC'))`);
