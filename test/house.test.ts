@@ -153,6 +153,8 @@ describe('the engine', () => {
     expect(workers.map(({ path }) => path)).toEqual([
       'aggregate/runner/fold-worker.ts',
       'aggregate/runner/folding.ts',
+      // It ends one.
+      'test/aggregate/runner/folding.test.ts',
     ]);
     expect(filesReachedFrom('aggregate/runner/fold-worker.ts').map(({ path }) => path)).not.toContain(
       'infra/embedded/store.ts',

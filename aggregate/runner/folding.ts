@@ -44,7 +44,9 @@ async function* foldInWorker(task: Omit<FoldTask, 'port'>): AsyncGenerator<strin
   const { port1, port2 } = new MessageChannel();
   const broken = new AbortController();
   const isBroken = (error: unknown) => broken.abort(error);
-  worker.once('error', isBroken);
+  // Whoever asks after its error, and before its end, hears of the end only.
+  const isOver = () => broken.abort(new Error('the thread of folds ended before all rows were read'));
+  worker.once('error', isBroken).once('exit', isOver);
   try {
     worker.postMessage({ ...task, port: port2 }, [port2]);
     for await (const [reply] of on(port1, 'message', { signal: broken.signal }) as AsyncIterable<
@@ -58,7 +60,7 @@ async function* foldInWorker(task: Omit<FoldTask, 'port'>): AsyncGenerator<strin
   } catch (error) {
     throw broken.signal.aborted ? broken.signal.reason : error;
   } finally {
-    worker.off('error', isBroken);
+    worker.off('error', isBroken).off('exit', isOver);
     port1.close();
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { inTime } from '../../../infra/coordination/in-time.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery } from '../formats/delivery.ts';
@@ -121,12 +122,11 @@ export class ResultChannel {
     for (let wait = POLL_MS; this.#pending.has(head.id); wait = Math.min(wait * 1.2, POLL_MS_MAX)) {
       if (performance.now() > deadline) return endLate(request);
       if (performance.now() - storedAt > STORED_RESULT_MS) this.#querying ??= this.#queryStored();
-      // A query of Redis takes long while Redis is unreachable.
-      const found = await Promise.race([
-        this.#options.keyValue.take(keyOf(head.id)).catch(() => null),
-        pause(STORED_RESULT_MS, null),
-      ]);
-      if (found !== null) return result.resolve(JSON.parse(found) as EventResult);
+      // A query of Redis takes long while Redis is unreachable. It takes the result away, so that it counts late too.
+      const taken = this.#options.keyValue.take(keyOf(head.id)).then((found) => {
+        if (found !== null) result.resolve(JSON.parse(found) as EventResult);
+      });
+      await inTime(STORED_RESULT_MS, taken).catch(() => undefined);
       await pause(wait);
     }
   }

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, vi } from 'vitest';
 import { coretimeAccountSpend } from '../../../aggregate/metrics/coretime/coretime-account-spend.ts';
 import { govVoterHistory } from '../../../aggregate/metrics/governance/gov-voter-history.ts';
 import { voteStep } from '../../../aggregate/metrics/governance/vote-step.ts';
@@ -65,6 +66,15 @@ describe('folds of many facts', () => {
   it('report why they fail, and the worker runs the next fold', async () => {
     const broken = Buffer.concat([MANY, Buffer.from('{"kind":\n')]);
     await expect(piecesOf(broken)).rejects.toThrow(/JSON/);
+    expect(await piecesOf(MANY)).toHaveLength(3);
+  });
+
+  it('fail with a worker that ends meanwhile, and the next fold gets another one', async () => {
+    const ending = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker) {
+      void this.terminate();
+    });
+    await expect(piecesOf(MANY)).rejects.toThrow('ended');
+    ending.mockRestore();
     expect(await piecesOf(MANY)).toHaveLength(3);
   });
 });
