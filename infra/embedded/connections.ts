@@ -34,7 +34,7 @@ export class Connections {
       if (!this.#isClosed) {
         this.#all.delete(client);
         await client.close().catch(() => undefined);
-        client = this.#open();
+        if (!this.#isClosed) client = this.#open();
       }
       throw error;
     } finally {

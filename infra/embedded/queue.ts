@@ -87,6 +87,8 @@ export class EmbeddedQueue implements Queue {
     }
     for (const state of this.#queues.values()) {
       while (state.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      // A job that ran was added again.
+      for (const waiter of state.idle.splice(0)) waiter.reject(closedError());
     }
   }
 

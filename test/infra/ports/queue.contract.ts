@@ -321,6 +321,20 @@ export function queueContract(name: string, open: (options: AttemptOptions) => P
         await queue.close();
         await rejected;
       });
+
+      test('rejects callers of idle when a job that runs was added again', async () => {
+        const started = gate();
+        await queue.process('jobs', 1, async () => {
+          started.open();
+          await pause(20);
+        });
+        await queue.add('jobs', job('job'));
+        await started.opened;
+        await queue.add('jobs', job('job'));
+        const rejected = expect(queue.idle('jobs')).rejects.toThrow(/closed/);
+        await queue.close();
+        await rejected;
+      });
     });
   });
 }
