@@ -25,6 +25,21 @@ it('looks a minute after the start and then every hour, also after a failure, un
   expect(looks).toBe(3);
 });
 
+it('tells of no failure of a look that a stop breaks off', async () => {
+  const { promise, reject } = Promise.withResolvers<void>();
+  const failures: unknown[] = [];
+  const hourly = new Hourly(
+    () => promise,
+    (error) => failures.push(error),
+  );
+  hourly.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  hourly.stop();
+  reject(new Error('the store is closed'));
+  await vi.advanceTimersByTimeAsync(1);
+  expect(failures).toEqual([]);
+});
+
 it('begins no look while one lasts', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let looks = 0;
