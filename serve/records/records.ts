@@ -66,10 +66,8 @@ export class Records<Row extends RecordColumns> {
     const started = performance.now();
     const row = await this.#reads.add(id);
     if (row && cached === null && performance.now() - started < FILL_MS_MAX) {
-      await keyValue.set(this.#key(id), JSON.stringify(row), {
-        ttlMs: CACHED_MS,
-        onlyIfAbsent: true,
-      });
+      const kept = { ttlMs: CACHED_MS, onlyIfAbsent: true };
+      await keyValue.set(this.#key(id), JSON.stringify(row), kept).catch(() => false);
     }
     return row;
   }
