@@ -68,11 +68,13 @@ async function keepFollowing(
     let claim: ChainClaim | undefined;
     try {
       claim = await claimChain(source.chain, keyValue, { leaseMs: settings.LEASE_MS, signal, followed });
-      const { next, note } = claim;
+      const { next, note, lost } = claim;
       const progress = { onIngested: note, ...(next === null ? {} : { from: next }) };
-      const follower = await SourceFollower.open({ ...options, ...progress }, settings, signal);
+      const until = AbortSignal.any([signal, lost]);
+      const follower = await SourceFollower.open({ ...options, ...progress }, settings, until);
       wait = RETRY_MS;
       await follower.run(target, (text) => log.info(text));
+      if (lost.aborted) log.warn('following stopped: another process may have taken the chain over');
     } catch (error) {
       if (signal.aborted) return;
       followed.failed();
@@ -93,6 +95,8 @@ async function keepFollowing(
 interface ChainClaim {
   /** The height that the process before noted; null where none did. */
   readonly next: number | null;
+  /** Aborted when another process may have taken the chain over, as when this one was stalled. */
+  readonly lost: AbortSignal;
   note(next: number): Promise<void>;
   release(): Promise<void>;
 }
@@ -115,10 +119,11 @@ async function claimChain(
       await release();
       throw error;
     });
-    return {
-      next: noted === null ? null : Number(noted),
-      note: async (next) => void (await keyValue.set(`followed/${chain}`, String(next))),
-      release,
+    const lost = new AbortController();
+    const note = async (next: number) => {
+      if (await lease.isHeld()) await keyValue.set(`followed/${chain}`, String(next));
+      else lost.abort();
     };
+    return { next: noted === null ? null : Number(noted), lost: lost.signal, note, release };
   }
 }
