@@ -39,7 +39,8 @@ export function recordRow(
   return html`<tr>${columns.map((view, i) => {
     const shown = cell({ metric, view, row, registry });
     if (i === 0) return html`<th scope="row">${shown}</th>`;
-    return html`<td${isNumeric(metric, view) && html` class="number"`}>${shown}</td>`;
+    const look = isNumeric(metric, view) ? 'number' : view.column === 'chain' ? 'chain' : null;
+    return html`<td${look && html` class="${look}"`}>${shown}</td>`;
   })}</tr>
 `;
 }

@@ -85,6 +85,16 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     await other.close();
   });
 
+  test.each(['/contracts/calls', '/contracts/transactions', '/governance/child-bounties'])(
+    'show every column of %s at a width of 1440',
+    async (path) => {
+      await page.goto(origin + path);
+      expect(await page.locator('tbody tr').count()).toBeGreaterThan(2);
+      const table = page.locator('.table.records');
+      expect(await table.evaluate((of) => of.scrollWidth - of.clientWidth)).toBe(0);
+    },
+  );
+
   test('show the chains and days that a visitor chooses, by their address too', async () => {
     await page.goto(`${origin}/charts/daily-tps?column=num_transactions_combined`);
     await drawn();
