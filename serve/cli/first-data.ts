@@ -78,7 +78,7 @@ export async function prepareDemo({
   return (client, say, signal) => {
     if (until !== null && now - until < FRESH_MS) return NOTHING_DUE;
     const from = until === null ? mark.first_day : isoDay(until);
-    say(`Making demo data, from ${from} until now. They are made up, and every page says so.\n`);
+    say(`Making demo data, from ${from} until now. They are made up, and every page of metrics says so.\n`);
     const days = new DemoHistory({ firstDay: mark.first_day, now, registry }).days(from);
     const stream = new DayStream(days, signal);
     const made: Input = { name: 'demo.ndjson', size: null, open: () => stream };

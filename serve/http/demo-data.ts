@@ -5,7 +5,7 @@ import { readDemoMark } from '../../ingest/demo/mark.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** What every page has to say of data that were made up; null where they were not. */
+    /** What pages of metrics have to say of data that were made up; null where they were not. */
     demoNote: string | null;
   }
 }

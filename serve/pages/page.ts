@@ -113,7 +113,7 @@ ${
   html`<a class="skip" href="#main">Skip to content</a>
 ${topBar(request.url, signedIn?.user.username ?? null, token)}`
 }
-${demoBanner(reply)}
+${isPublic && demoBanner(reply)}
 <div class="frame ${layout}">
 ${layout === 'profile' && signedIn ? sideBar(request.url) : null}
 <main id="main" tabindex="-1">
@@ -162,7 +162,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
 <nav class="account" aria-label="Account">${account}</nav></header>`;
 }
 
-/** Says that nothing on the page was measured, where that is so. */
+/** Says that nothing on the page was measured, where that is so: not of what a visitor has sent or entered. */
 const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
   demoNote ? html`<aside class="demo" aria-label="Demo data">${demoNote}</aside>` : null;
 
@@ -199,24 +199,26 @@ const BUSY = new HttpError(
   RETRY_SOON,
 );
 
-const bareError = (title: string, text: string): string =>
+/** A page without what depends on who visits it. */
+const barePage = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>${title} · Chain Metrics</title></head>
-<body><main><h1>${title}</h1><p>${text}</p></main></body></html>
+<meta name="color-scheme" content="light dark"><title>${title} · Chain Metrics</title>
+<link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml"><link rel="stylesheet" href="${assetUrl('style.css')}"></head>
+<body><div class="frame narrow"><main>${body}</main></div></body></html>
 `.text;
 
 /** Errors as pages; a visitor who is not signed in is sent to the sign-in page. */
 function pageDialect(accounts: PageAccounts): Dialect {
   const failure = new HttpError(
     'internal',
-    'An internal error occurred and nothing was changed. See the server log for details.',
+    'The server failed at this request. Go back and try it again. If that fails too, tell the operator.',
   );
   return {
     explains: [],
     failure,
     translate: (error: Error & { statusCode?: number }) => (error.statusCode === 503 ? BUSY : undefined),
-    send: (error, request, reply) => {
+    send: async (error, request, reply) => {
       if (error instanceof SignInNeeded) {
         const next = request.method === 'GET' ? request.url : '/profile';
         return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
@@ -225,12 +227,16 @@ function pageDialect(accounts: PageAccounts): Dialect {
       const title =
         ERROR_TITLES[status] ??
         (status >= 500 ? 'Something went wrong' : 'The request could not be processed');
-      // Refused before its cookies were read, from which a page is made.
-      if ((request.cookies as object | null) === null) {
-        return reply.type('text/html; charset=utf-8').send(bareError(title, error.message));
-      }
       const body = html`<h1>${title}</h1>
-<p>${error.message}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
+<p>${error.message}${error === failure && html` The log of the server says why, at <code>${request.id}</code>.`}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
+      // Refused before its cookies were read, or failed at them, from which a page is made.
+      const isVisitorKnown =
+        (request.cookies as object | null) !== null &&
+        (await sessionOf(accounts, request).then(
+          () => true,
+          () => false,
+        ));
+      if (!isVisitorKnown) return reply.type('text/html; charset=utf-8').send(barePage(title, body));
       return sendPage(accounts, request, reply, { title, body, layout: 'narrow', status });
     },
   };

@@ -45,8 +45,9 @@ export const start = command<[], GivenOptions>({
   HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
   PROFILE=distributed chain-metrics start --role load work
 
-Demo data are marked in the data directory for good: every page and answer says that they are made up, and a start with
---demo adds the days since the last one. They are never added to other data than the sample, nor others to them.
+Demo data are marked in the data directory for good: every answer and page of metrics says that they are made up, and a
+start with --demo adds the days since the last one. They are never added to other data than the sample, nor others to
+them.
 
 A file of sources (\`chain-metrics help backfill\`) is followed beside the chains of FOLLOW, with FOLLOW_BEST and
 FOLLOW_SNAPSHOTS. Of several processes give it to one.
