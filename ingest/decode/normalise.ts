@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { byPosition } from './event-data.ts';
 import { isNumberAsWritten } from './json.ts';
 import { recordOf } from './names.ts';
+import { shapeError } from './shape-errors.ts';
 
 /**
  * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one
@@ -75,7 +76,7 @@ const block = z.object({
 export function normaliseBlock(
   document: unknown,
 ): { number: string; payload: Readonly<Record<string, unknown>> } | { refused: string } {
-  const read = block.safeParse(document);
+  const read = block.safeParse(document, { error: shapeError });
   if (!read.success) {
     const [issue] = read.error.issues;
     return { refused: `no block: ${issue?.path.join('.') || 'document'}: ${issue?.message}` };

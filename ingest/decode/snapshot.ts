@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { decodeAddress } from '../chains/address.ts';
 import { parseAmount } from './amount.ts';
 import { plainDecimal } from './json.ts';
+import { shapeError } from './shape-errors.ts';
 import { EARLIEST_MS, LATEST_MS, YEARS } from './years.ts';
 
 // What a chain's state was at a moment. Unknown fields are left out; amounts become decimal strings.
@@ -153,9 +154,9 @@ export type ParsedSnapshot = { ok: true; snapshot: Snapshot } | { ok: false; rea
 
 /** A snapshot is taken whole or refused whole. The names in it are the caller's to resolve. */
 export function parseSnapshot(document: unknown): ParsedSnapshot {
-  const head = envelope.safeParse(document);
+  const head = envelope.safeParse(document, { error: shapeError });
   if (!head.success) return { ok: false, reason: reasonOf(head.error, []) };
-  const payload = PAYLOADS[head.data.kind].safeParse(head.data.payload);
+  const payload = PAYLOADS[head.data.kind].safeParse(head.data.payload, { error: shapeError });
   if (!payload.success) return { ok: false, reason: reasonOf(payload.error, ['payload']) };
   return { ok: true, snapshot: { ...head.data, payload: payload.data } as Snapshot };
 }

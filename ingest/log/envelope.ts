@@ -5,6 +5,7 @@ import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
+import { shapeError } from '../decode/shape-errors.ts';
 import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -121,7 +122,12 @@ const head = z.object({
   chain: z.string(),
   relay_chain: z.string().nullish(),
   version: version.nullish(),
-  is_deleted: z.union([z.boolean(), z.literal(0), z.literal(1), z.literal('0'), z.literal('1')]).nullish(),
+  is_deleted: z
+    .union(
+      [z.boolean(), z.literal(0), z.literal(1), z.literal('0'), z.literal('1')],
+      'not true, false, 0 or 1',
+    )
+    .nullish(),
 });
 
 const NAME_CHARS_MAX = 100;
@@ -139,7 +145,7 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
     const given = schema === undefined ? 'missing' : `unknown ${shown(JSON.stringify(schema))}`;
     return { refused: `schema: ${given}; known are block/1 and snapshot/1` };
   }
-  const read = head.safeParse(document);
+  const read = head.safeParse(document, { error: shapeError });
   if (!read.success) {
     const [issue] = read.error.issues;
     return { refused: `${issue?.path.join('.')}: ${issue?.message}` };

@@ -14,8 +14,18 @@ export const snapshot = (more: object = {}) => ({
 /** Snapshots that are refused, and why. */
 export const wrongSnapshots: readonly [title: string, document: object, reason: RegExp][] = [
   ['an unknown kind', snapshot({ kind: 'weather' }), /^kind: unknown kind "weather"$/],
-  ['no payload', snapshot({ payload: undefined }), /^payload: /],
+  ['no payload', snapshot({ payload: undefined }), /^payload: missing$/],
   ['a missing field', snapshot({ payload: { symbol: 'DOT' } }), /^payload\.usd: missing$/],
+  [
+    'a missing list',
+    snapshot({ kind: 'validator_set', payload: { waiting: 1, nominators: 1 } }),
+    /^payload\.active: missing$/,
+  ],
+  [
+    'a count that is text',
+    snapshot({ kind: 'account_count', payload: { count: '1' } }),
+    /^payload\.count: not a number$/,
+  ],
   [
     'a price that is text',
     snapshot({ payload: { symbol: 'DOT', usd: '6.12' } }),

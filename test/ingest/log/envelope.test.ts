@@ -110,8 +110,12 @@ describe('a bare block', () => {
     ['a number with a fraction', { x: 1, ...block, number: 1.5 }, /^no block: number: /],
     ['a negative number', { x: 1, ...block, number: '-1' }, /^no block: number: not a height of /],
     ['a number of 19 digits', { x: 1, ...block, number: '1'.repeat(19) }, /^no block: number: /],
-    ['no extrinsics', { x: 1, ...block, extrinsics: null }, /^no block: extrinsics: /],
-    ['an extrinsic that is none', { x: 1, ...block, extrinsics: [1] }, /^no block: extrinsics\.0: /],
+    ['no extrinsics', { x: 1, ...block, extrinsics: null }, 'no block: extrinsics: not a list'],
+    [
+      'an extrinsic that is none',
+      { x: 1, ...block, extrinsics: [1] },
+      'no block: extrinsics.0: not an object',
+    ],
     [
       'a method without its pallet',
       { x: 1, ...block, extrinsics: [{ method: 'transfer' }] },
@@ -198,8 +202,9 @@ describe('an envelope', () => {
       envelope({ version: (2n ** 64n).toString() }),
       'version: larger than 64 bits',
     ],
-    ['is_deleted that is neither', envelope({ is_deleted: 'yes' }), /^is_deleted: /],
-    ['no payload', envelope({ payload: undefined }), /^no block: /],
+    ['is_deleted that is neither', envelope({ is_deleted: 'yes' }), 'is_deleted: not true, false, 0 or 1'],
+    ['no chain', envelope({ chain: undefined }), 'chain: missing'],
+    ['no payload', envelope({ payload: undefined }), 'no block: document: missing'],
     ['a tombstone without a height', envelope({ is_deleted: 1, payload: {} }), /^no block: number: /],
     ['a tombstone without payload', envelope({ is_deleted: 1, payload: undefined }), /^no block: number: /],
   ])('with %s is refused with its reason', (_title, document, expected) => {
