@@ -56,12 +56,28 @@ const extrinsic = z
     info: isNumberAsWritten(given?.info) ? {} : (recordOf(given?.info) ?? {}),
     events: given?.events ?? [],
   }));
+/** What is missing altogether is told in the words of all fields. */
+const unlessMissing = (reason: string) => ({
+  error: ({ input }: { readonly input?: unknown }) => (input === undefined ? undefined : reason),
+});
 const NO_HASH = 'not a 32-byte hash';
-const hash = z.string(NO_HASH).regex(/^0x[0-9a-fA-F]{64}$/, NO_HASH);
-const NO_HEIGHT = 'not a height of up to 18 digits';
+const hash = z.string(unlessMissing(NO_HASH)).regex(/^0x[0-9a-fA-F]{64}$/, NO_HASH);
+const NO_HEIGHT = 'not a height of up to 18 decimal digits';
+
+const WORD = /^[a-zA-Z_]\w{0,50}$/;
+
+/** The key under which a document holds a whole block, as answers of other services do. */
+function holderOfBlock(document: unknown): string | null {
+  const holders = Object.entries(recordOf(document) ?? {}).filter(([key, value]) => {
+    const held = recordOf(value);
+    return WORD.test(key) && held !== null && ['number', 'hash', 'extrinsics'].every((name) => name in held);
+  });
+  return holders[0]?.[0] ?? null;
+}
+
 const block = z.object({
   number: z
-    .union([z.string(), z.number(), z.bigint()], NO_HEIGHT)
+    .union([z.string(), z.number(), z.bigint()], unlessMissing(NO_HEIGHT))
     .transform(String)
     .pipe(z.string().regex(/^\d{1,18}$/, NO_HEIGHT)),
   hash,
@@ -78,6 +94,11 @@ export function normaliseBlock(
 ): { number: string; payload: Readonly<Record<string, unknown>> } | { refused: string } {
   const read = block.safeParse(document, { error: shapeError });
   if (!read.success) {
+    const holder = holderOfBlock(document);
+    if (holder !== null)
+      return {
+        refused: `no block: it is within ${holder}; \`jq -c .${holder} FILE\` writes the block alone`,
+      };
     const [issue] = read.error.issues;
     return { refused: `no block: ${issue?.path.join('.') || 'document'}: ${issue?.message}` };
   }

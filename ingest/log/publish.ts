@@ -104,7 +104,7 @@ async function readSource(
         : withinMessage(readLine(line.bytes, chain, registry, origin), limits);
       batches.summary.lines++;
       if ('refused' in read) {
-        const opens = isFirst && isOpening(line.bytes);
+        const opens = isFirst && isOpening(line.bytes, read.refused);
         const reason = opens
           ? spreadReason(line.bytes)
           : explain(read.refused, chain, chainName ?? bareName(name), line.bytes);
@@ -230,8 +230,9 @@ function withinMessage(read: Read, limits: PublishLimits): Read {
 }
 
 /** Whether a line opens a document that goes over several. */
-const isOpening = (line: Buffer) =>
-  line.length <= OPENING_BYTES_MAX && /^[[{\s]+$/.test(line.toString('latin1'));
+const isOpening = (line: Buffer, refused: string) =>
+  (refused === NO_JSON && line[0] === LIST) ||
+  (line.length <= OPENING_BYTES_MAX && /^[[{\s]+$/.test(line.toString('latin1')));
 const OPENING_BYTES_MAX = 64;
 const OPENS_LIST = /^\s*\[/;
 

@@ -12,6 +12,8 @@ export interface Input {
   readonly open: () => Readable & { readonly bytesRead: number };
 }
 
+const OTHERWISE_PACKED = /\.(zip|7z|rar|xz|bz2|lz4|br|tar|tgz|tar\.(gz|zst))$/i;
+
 const INPUT_FILE = /\.(ndjson|jsonl|json)(\.gz|\.zst)?$|\.parquet$/;
 
 /** A file, or every file of a directory, in order. */
@@ -53,6 +55,12 @@ const readBytes = (facts: Stats) =>
   facts.isFile() ? Math.min(2 ** 20, Math.max(2 ** 12, facts.size + 1)) : 2 ** 20;
 
 async function fileInput(path: string, facts: Stats): Promise<Input> {
+  if (OTHERWISE_PACKED.test(path)) {
+    throw new ProductError(
+      'usage',
+      `${path} is packed in a form that is not read: unpack it, and pack it with gzip or zstd where it is large`,
+    );
+  }
   await access(path, constants.R_OK).catch(() => {
     throw new ProductError('input_unreadable', `${path} may not be read by this user`);
   });

@@ -6,6 +6,8 @@ import type { Registry } from '../chains/registry.ts';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
+/** What some programs write before UTF-8. */
+const MARK = Buffer.of(0xef, 0xbb, 0xbf);
 /**
  * What is unpacked at a time. With the 16 KiB of Node a file of 600 MB takes a fifth longer: each piece waits for a
  * thread, and most blocks are joined of several. Each frame of zstd has a buffer of its own, which small ones pay for.
@@ -198,7 +200,8 @@ function finish(
     return { number, bytes: Buffer.concat([...held, rest]).subarray(0, bytesMax), tooLong: true };
   }
   const whole = held.length > 0 ? Buffer.concat([...held, rest]) : rest;
-  const bytes = whole.at(-1) === RETURN ? whole.subarray(0, -1) : whole;
+  const marked = number === 1 && whole.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
+  const bytes = whole.subarray(marked, whole.at(-1) === RETURN ? -1 : undefined);
   return isBlank(bytes) ? null : { number, bytes };
 }
 

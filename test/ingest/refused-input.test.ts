@@ -61,6 +61,9 @@ describe('input that cannot be taken in', () => {
     const [first, ...others] = await ingesting.letters('polkadot.json');
     expect(first?.reason).toMatch(/^not JSON: a document goes over several lines.*jq -c '\.\[\]'/);
     expect(others.map(({ reason }) => reason).filter((reason) => reason.includes('jq'))).toEqual([]);
+    await ingesting.take('items.json', ['[{"a":1},', '{}]']);
+    const [items] = await ingesting.letters('items.json');
+    expect(items?.reason).toMatch(/^not JSON: a document goes over several lines.*jq -c '\.\[\]'/);
     await ingesting.take('one.json', JSON.stringify(madeBlock(4), null, 1).split('\n'));
     const [opening] = await ingesting.letters('one.json');
     expect(opening?.reason).toMatch(/`jq -c \. FILE`/);

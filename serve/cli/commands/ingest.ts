@@ -86,7 +86,9 @@ function describe(report: RunReport, place: string): string {
     const kinds = report.reasons_total - shown.length;
     const rest = report.refused_lines - shown.reduce((sum, { lines }) => sum + lines, 0);
     lines.push(
-      `${plural(report.refused_lines, 'line was', 'lines were')} refused; they are kept with their reason as dead letters:`,
+      report.refused_lines === 1
+        ? '1 line was refused; it is kept with its reason as a dead letter:'
+        : `${number(report.refused_lines)} lines were refused; they are kept with their reason as dead letters:`,
       ...shown.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
       ...(kinds > 0
         ? [

@@ -99,8 +99,8 @@ describe('a bare block', () => {
     ['a list', '[1]', 'not a JSON object'],
     ['a number', '1', 'not a JSON object'],
     ['null', 'null', 'not a JSON object'],
-    ['an empty object', {}, 'no block: number: not a height of up to 18 digits'],
-    ['no hash', { ...block, hash: undefined }, 'no block: hash: not a 32-byte hash'],
+    ['an empty object', {}, 'no block: number: missing'],
+    ['no hash', { ...block, hash: undefined }, 'no block: hash: missing'],
     ['a short hash', { x: 1, ...block, hash: '0x12' }, 'no block: hash: not a 32-byte hash'],
     [
       'a hash of other letters',
@@ -115,6 +115,12 @@ describe('a bare block', () => {
       'an extrinsic that is none',
       { x: 1, ...block, extrinsics: [1] },
       'no block: extrinsics.0: not an object',
+    ],
+    ['a header', { x: 1, ...block, extrinsics: undefined }, 'no block: extrinsics: missing'],
+    [
+      'a block within an answer',
+      { id: 1, result: block },
+      'no block: it is within result; `jq -c .result FILE` writes the block alone',
     ],
     [
       'a method without its pallet',

@@ -56,6 +56,14 @@ describe('lines of a stream', () => {
     ]);
   });
 
+  test('lose the mark of UTF-8 before the first one, and no other', async () => {
+    expect(shown(await read(Readable.from([Buffer.from('\ufeff{"a":1}\r\n\ufeff{}\n')])))).toEqual([
+      [1, '{"a":1}'],
+      [2, '\ufeff{}'],
+    ]);
+    expect(await read(Readable.from([Buffer.from('\ufeff')]))).toEqual([]);
+  });
+
   test('may come as text', async () => {
     expect(shown(await read(Readable.from(['a\nb', 'c\n'])))).toEqual([
       [1, 'a'],

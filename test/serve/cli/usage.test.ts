@@ -151,14 +151,20 @@ describe('what needs no engine', () => {
     mkdirSync(join(place.path, 'empty'));
     writeFileSync(join(place.path, 'polkadot.ndjson'), '');
     const good = join(place.path, 'polkadot.ndjson');
+    const packed = join(place.path, 'polkadot.tar.gz');
+    writeFileSync(packed, '');
     const answers = await Promise.all([
       run(['ingest', good, '/nowhere.ndjson'], { env }),
       run(['ingest', join(place.path, 'empty'), good], { env }),
+      run(['ingest', 'https://archive.example/polkadot.ndjson.gz'], { env }),
+      run(['ingest', packed], { env }),
     ]);
-    expect(answers.map(({ code }) => code)).toEqual([1, 1]);
+    expect(answers.map(({ code }) => code)).toEqual([1, 1, 2, 2]);
     expect(answers.map(({ stderr }) => linesOf(stderr))).toEqual([
       ['chain-metrics: /nowhere.ndjson does not exist; nothing was taken in'],
       [expect.stringMatching(/empty holds no input: files end in .*; nothing was taken in$/)],
+      [expect.stringMatching(/gz is an address, .* pipe it, as in `curl .*`, or name it as an archive/)],
+      [expect.stringMatching(/polkadot\.tar\.gz is packed in a form that is not read: unpack it/)],
     ]);
     expect(existsSync(env.DATA_DIR)).toBe(false);
   });
