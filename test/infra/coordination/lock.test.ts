@@ -75,9 +75,9 @@ describe('a lease', () => {
 
   test('is prolonged while its process lives', async () => {
     const real = new EmbeddedKeyValue({ now: () => Date.now() });
-    const lease = await Lease.acquire(real, 'lock', 80, 1);
-    await pause(300);
-    expect(await Lease.acquire(real, 'lock', 80, 1)).toBeNull();
+    const lease = await Lease.acquire(real, 'lock', 500, 1);
+    await pause(1200);
+    expect(await Lease.acquire(real, 'lock', 500, 1)).toBeNull();
     expect(await lease?.release()).toBe(true);
     await real.close();
   });
