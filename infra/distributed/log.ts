@@ -3,15 +3,16 @@ import { crc32 } from 'node:zlib';
 import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
-import { ProductError, reasonOf } from '../errors.ts';
+import { ProductError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
-import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client.ts';
+import type { KafkaClient, OutgoingMessage } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
 import { openKafkaClient } from './open-kafka-client.ts';
 import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
+import { RenewedProducer } from './renewed-producer.ts';
 import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
 /** Bytes of one request to a broker: however they are spread over partitions, a batch stays below the topic's limit. */
@@ -27,9 +28,6 @@ const OFFSETS_POLL_MS = 25;
 const RETRY_MS = 500;
 const DEAD_LETTERS_PARTITION = 0;
 const DURABLE: Ack = { durable: Promise.resolve() };
-/** Errors after which a producer must be replaced. Its messages can be sent again. */
-const PRODUCER_ERRORS =
-  /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
 
 /** Kafka. Topics are created or checked before their first use. Each group of a topic is a consumer group. */
 export class DistributedLog implements Log {
@@ -38,7 +36,7 @@ export class DistributedLog implements Log {
   readonly #config: InfraSettings;
   readonly #logger: Logger;
   readonly #client: KafkaClient;
-  readonly #producers: KafkaProducer[];
+  readonly #producers: readonly RenewedProducer[];
   readonly #closing = new AbortController();
   /** Topics that exist. */
   readonly #topics = new Map<string, Promise<void>>();
@@ -60,7 +58,7 @@ export class DistributedLog implements Log {
     this.#consumed = [...consumed];
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
     this.#client = client;
-    this.#producers = Array.from({ length: PRODUCERS }, () => client.producer());
+    this.#producers = Array.from({ length: PRODUCERS }, () => new RenewedProducer(client, logger));
   }
 
   /** Waits for the brokers; throws at once when they refuse the credentials. */
@@ -222,21 +220,8 @@ export class DistributedLog implements Log {
     await Promise.all(members.map((member) => this.#retryWhileAway(() => member.start())));
   }
 
-  /** Sends messages, waits for all replicas and returns the offset of the first message. */
-  async #send(topic: string, messages: readonly OutgoingMessage[], index = 0): Promise<string | null> {
-    try {
-      return await (this.#producers[index] as KafkaProducer).send(topic, messages);
-    } catch (error) {
-      const reason = describeKafkaError(error);
-      if (!PRODUCER_ERRORS.test(reason))
-        throw new ProductError('store_failed', `Kafka did not take messages of ${topic}`, reason);
-      this.#logger.warn({ topic, reason: reasonOf(error) }, 'the producer is replaced');
-      await this.#producers[index]?.disconnect();
-      const producer = this.#client.producer();
-      this.#producers[index] = producer;
-      await producer.connect();
-      return producer.send(topic, messages);
-    }
+  #send(topic: string, messages: readonly OutgoingMessage[], index = 0): Promise<string | null> {
+    return (this.#producers[index] as RenewedProducer).send(topic, messages);
   }
 
   /** Repeats a call to the brokers while they are away and the log is open. */

@@ -1,0 +1,73 @@
+import { ProductError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client.ts';
+import { describeKafkaError } from './kafka-refusal.ts';
+
+/** Errors after which a producer must be replaced. Its messages can be sent again. */
+const PRODUCER_ERRORS =
+  /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
+
+/** A producer that is replaced once the brokers do not know it any more. */
+export class RenewedProducer implements KafkaProducer {
+  readonly #client: Pick<KafkaClient, 'producer'>;
+  readonly #logger: Logger;
+  #producer: KafkaProducer;
+  #connected: Promise<void> | undefined;
+
+  constructor(client: Pick<KafkaClient, 'producer'>, logger: Logger) {
+    this.#client = client;
+    this.#logger = logger;
+    this.#producer = client.producer();
+  }
+
+  /** Throws when the brokers do not answer; the next call or message tries again. */
+  connect(): Promise<void> {
+    this.#connected ??= this.#connect();
+    return this.#connected;
+  }
+
+  async send(topic: string, messages: readonly OutgoingMessage[]): Promise<string | null> {
+    const producer = this.#producer;
+    try {
+      return await this.#send(topic, messages);
+    } catch (error) {
+      // Messages that are sent concurrently replace it once, and what it did not send then goes to the new one.
+      if (producer === this.#producer) await this.#replace(topic, error);
+    }
+    return this.#send(topic, messages).catch((error) => {
+      throw notTaken(topic, error);
+    });
+  }
+
+  disconnect(): Promise<void> {
+    return this.#producer.disconnect();
+  }
+
+  async #connect(): Promise<void> {
+    const producer = this.#producer;
+    try {
+      await producer.connect();
+    } catch (error) {
+      if (producer === this.#producer) this.#connected = undefined;
+      throw error;
+    }
+  }
+
+  async #send(topic: string, messages: readonly OutgoingMessage[]): Promise<string | null> {
+    await this.connect();
+    return this.#producer.send(topic, messages);
+  }
+
+  async #replace(topic: string, error: unknown): Promise<void> {
+    const reason = describeKafkaError(error);
+    if (!PRODUCER_ERRORS.test(reason)) throw notTaken(topic, error);
+    this.#logger.warn({ topic, reason }, 'the producer is replaced');
+    const replaced = this.#producer;
+    this.#producer = this.#client.producer();
+    this.#connected = undefined;
+    await replaced.disconnect().catch(() => undefined);
+  }
+}
+
+const notTaken = (topic: string, error: unknown): ProductError =>
+  new ProductError('store_failed', `Kafka did not take messages of ${topic}`, describeKafkaError(error));
