@@ -43,6 +43,8 @@ export class KafkajsConsumer implements KafkaConsumer {
       this.#consumer = this.#newConsumer();
       throw error;
     }
+    // It connected only after it was disconnected.
+    if (this.#isStopped) return this.#consumer.disconnect();
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
