@@ -9,13 +9,21 @@ const SILENCE_MS_MAX = 60_000;
 export function download(address: string, stop: AbortSignal): Input {
   const open = () => {
     let bytesRead = 0;
+    const closed = new AbortController();
+    const until = AbortSignal.any([stop, closed.signal]);
     const pieces = async function* () {
-      for await (const piece of bytesAt(address, stop)) {
+      for await (const piece of bytesAt(address, until)) {
         bytesRead += piece.length;
         yield piece;
       }
     };
     const stream = Readable.from(pieces(), { objectMode: false });
+    const destroy = stream._destroy;
+    // Whoever gives it up leaves no connection behind, also while it waits for the next bytes.
+    stream._destroy = (error, callback) => {
+      closed.abort();
+      destroy.call(stream, error, callback);
+    };
     Object.defineProperty(stream, 'bytesRead', { get: () => bytesRead });
     return stream as Readable & { readonly bytesRead: number };
   };
