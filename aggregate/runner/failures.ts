@@ -146,6 +146,23 @@ export const causesOf = (
   reads: ReadsByMetric,
 ): FailedMetric[] => failures.filter((failure) => withReaders([failure.metric], reads).has(metric));
 
+/** The lane that a round may try again, and when: a metric waits for those of its lane that it reads. */
+export interface NextAttempt {
+  readonly lane: ComputeLane;
+  readonly atMs: number;
+}
+
+/** The first of the next attempts; null where every metric waits for a person. */
+export function nextAttemptOf(failures: readonly FailedMetric[], reads: ReadsByMetric): NextAttempt | null {
+  const attempts = failures.flatMap(({ metric, lane }): NextAttempt[] => {
+    const causes = causesOf(metric, failures, reads).filter((cause) => cause.lane === lane);
+    const times = causes.map(({ next_attempt_at: at }) => (at === null ? Infinity : Date.parse(at)));
+    const atMs = Math.max(...times);
+    return atMs === Infinity ? [] : [{ lane, atMs }];
+  });
+  return attempts.toSorted((a, b) => a.atMs - b.atMs)[0] ?? null;
+}
+
 export const readsOf = (metrics: readonly MaterializedMetric[]): ReadsByMetric =>
   new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
 

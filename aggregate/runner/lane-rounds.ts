@@ -3,7 +3,7 @@ import type { FailedJob, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import type { ChangeRecorder } from '../changes/change-recorder.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
-import type { FailedMetric, MetricAttempts } from './failures.ts';
+import type { MetricAttempts, NextAttempt } from './failures.ts';
 import { LaneRest } from './lane-rest.ts';
 import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
 import { RoundCauses } from './round-causes.ts';
@@ -169,11 +169,11 @@ export class LaneRounds {
   }
 
   /** Does what follows from a round. */
-  async #follow(lane: ComputeLane, { computedUpTo, otherDirtyAt, failures }: RoundResult): Promise<void> {
+  async #follow(lane: ComputeLane, { computedUpTo, otherDirtyAt, nextAttempt }: RoundResult): Promise<void> {
     const { isPaused, isAwaited } = this.#options;
     this.#failedLanes.delete(lane);
     await this.#tell(computedUpTo);
-    this.#planAttempt(failures);
+    this.#planAttempt(nextAttempt);
     const { backfill } = this.#rests;
     const mayRequest = !isPaused() || isAwaited();
     if (lane === 'live' && otherDirtyAt !== null && mayRequest && !backfill.finds(otherDirtyAt))
@@ -186,15 +186,14 @@ export class LaneRounds {
       await this.#options.runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
   }
 
-  /** Requests a round when the next metric that failed is due. */
-  #planAttempt(failures: readonly FailedMetric[]): void {
+  /** Requests a round of the lane when the next metric that failed there is due: the other lane does not end its failure. */
+  #planAttempt(next: NextAttempt | null): void {
     clearTimeout(this.#nextAttempt);
-    const due = failures.flatMap(({ next_attempt_at: at }) => (at === null ? [] : [Date.parse(at)]));
-    if (due.length === 0 || this.#isStopped) return;
+    if (next === null || this.#isStopped) return;
     const { runtime, attempts } = this.#options;
     // A clock that was set back must not put it off.
-    const waitMs = Math.min(Math.min(...due) - runtime.clock.now(), attempts.waitMsMax);
-    const request = () => this.request('live').catch(() => undefined);
+    const waitMs = Math.min(next.atMs - runtime.clock.now(), attempts.waitMsMax);
+    const request = () => this.request(next.lane).catch(() => undefined);
     this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
   }
 }

@@ -25,6 +25,8 @@ import {
   failedAgain,
   isDue,
   type MetricAttempts,
+  type NextAttempt,
+  nextAttemptOf,
   type ReadsByMetric,
   readsOf,
   stalledIn,
@@ -98,7 +100,8 @@ export interface RoundResult {
   readonly otherDirtyAt: number | null;
   /** Every load up to this number is computed for all metrics that do not fail. */
   readonly computedUpTo: bigint;
-  readonly failures: readonly FailedMetric[];
+  /** Of the metrics that fail. */
+  readonly nextAttempt: NextAttempt | null;
 }
 
 /**
@@ -145,7 +148,7 @@ export class Rounds {
     return {
       otherDirtyAt: daysOfOther.size > 0 ? readAt : null,
       computedUpTo: daysOfOther.size === 0 ? loaded : this.#lowestMark(marks, loaded, left),
-      failures: left,
+      nextAttempt: nextAttemptOf(left, this.#reads),
     };
   }
 
@@ -312,10 +315,8 @@ export class Rounds {
   }
 
   #readersOf(failures: readonly FailedMetric[]): Set<string> {
-    return withReaders(
-      failures.map(({ metric }) => metric),
-      this.#reads,
-    );
+    const names = failures.map(({ metric }) => metric);
+    return withReaders(names, this.#reads);
   }
 
   /** The lowest watermark of the metrics that no lane leaves out. */

@@ -3,7 +3,7 @@ import { chainDay } from '../../../aggregate/metrics/activity/chain-day.ts';
 import { chainHour } from '../../../aggregate/metrics/activity/chain-hour.ts';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { uptimeHour } from '../../../aggregate/metrics/activity/uptime-hour.ts';
-import { readFailedMetrics } from '../../../aggregate/runner/failures.ts';
+import { readFailedMetrics, writeFailedMetrics } from '../../../aggregate/runner/failures.ts';
 import { watermarks } from '../../../aggregate/runner/ledger.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import { openAggregating } from '../../support/aggregating.ts';
@@ -51,6 +51,33 @@ it('a metric whose table is gone fails alone, waits for a person, and is whole a
     expect((await aggregator.pending()).size).toBe(0);
     await aggregator.waitUntilComputed();
     expect(failuresAtMarks).toEqual([0, 0]);
+  } finally {
+    await close();
+  }
+});
+
+it('a round that can try nothing again is followed by none', async () => {
+  const { pipeline, aggregator, close } = await openAggregating([chainHour, chainDay, dailyTps]);
+  try {
+    await ingestLines(pipeline, lines);
+    await aggregator.settled();
+    const { store, queue } = pipeline.runtime;
+    const at = new Date().toISOString();
+    const window = { relay_chains: ['kusama'], from_day: '2024-01-01', until_day: '2024-01-02', reason: 'x' };
+    const failed = { ...window, failed_since: at, tried_at: at, attempts: 1 };
+    await writeFailedMetrics({ store, numbers: { take: async () => 1n } }, [
+      // It waits for a person, and so does what reads it.
+      { ...failed, metric: chainDay.name, lane: 'live', next_attempt_at: null },
+      { ...failed, metric: dailyTps.name, lane: 'live', next_attempt_at: at },
+      // Nothing is dirty in its lane any more, as where LIVE_DAYS was raised.
+      { ...failed, metric: chainHour.name, lane: 'backfill', next_attempt_at: at },
+    ]);
+    const requests = vi.spyOn(queue, 'add');
+    await aggregator.requestRound();
+    await new Promise((later) => setTimeout(later, 2000));
+    expect(requests.mock.calls.length).toBeLessThan(5);
+    const left = await readFailedMetrics(store);
+    expect(left.map(({ metric }) => metric)).toEqual([chainDay.name, dailyTps.name]);
   } finally {
     await close();
   }
