@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DATABASE, raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
@@ -186,9 +186,7 @@ async function rewrite(
       }),
     );
   }
-  await store.run(
-    `ALTER TABLE ${DATABASE}.${alerts.name} DELETE WHERE project = ${project} SETTINGS mutations_sync = 1`,
-  );
+  await store.run(sql`ALTER TABLE ${alerts} DELETE WHERE project = ${project} SETTINGS mutations_sync = 1`);
   for (const rows of partsOf(replayed.values(), BYTES_PER_INSERT, alertBytes)) {
     await store.insert(alerts, rows as never);
   }
