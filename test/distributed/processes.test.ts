@@ -11,6 +11,7 @@ import { LocalClient } from '../../serve/operations/client.ts';
 import { DirectoryTarget } from '../../serve/raw-export/directory-target.ts';
 import { exportRaw } from '../../serve/raw-export/exporter.ts';
 import { pause, until } from '../infra/ports/opened.ts';
+import { run } from '../serve/cli/program.ts';
 import { type CollectedSpan, Collector } from '../support/collector.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';
@@ -163,6 +164,11 @@ test('raw tables are exported from the server as they are stored', async () => {
   expect(rows).toBe((await rowsOf(blocks)) + (await rowsOf(extrinsics)));
   expect(first.blocks?.written).toBeGreaterThan(0);
   expect((await write()).tables).toMatchObject({ blocks: { written: 0, unchanged: first.blocks?.written } });
+});
+
+test('status names the address of the store, and not a data directory', async () => {
+  const { stdout } = await run(['status'], { env: environment });
+  expect(stdout.split('\n')[0]).toBe(`store           ${environment.CLICKHOUSE_URL}`);
 });
 
 test('each process was started as the guide says', () => {

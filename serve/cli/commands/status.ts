@@ -21,9 +21,10 @@ export const status = command<[], { json?: boolean }>({
     withOperations(config, async (client) => {
       const [status, damage] = [await client.call('status', {}), await client.call('damage', {})];
       const restored = readRestored(config.DATA_DIR);
-      const place = config.PROFILE === 'embedded' ? roomOf(config.DATA_DIR) : '';
+      const isEmbedded = config.PROFILE === 'embedded';
+      const place = `${isEmbedded ? 'data directory' : 'store         '}  ${client.location}${isEmbedded ? roomOf(config.DATA_DIR) : ''}`;
       print({ ...status, damage, restored }, options, () =>
-        describe({ status, damage, restored, place: `${client.location}${place}`, now: Date.now() }),
+        describe({ status, damage, restored, place, now: Date.now() }),
       );
       return EXIT.ok;
     }),
@@ -33,13 +34,14 @@ interface Shown {
   readonly status: SystemStatus;
   readonly damage: readonly Damage[];
   readonly restored: Restored | null;
+  /** Where it is stored, as a line. */
   readonly place: string;
   readonly now: number;
 }
 
 function describe({ status, damage, restored, place, now }: Shown): string {
   const parts = [
-    `data directory  ${place}`,
+    place,
     ...demo(status),
     ...(restored === null ? [] : [restoredText(restored, now)]),
     ...damaged(damage),
