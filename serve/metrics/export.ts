@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint, Relay } from '../../aggregate/metric.ts';
+import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import type { Sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
-import type { Format } from '../../infra/ports.ts';
+import type { Format, Store } from '../../infra/ports.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { wholeAnswer } from './answers.ts';
@@ -56,6 +57,20 @@ export function exportStatement(request: ExportRequest, registry: Registry, toda
   };
   const statement = wholeAnswer(metric, endpoint, query, format);
   return { statement, format, floor: endpoint.dates?.floor, metric, query };
+}
+
+/** Whether blocks are stored of days before the first one that a path serves: their rows are missed by who names no day. */
+export async function hasDaysBefore(
+  store: Pick<Store, 'rows'>,
+  floor: string,
+  { relay_chain, chain }: Query,
+): Promise<boolean> {
+  const ofRelay = relay_chain === undefined ? sql`1` : sql`relay_chain = ${relay_chain}`;
+  const isOf = chain === undefined || chain === ECOSYSTEM ? ofRelay : sql`${ofRelay} AND chain = ${chain}`;
+  const days = await store.rows(
+    sql`SELECT date FROM ${chainDay.table} WHERE ${isOf} AND date < ${floor} LIMIT 1`,
+  );
+  return days.length > 0;
 }
 
 /** The chains of the export. An unknown name is refused: it would otherwise give an empty file. */

@@ -17,7 +17,7 @@ import type { Pipeline } from '../compose.ts';
 import { diagnoseProcess } from '../doctor/process.ts';
 import { usersRequest } from '../identity/accounts/users-request.ts';
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
-import { exportRequest, exportStatement } from '../metrics/export.ts';
+import { exportRequest, exportStatement, hasDaysBefore } from '../metrics/export.ts';
 import { pendingRows } from '../metrics/freshness.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import { backup } from './backup.ts';
@@ -151,12 +151,18 @@ export const operations = {
     },
   }),
 
-  /** What the rows of an export lack, asked before them: they may hold more than is told, and never less. */
+  /**
+   * What the rows of an export lack, asked before them: they may hold more than is told, and never less. `begins` is the
+   * first day of its path where days before it are stored and the request names none.
+   */
   pendingRows: operation()({
     input: exportRequest,
     run: async ({ runtime, registry, aggregator }, request) => {
-      const { metric, query } = exportStatement(request, registry, isoDay(runtime.clock.now()));
-      return { pending: pendingRows(await aggregator.pending(), metric, query) };
+      const { metric, query, floor } = exportStatement(request, registry, isoDay(runtime.clock.now()));
+      const isCut =
+        floor !== undefined && !query.isDated && (await hasDaysBefore(runtime.store, floor, query));
+      const pending = pendingRows(await aggregator.pending(), metric, query);
+      return { pending, begins: isCut ? floor : null };
     },
   }),
 

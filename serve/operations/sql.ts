@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { endAfter, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
+import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Pipeline } from '../compose.ts';
 import { relations } from '../metrics/relations.ts';
@@ -42,6 +43,21 @@ function sqlStatement({ query, relay_chain, from = FIRST_DAY, until = LAST_DAY }
   return sql`${before}SELECT * FROM (\n${raw(trimmed(query))}\n)`;
 }
 
+/** Whole numbers that no reader of Parquet or Arrow knows: they would be bytes there. */
+const WIDE_INTEGER = /^(Nullable\()?U?Int(128|256)\)?$/;
+const quoted = (name: string) => `\`${name.replaceAll(/[\\`]/g, '\\$&')}\``;
+
+/** A statement with its wide integers as decimal text, as amounts are in the files of metrics and raw tables. */
+async function withDecimals(store: Pick<Store, 'rows'>, statement: Sql, query: string): Promise<Sql> {
+  const described = sql`DESCRIBE (SELECT * FROM (${statement}))`;
+  const columns = await store
+    .rows<{ name: string; type: string }>(described)
+    .catch(explained((reason) => inOwnWords(reason, described.text, query)));
+  const wide = columns.filter(({ type }) => WIDE_INTEGER.test(type));
+  const texts = wide.map(({ name }) => `toString(${quoted(name)}) AS ${quoted(name)}`).join(', ');
+  return wide.length === 0 ? statement : sql`SELECT * REPLACE (${raw(texts)}) FROM (${statement})`;
+}
+
 /** Where a syntax error is, as ClickHouse writes it: bytes and lines from 1 on, and what stands there. chDB tells the bytes. */
 const PLACE = / at position (\d+)(?:( \(.*?\))? \(line (\d+), col (\d+)\):)?/;
 /** What follows the query in its statement, as far as an error repeats it. */
@@ -74,11 +90,13 @@ export const runSql = operation()({
   run: async ({ runtime, config }: Pipeline, request) => {
     const format = RESPONSE_FORMATS[request.format]?.format;
     if (format === undefined) throw new ProductError('usage', `no format is called ${request.format}`);
-    const statement = sqlStatement(request);
+    const asked = sqlStatement(request);
     const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES / 2) };
     await runtime.store
       .rows(oneStatement(request.query))
       .catch(explained((reason) => reason.replace(SCOPE, '')));
+    const isBinary = format === 'Parquet' || format === 'Arrow';
+    const statement = isBinary ? await withDecimals(runtime.store, asked, request.query) : asked;
     return runtime.store
       .stream(statement, format, limits)
       .catch(explained((reason) => inOwnWords(reason, statement.text, request.query)));

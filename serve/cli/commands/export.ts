@@ -57,10 +57,12 @@ Examples:
     const { readRegistry } = await import('../../../ingest/chains/registry.ts');
     const { floor } = exportStatement(request, readRegistry(config), FIRST_DAY);
     if (floor !== undefined && [rest.from, rest.until].some((day) => day !== undefined && day < floor))
-      process.stderr.write(`${metric} begins on ${floor}: there are no rows of earlier days\n`);
+      process.stderr.write(beginsOn(metric, floor));
     return withOperations(config, async (client) => {
       // A server of an earlier version does not tell it; what else fails, the export says.
-      const { pending } = await client.call('pendingRows', request).catch(() => ({ pending: null }));
+      const lacks = await client.call('pendingRows', request).catch(() => ({ pending: null }));
+      const { pending, begins = null }: { pending: typeof lacks.pending; begins?: string | null } = lacks;
+      if (begins !== null) process.stderr.write(beginsOn(metric, begins));
       await putRows(await client.call('export', request), output);
       if (pending !== null) {
         const why = pending.reason.replaceAll('_', ' ');
@@ -72,6 +74,9 @@ Examples:
     });
   },
 });
+
+const beginsOn = (metric: string, day: string) =>
+  `${metric} begins on ${day}: there are no rows of earlier days\n`;
 
 async function schemaOf(name: string): Promise<string> {
   const [{ findEndpoint }, { tableSchemaOf }] = await Promise.all([

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
 import { RELAY_CHAINS, type RelayChain } from '../../../ingest/chains/chain.ts';
+import { parseExact } from '../../../ingest/decode/json.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
@@ -48,7 +49,8 @@ export const sql = command<[query: string | undefined], SqlOptions>({
   help: `The tables hold canonical rows only: a block that lost its height is not seen, nor what belongs to it. Blocks
 without a timestamp are not in them. Name --relay-chain, --from and --until where you can: the engine then opens the
 months and chains that you mean, and no others. Nothing can be changed. While a server runs on the data directory, it
-answers the query, with at most half of the memory of its engine.
+answers the query, with at most half of the memory of its engine. Amounts are whole numbers of up to 128 bits: text in
+Parquet and Arrow, and digits in JSON, which many readers of JSON round.
 
 Examples:
   chain-metrics sql --tables
@@ -101,7 +103,7 @@ async function tableOf(lines: Readable): Promise<string> {
   for await (const piece of lines.setEncoding('utf8')) {
     const whole = `${rest}${piece}`.split('\n');
     rest = whole.pop() ?? '';
-    for (const line of whole) if (line !== '') rows.push(JSON.parse(line));
+    for (const line of whole) if (line !== '') rows.push(parseExact(line) as Record<string, unknown>);
     isCut = rows.length > TABLE_ROWS_MAX;
     if (isCut) break;
   }

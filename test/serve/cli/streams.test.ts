@@ -27,6 +27,12 @@ describe('a query of sql', () => {
     expect([code, stdout]).toEqual([0, '"n"\n42\n']);
   });
 
+  it('is answered with every digit in a table', async () => {
+    const query = "SELECT toUInt128('340282366920938463463374607431768211455') AS amount, 0.5 AS ratio";
+    const { stdout } = await run(['sql', '--format', 'table', query], { env: { DATA_DIR: place.path } });
+    expect(stdout).toMatch(/^340282366920938463463374607431768211455 +0\.5$/m);
+  });
+
   it('is asked for where there is none', async () => {
     const { code, stderr } = await run(['sql'], { env: { DATA_DIR: place.path } });
     expect([code, stderr]).toEqual([2, expect.stringContaining('name a query')]);

@@ -56,9 +56,10 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
     const lacks = (more: object) =>
       client.call('pendingRows', { metric: 'daily-tps', format: 'csv', ...more });
     expect(await lacks({})).toEqual({
+      begins: null,
       pending: { from: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/), reason: 'never_computed' },
     });
-    expect(await lacks({ from: '2015-01-01', until: '2015-01-02' })).toEqual({ pending: null });
+    expect(await lacks({ from: '2015-01-01', until: '2015-01-02' })).toEqual({ begins: null, pending: null });
     // The figures of a scrape are kept for a second.
     await expect
       .poll(metrics, { timeout: 10_000 })

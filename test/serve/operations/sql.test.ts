@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLogger } from '../../../infra/logger.ts';
 import { readAll } from '../../../infra/ports.ts';
+import { parquetLines } from '../../../ingest/sources/parquet.ts';
 import { relations } from '../../../serve/metrics/relations.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';
 import { SocketClient } from '../../../serve/operations/socket-client.ts';
@@ -26,13 +27,14 @@ afterAll(() => test.close());
 
 async function answer(query: string, more: Partial<SqlRequest> = {}): Promise<string> {
   const request = { query, format: 'ndjson', ...more };
-  const context = {
-    onProgress: () => undefined,
-    signal: new AbortController().signal,
-    body: Readable.from([]),
-  };
-  return (await readAll(await runSql.run(test.pipeline, request, context))).toString('utf8');
+  return (await readAll(await runSql.run(test.pipeline, request, context()))).toString('utf8');
 }
+
+const context = () => ({
+  onProgress: () => undefined,
+  signal: new AbortController().signal,
+  body: Readable.from([]),
+});
 
 const ask = async (...of: Parameters<typeof answer>): Promise<Record<string, unknown>[]> =>
   (await answer(...of))
@@ -110,6 +112,20 @@ describe('a query of an operator', () => {
 
   it('may have as many blanks as there is room for', async () => {
     expect(await ask(`SELECT${' '.repeat(90_000)}1 AS one ; ;`)).toEqual([{ one: 1 }]);
+  });
+
+  it('has amounts as text in files, whose readers know no integer of 128 bits', async () => {
+    const query = "SELECT toUInt128('340282366920938463463374607431768211455') AS `a b`, toUInt64(7) AS n";
+    const nullable = `${query}, CAST(NULL, 'Nullable(Int256)') AS none FROM blocks LIMIT 1`;
+    const file = await runSql.run(test.pipeline, { query: nullable, format: 'parquet' }, context());
+    const lines = await readAll(Readable.from(parquetLines(file, 2 ** 20)));
+    expect(lines.toString()).toBe('{"a b":"340282366920938463463374607431768211455","n":7}\n');
+    const wrong = runSql.run(
+      test.pipeline,
+      { query: 'SELECT nothing FROM blocks', format: 'arrow' },
+      context(),
+    );
+    await expect(wrong).rejects.toThrow(/nothing/);
   });
 
   it('is told the same through the server that answers it', async () => {
