@@ -11,15 +11,15 @@ export const attemptCard = (attempts: readonly DeliveryAttempt[], project: strin
 function attemptTable(attempts: readonly DeliveryAttempt[], project: string): Html {
   return table({
     caption: 'Recent attempts',
-    head: ['Time', 'Event', 'Alert', 'Duration', 'Result'],
+    head: ['Time', 'Result', 'Event', 'Alert', 'Duration'],
     rows: attempts.map(({ at, event, iid, status, milliseconds, fault, given_up }) => [
       timeOfEvent(at),
-      html`<span class="tag">${event}</span>`,
-      iid === 0 ? html`–` : html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a>`,
-      html`${milliseconds} ms`,
       fault === ''
         ? html`<span class="tag good">${status}</span>`
         : html`<span class="tag bad">${fault}</span>${given_up && html` <span class="tag">given up</span>`}`,
+      html`<span class="tag">${event}</span>`,
+      iid === 0 ? html`–` : html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a>`,
+      html`${milliseconds} ms`,
     ]),
     empty: 'No deliveries yet.',
     numbers: ['Duration'],

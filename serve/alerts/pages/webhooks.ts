@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
-import { button, table, tags, textField, time } from '../../pages/fields.ts';
+import { button, secretCard, table, tags, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -68,7 +68,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
       reply,
       visit,
       webhook,
-      secret === null ? {} : { news: secretCard(secret) },
+      secret === null ? {} : { news: secretCard('Signing secret', secret) },
     );
   });
   pages.post(`${ONE}/save`, async (request, reply) => {
@@ -138,13 +138,13 @@ async function sendList(
   ]);
   const now = clock.now();
   const rows = found.map((webhook) => [
-    html`<a href="${pathOf(webhook)}">${webhook.name || webhook.url}</a>${webhook.name && html` <span class="under">${webhook.url}</span>`}`,
-    tags(webhook.events),
-    webhook.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`,
+    html`<a href="${pathOf(webhook)}">${webhook.name || webhook.url}</a>${webhook.name && html` <span class="under shortened" title="${webhook.url}">${webhook.url}</span>`}`,
     lastDelivery(
       progress.find(({ target }) => target === webhook.id),
       now,
     ),
+    webhook.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`,
+    tags(webhook.events),
   ]);
   const form = formOf(request);
   const chosen =
@@ -152,7 +152,7 @@ async function sendList(
   const given = { name: form.text('name'), url: form.text('url'), events: chosen };
   const body = html`<h1>Webhooks</h1><p class="lead">A webhook sends a request to a URL when an alert is created, acknowledged or resolved.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
-${table({ caption: 'Webhooks', head: ['Webhook', 'Events', 'Status', 'Last delivery'], rows, empty: 'No webhooks yet.' })}
+${table({ caption: 'Webhooks', head: ['Webhook', 'Last delivery', 'Status', 'Events'], rows, empty: 'No webhooks yet.' })}
 <section class="card"><h2>Add webhook</h2><form method="post" action="/projects/${project.id}/hooks">${visit.token}
 ${fieldsOf(given, error)}<button>Add webhook</button></form></section>`;
   return frame.send(request, reply, visit, {
@@ -194,6 +194,7 @@ ${attemptCard(attempts, visit.membership.project.id)}
     tab: 'hooks',
     title: webhook.name || 'Webhook',
     body,
+    script: 'alerts.js',
     status: error === undefined ? 200 : 422,
   });
 }
@@ -209,11 +210,6 @@ ${textField({ name: 'name', label: 'Name', value: name, required: false, hint: '
     (event, i) =>
       html`<label class="choice"><input type="checkbox" name="event-${event}" value="on"${events.includes(event) && html` checked`}${fault && i === 0 && html` autofocus`}><div><b>${event}</b><span>${EVENTS[event]}</span></div></label>`,
   )}${fault && html`<p class="fault" id="events-fault">${fault}</p>`}</fieldset>`;
-}
-
-function secretCard(secret: string): Html {
-  return html`<section class="card" aria-live="polite"><h2>Signing secret</h2>
-<p class="note warn">Copy the secret now. It will not be shown again.</p><code class="secret" id="secret">${secret}</code></section>`;
 }
 
 function resultOf({ status, fault, milliseconds }: AttemptResult): Html {

@@ -275,8 +275,7 @@ export function LegendView({ model }: Shown) {
               onFocus={point(id)}
               onBlur={point(null)}
             >
-              <bdi>{title}</bdi>
-              <span>{legendValue(drawing, id, at)}</span>
+              <bdi>{title}</bdi> <span>{legendValue(drawing, id, at)}</span>
             </button>
           </li>
         );

@@ -83,11 +83,17 @@ async function readDestination(accounts: Accounts, form: Form): Promise<Destinat
   }
   const application = await activeApplication(accounts, form.text('client_id'));
   if (application === null) {
-    throw new HttpError('bad_request', 'The application is not registered, or it was deleted or stopped.');
+    throw new HttpError(
+      'bad_request',
+      'The application is not registered, or it was deleted or stopped. Its developer compares client_id with the application ID.',
+    );
   }
   const redirectUri = form.text('redirect_uri');
   if (!isRegistered(application.redirect_uris, redirectUri)) {
-    throw new HttpError('bad_request', 'The redirect_uri is not registered for the application.');
+    throw new HttpError(
+      'bad_request',
+      'The redirect_uri is not registered for the application. Its developer adds it to the redirect URIs of the application, exactly as it is sent.',
+    );
   }
   return { application, redirectUri, state: form.text('state') };
 }

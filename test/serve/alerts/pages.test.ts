@@ -312,6 +312,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await clickButton('Add webhook');
     const secret = await text('#secret');
     expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(await page.getByRole('button', { name: 'Copy Signing secret' }).isVisible()).toBe(true);
     await look('hook-made');
     await page.reload();
     expect(await page.locator('#secret').count()).toBe(0);

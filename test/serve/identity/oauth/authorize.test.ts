@@ -95,7 +95,11 @@ describe('errors that are never sent by a redirect (RFC 6749 §4.1.2.1)', () => 
     ['an unknown client_id', { client_id: 'f'.repeat(64) }, /not registered/],
     ['a client_id that is none', { client_id: "' OR 1=1 --" }, /not registered/],
     ['no redirect_uri', { redirect_uri: '' }, /has no redirect_uri/],
-    ['an unregistered redirect_uri', { redirect_uri: 'https://evil.example/callback' }, /not registered/],
+    [
+      'an unregistered redirect_uri',
+      { redirect_uri: 'https://evil.example/callback' },
+      /not registered for the application. Its developer adds it to the redirect URIs/,
+    ],
     ['one with more path', { redirect_uri: 'https://client.example/callback/x' }, /not registered/],
     ['one with a query', { redirect_uri: 'https://client.example/callback?x=1' }, /not registered/],
     ['one of another case', { redirect_uri: 'https://client.example/Callback' }, /not registered/],
