@@ -1,5 +1,14 @@
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import {
+  brotliCompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+  gzip,
+  zstdCompress,
+} from 'node:zlib';
 import { Negotiator } from '@fastify/accept-negotiator';
 import { LRUCache } from 'lru-cache';
 
@@ -53,15 +62,29 @@ const [compressZstd, compressBrotli, compressGzip] = [
   promisify(brotliCompress),
   promisify(gzip),
 ];
+const OPTIONS = {
+  zstd: { params: { [constants.ZSTD_c_compressionLevel]: 1 } },
+  br: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } },
+  gzip: { level: 4 },
+} as const;
 const compressors: Readonly<Record<Compressed, (body: Buffer) => Promise<Buffer>>> = {
-  zstd: (body) => compressZstd(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
-  br: (body) => compressBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
-  gzip: (body) => compressGzip(body, { level: 4 }),
+  zstd: (body) => compressZstd(body, OPTIONS.zstd),
+  br: (body) => compressBrotli(body, OPTIONS.br),
+  gzip: (body) => compressGzip(body, OPTIONS.gzip),
+};
+const streams: Readonly<Record<Compressed, () => Transform>> = {
+  zstd: () => createZstdCompress(OPTIONS.zstd),
+  br: () => createBrotliCompress(OPTIONS.br),
+  gzip: () => createGzip(OPTIONS.gzip),
 };
 
 /** The coding in which a body is sent to a client that prefers this one. Parquet files are compressed inside. */
 export const codingOf = (preferred: ContentCoding, format: string, body: Buffer): ContentCoding =>
   format === 'parquet' || body.length < BYTES_MIN ? 'identity' : preferred;
+
+/** Compresses a file while it is read; what goes wrong with either ends both. */
+export const compressing = (file: Readable, coding: Compressed): Transform =>
+  pipeline(file, streams[coding](), () => {});
 
 /** Compresses in another thread. */
 export const compress = (body: Buffer, coding: Compressed): Promise<Buffer> => compressors[coding](body);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import { compressSent } from './compressed.ts';
 import { openApiTransforms } from './openapi-transform.ts';
 
 const DESCRIPTION =
@@ -109,7 +110,8 @@ export async function serveDocs(
         ? payload.replace('<head>', `<head>${VIEWPORT}`).replace('<body>', `<body>${SITE}${WITHOUT_SCRIPT}`)
         : payload,
     );
+    docs.addHook('onSend', compressSent);
     await docs.register(swaggerUi, INTERFACE);
+    docs.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   });
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
 }

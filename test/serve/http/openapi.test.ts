@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,6 +35,8 @@ interface Document {
   readonly components: { readonly schemas: Record<string, object> };
 }
 
+const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
+
 let pipeline: TestPipeline;
 let app: FastifyInstance;
 let source: string;
@@ -50,6 +52,21 @@ afterAll(async () => {
   await app.close();
   await pipeline.close();
 });
+
+it.each(['/openapi.json', '/docs', '/docs/json', '/docs/static/swagger-ui-bundle.js'])(
+  '%s is compressed for clients that accept it',
+  async (url) => {
+    const plain = await app.inject(url);
+    expect(plain.headers).toMatchObject({ vary: 'Accept-Encoding' });
+    expect(plain.headers).not.toHaveProperty('content-encoding');
+    for (const [coding, decode] of Object.entries(DECODERS)) {
+      const { headers, rawPayload } = await app.inject({ url, headers: { 'accept-encoding': coding } });
+      expect(headers, coding).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' });
+      expect(rawPayload.length).toBeLessThan(plain.rawPayload.length / 2);
+      expect(decode(rawPayload).equals(plain.rawPayload), coding).toBe(true);
+    }
+  },
+);
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
