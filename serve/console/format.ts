@@ -276,3 +276,7 @@ function decimal(amount: number | string, most: number, least = 0, isPercent = f
   const text = formatter.format(amount as number);
   return isPercent ? text.replace('%', '') : text;
 }
+
+/** A title within a sentence; names keep their capitals. */
+export const inSentence = (title: string): string =>
+  /^(?:[A-Z]{2}|Ethereum)/.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1);

@@ -137,7 +137,7 @@ ${
     })}
 ${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippets(origin() + source)}`}</div>`;
     return sendPublicPage(sources, request, reply, {
-      title: 'Compare',
+      title: title === SEVERAL ? 'Compare' : `${title} · Compare`,
       description: 'Metrics of Polkadot, Kusama and their chains in one chart.',
       preview: `/compare/preview.png${searchOf(request)}`,
       body,

@@ -13,6 +13,7 @@ import { chartSection, seriesUrl } from '../charts/section.ts';
 import { namedIn, type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { inSentence } from '../format.ts';
 import { type DrawnColumn, type DrawnMetric, drawnColumnOf, drawnMetric, lineId } from '../series/drawn.ts';
 import { type ShownMetric, shownMetric } from './shown-metrics.ts';
 
@@ -93,7 +94,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     unknown,
     left,
     before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,
-    empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
+    empty: html`No chain has a value of ${inSentence(column.shown.title)} between ${days.from} and ${days.until}. Choose other days.`,
   })}
 <p class="hint">${sentence(withTitles(column.meaning, metric))} ${!metric.isMonthly && MERGED[column.shown.overTime]}</p>
 ${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="${embed}">Embed</a><a class="button second small" href="${`/charts/${metric.id}/grafana.json${searchOf(request)}`}" download>Grafana dashboard</a></p></div>${snippets(origin() + source, origin() + embed)}`}
@@ -107,7 +108,7 @@ const isOneToken = ({ parts }: DrawnMetric, { shown }: DrawnColumn): boolean =>
 /** What tells the lines of a chain apart: `Kind of vote, side`. */
 function titleOf({ parts, metric }: DrawnMetric): string {
   const titles = parts.map((name) => shownOf(metric.columns[name] as Column).title);
-  return titles.map((title, i) => (i === 0 ? title : title.toLowerCase())).join(', ');
+  return titles.map((title, i) => (i === 0 ? title : inSentence(title))).join(', ');
 }
 
 /** A column, or the one in native tokens whose twin in USD it is. */
@@ -182,8 +183,7 @@ const withTitles = (text: string, { metric: { columns } }: DrawnMetric): string 
   text.replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => {
     const column = columns[name];
     if (column === undefined) return name;
-    const { title } = shownOf(column);
-    return `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+    return inSentence(shownOf(column).title);
   });
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

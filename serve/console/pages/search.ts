@@ -31,7 +31,10 @@ export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void
 <form class="search" method="get" action="/search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
 ${words !== '' && found.length === 0 && html`<p class="empty">Nothing has all of these words. <a href="/charts">See all metrics</a></p>`}
 <ul class="found" data-found>${found.map(({ href, title, detail, kind }) => html`<li><a href="${href}"><b>${title}</b> <span>${kind}</span>${detail && html`<small>${detail}</small>`}</a></li>`)}</ul>`;
-    return sendPublicPage(sources, request, reply, { title: 'Search', body });
+    return sendPublicPage(sources, request, reply, {
+      title: words === '' ? 'Search' : `${words} · Search`,
+      body,
+    });
   });
 }
 

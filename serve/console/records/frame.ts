@@ -51,7 +51,7 @@ export function sendRecords(
   const page = html`${tabs.length > 1 && html`<nav class="tabs" aria-label="${section.name}"><ul>${tabs}</ul></nav>`}
 ${body}`;
   return sendPage(accounts, request, reply, {
-    title: `${title} · ${section.name}`,
+    title: title === section.name ? title : `${title} · ${section.name}`,
     description,
     body: page,
     layout: 'wide',

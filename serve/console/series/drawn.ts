@@ -7,6 +7,7 @@ import {
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, shownOf } from '../../../infra/clickhouse/columns.ts';
 import type { Shown, Unit } from '../../../infra/clickhouse/units.ts';
+import { inSentence } from '../format.ts';
 
 /** A path of a metric with lines over days or months: one for each chain, or one for each part of it. */
 export interface DrawnMetric {
@@ -78,7 +79,7 @@ export function fullTitle({
   metric: { metric },
   column: { shown },
 }: Pick<Line, 'metric' | 'column'>): string {
-  return metric.title === shown.title ? shown.title : `${metric.title}: ${shown.title.toLowerCase()}`;
+  return metric.title === shown.title ? shown.title : `${metric.title}: ${inSentence(shown.title)}`;
 }
 
 /** `METRIC.COLUMN@RELAY/CHAIN`, and `:PART` where a chain has several lines; further parts follow after `/`. */

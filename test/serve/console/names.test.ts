@@ -17,11 +17,13 @@ describe('the names of the series of a chart', () => {
       'daily-tps.num_blocks@polkadot/polkadot',
       'daily-summary.num_blocks@polkadot/polkadot',
       'daily-fees.total_fees_usd@polkadot/ecosystem',
+      'daily-summary.fees_usd@polkadot/ecosystem',
     );
     expect(seriesNames(some)).toEqual([
       'Transactions per second: blocks, Polkadot',
       'Daily activity: blocks, Polkadot',
-      'Fees in USD, All of Polkadot',
+      'Fees: fees in USD, All of Polkadot',
+      'Daily activity: fees in USD, All of Polkadot',
     ]);
     expect(comparisonTitle(some)).toBe('Comparison');
   });
