@@ -112,6 +112,21 @@ it('a gap between two blocks is that of one load, whatever hours and days are be
   expect(differences(await contentOf(pipeline), expected)).toEqual([]);
 });
 
+it('whether a day is proven empty is told by the days around it, whatever comes first', async () => {
+  const at = (number: number, day: number) => blockAt(number, FIRST + day * 24 * HOUR_MS);
+  const [parent, child, between, before] = [at(100, 0), at(101, 9), at(200, 5), at(50, 2)];
+  const lines = [parent, child, between, before];
+  const expected = await contentAtOnce(lines);
+  for (const order of [
+    [child, between, before, parent],
+    [parent, child, between, before],
+  ]) {
+    await using opened = await openTestPipeline();
+    for (const line of order) await loadAndCompute(opened.pipeline, [line]);
+    expect(differences(await contentOf(opened.pipeline), expected)).toEqual([]);
+  }
+});
+
 it('a parent is found in whatever month it is dated', async () => {
   const months = [0, 35, 70, 1].map((days) => FIRST + days * 24 * HOUR_MS);
   const [child, between, parent, next] = months as [number, number, number, number];

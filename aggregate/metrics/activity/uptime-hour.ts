@@ -7,7 +7,8 @@ import { chainDay } from './chain-day.ts';
 
 /**
  * Gaps between a block and its parent, by the UTC hour of the child; no endpoint serves it. A day without blocks has a
- * row, of its first hour, only when it is proven empty: the blocks on both sides of it are parent and child.
+ * row, of its first hour, only when it is proven empty: the last block before it and the first one after it are parent
+ * and child.
  */
 export const uptimeHour = metric({
   record: 'UptimeHour',
@@ -28,7 +29,6 @@ export const uptimeHour = metric({
   period: 'hour',
   invalidationScope: 'neighbours',
   lookbackDays: 1,
-  keepsRows: true,
   isOfOneChain: true,
   select: (window) => {
     // The blocks of the window and of what follows it, which may prove days at its end empty, each with its parent.
@@ -54,8 +54,15 @@ export const uptimeHour = metric({
     const heights = sql`
       SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)])
       FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
+    // Where heights do not rise with time, a parent and its child may have days with other blocks between them: of the
+    // days around an empty one alone it can be told whether it has a row, and so they are what a change computes again.
+    const afterEmptyDays = sql`SELECT relay_chain, chain, first_block FROM (
+        SELECT relay_chain, chain, first_block,
+          lagInFrame(last_block) OVER (PARTITION BY relay_chain, chain ORDER BY date) AS block_before
+        FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)})
+      WHERE first_block = block_before + 1`;
     const pairs = sql`
-      SELECT relay_chain, chain, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
+      SELECT relay_chain, chain, number, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
         lagInFrame(number) OVER previous AS parent_number,
         lagInFrame(hash) OVER previous AS hash_before,
         lagInFrame(time) OVER previous AS parent_time,
@@ -74,7 +81,8 @@ export const uptimeHour = metric({
       FROM (
         SELECT relay_chain, chain, arrayJoin(arrayPushFront(
             arrayMap(n -> (toDateTime64(parent_day + n, 3, 'UTC'), toUInt8(0), toInt64(0), toUInt8(0)),
-              range(1, if(known AND child_day > parent_day, toUInt32(child_day - parent_day), 1))),
+              range(1, if(known AND child_day > parent_day AND (relay_chain, chain, number) IN (${afterEmptyDays}),
+                toUInt32(child_day - parent_day), 1))),
             (${hourSql('child_time')}, toUInt8(known), toInt64(gap), toUInt8(1)))) AS part,
           part.1 AS hour, part.2 AS known_gap, part.3 AS of_gap, part.4 AS is_block
         FROM (${pairs}) WHERE timed

@@ -23,7 +23,7 @@ export const gaps: InputLine[] = blocksOf('polkadot', [
   { number: 1, time: '2026-02-20T00:00:06.000Z' },
 ]);
 
-/** Days without blocks: between parent and child, next to missing blocks, next to a fork, and over the end of a month. */
+/** Days without blocks: between parent and child, next to missing blocks, next to a fork, over the end of a month. */
 export const emptyDays: InputLine[] = [
   ...blocksOf('polkadot', [
     { number: 1, time: '2026-01-28T12:00:00Z' },
@@ -37,6 +37,12 @@ export const emptyDays: InputLine[] = [
   ...blocksOf('statemint', [
     { number: 100, time: '2024-12-30T12:00:00Z' },
     { number: 101, time: '2025-01-02T12:00:00Z' },
+  ]),
+  // A block that is dated between a parent and its child.
+  ...blocksOf('kusama', [
+    { number: 15, time: '2026-03-01T12:00:00Z' },
+    { number: 16, time: '2026-03-09T12:00:00Z' },
+    { number: 30, time: '2026-03-05T12:00:00Z' },
   ]),
 ];
 
