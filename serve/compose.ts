@@ -135,12 +135,13 @@ interface Parts {
 
 async function startRoles(
   { runtime, registry, roles, needed }: Parts,
-  { loader, aggregator, schema }: Pick<Pipeline, 'loader' | 'aggregator' | 'schema'>,
+  { loader, aggregator, schema, health }: Pick<Pipeline, 'loader' | 'aggregator' | 'schema' | 'health'>,
 ): Promise<void> {
   await runtime.connect(needed);
   // A process that does without the store only publishes.
   if (!needed.has('store')) return;
-  await schema.open();
+  await schema.open(() => health.waitsFor('the schema of the store'));
+  health.waitsFor(null);
   await writeRegistry(runtime.store, runtime.clock, registry);
   if (roles.has('load')) await loader.start();
   await (roles.has('work') ? aggregator.start() : aggregator.followVersions(roles.has('serve')));
@@ -188,7 +189,7 @@ function construct(parts: Parts): Pipeline {
     health,
     schema,
     start: async () => {
-      await startRoles(parts, { loader, aggregator, schema });
+      await startRoles(parts, { loader, aggregator, schema, health });
       if (roles.has('load')) for (const one of retentions) one.start();
     },
     ...ingesting(parts),

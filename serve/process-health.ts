@@ -29,6 +29,7 @@ export class ProcessHealth {
   readonly #checks: (() => void | Promise<void>)[];
   readonly #isDamaged: () => boolean;
   #stage: Stage = 'starting';
+  #waitsFor: string | null = null;
 
   constructor(check: () => Promise<void>, isDamaged: () => boolean) {
     this.#checks = [check];
@@ -38,6 +39,11 @@ export class ProcessHealth {
   /** Adds a check that throws while the process is not ready. */
   require(check: () => void): void {
     this.#checks.push(check);
+  }
+
+  /** Tells what a start waits for, of which the log says why; null for nothing more. */
+  waitsFor(what: string | null): void {
+    this.#waitsFor = what;
   }
 
   started(): void {
@@ -60,8 +66,12 @@ export class ProcessHealth {
 
   /** Throws, with a text that callers may read, unless the process can work. */
   async checkReady(): Promise<void> {
-    if (this.#stage !== 'started')
-      throw new ProductError('service_unreachable', `the process is ${this.#stage}`);
+    if (this.#stage !== 'started') throw new ProductError('service_unreachable', this.#unready());
     for (const check of this.#checks) await check();
+  }
+
+  #unready(): string {
+    if (this.#stage === 'stopping' || this.#waitsFor === null) return `the process is ${this.#stage}`;
+    return `the process waits for ${this.#waitsFor}, and its log says why`;
   }
 }

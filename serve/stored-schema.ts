@@ -101,14 +101,18 @@ export class StoredSchema {
     return this.#replaced.promise;
   }
 
-  /** Resolves when the store has a schema that this process can work with; applies its own where that is its task. */
-  async open(): Promise<void> {
+  /**
+   * Resolves when the store has a schema that this process can work with; applies its own where that is its task. Calls
+   * back before it waits.
+   */
+  async open(onWait: () => void = () => undefined): Promise<void> {
     if (!this.#runtime.isShared) return this.#apply();
     const logger = openLogger(this.#config);
     let said = '';
     while (!this.#closing.signal.aborted) {
       const reason = await this.#tryToOpen();
       if (reason === null) break;
+      onWait();
       if (reason !== said) logger.warn({ reason }, 'waiting for the schema of the store');
       said = reason;
       await pause(POLL_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
