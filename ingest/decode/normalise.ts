@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { shapeError } from '../../infra/shape-error.ts';
 import { byPosition } from './event-data.ts';
 import { isNumberAsWritten } from './json.ts';
 import { recordOf } from './names.ts';
-import { shapeError } from './shape-errors.ts';
 
 /**
  * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { shapeError } from '../../infra/shape-error.ts';
 import { decodeAddress } from '../chains/address.ts';
 import { parseAmount } from './amount.ts';
 import { plainDecimal } from './json.ts';
-import { shapeError } from './shape-errors.ts';
 import { EARLIEST_MS, LATEST_MS, YEARS } from './years.ts';
 
 // What a chain's state was at a moment. Unknown fields are left out; amounts become decimal strings.

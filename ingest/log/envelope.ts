@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { jsonLine } from '../../infra/clickhouse/settings.ts';
+import { shapeError } from '../../infra/shape-error.ts';
 import type { Chain } from '../chains/chain.ts';
 import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
-import { shapeError } from '../decode/shape-errors.ts';
 import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
 import { refusalOf } from './refusal.ts';
 

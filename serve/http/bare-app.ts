@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify';
-import { validatorCompiler } from 'fastify-type-provider-zod';
 import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { refuseUnclearHost } from './host-header.ts';
 import { refusePath, refuseUnreadable } from './refusals.ts';
+import { validated } from './validation.ts';
 
 /** A server without routes: what limits the connections of every server of a process, and how requests are refused. */
 export function bareApp(
@@ -22,7 +22,7 @@ export function bareApp(
     clientErrorHandler: refuseUnreadable,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(validated);
   // Rows come as bytes from ClickHouse, everything else is plain JSON.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { type ErrorCode, ProductError } from '../../infra/errors.ts';
+import { InvalidRequest, type ValidationIssue } from './validation.ts';
 
 /** The one table from the code of an error to the status of its answer. */
 const STATUS_OF = {
@@ -96,14 +96,6 @@ export class ParameterError extends HttpError {
 export const wrongParameter = (name: string, msg: string, input: unknown): ParameterError =>
   new ParameterError([{ type: 'value_error', loc: ['query', name], msg, input }]);
 
-/** What the validator of a route finds wrong, with the place of the value in the query, the path or the body. */
-export interface ValidationIssue {
-  readonly keyword: string;
-  readonly path: readonly string[];
-  readonly message: string;
-  readonly params: Readonly<Record<string, unknown>>;
-}
-
 /** How one of the APIs writes its errors. Status and headers of the error are set before `send` is called. */
 export interface Dialect {
   /** Errors of the product whose text its callers may read; all others are answered with `failure`. */
@@ -148,15 +140,7 @@ function publicError(
   dialect: Dialect,
 ): HttpError | undefined {
   if (error instanceof HttpError) return error;
-  if (dialect.invalid && hasZodFastifySchemaValidationErrors(error)) {
-    const issues = error.validation.map(({ keyword, instancePath, message = 'invalid', params }) => ({
-      keyword,
-      path: instancePath.split('/').filter((step) => step !== ''),
-      message,
-      params,
-    }));
-    return dialect.invalid(issues, request);
-  }
+  if (dialect.invalid && error instanceof InvalidRequest) return dialect.invalid(error.issues, request);
   if (error instanceof ProductError && PASSING.has(error.code)) {
     return unavailable(error);
   }

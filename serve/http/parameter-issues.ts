@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ParameterIssue, ValidationIssue } from './errors.ts';
+import type { ParameterIssue } from './errors.ts';
+import type { ValidationIssue } from './validation.ts';
 
 /** An answer names so many unknown parameters, and repeats so many values of one parameter. */
 const REPEATED_MAX = 100;

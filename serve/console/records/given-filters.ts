@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shapeError } from '../../../infra/shape-error.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { requireKnownChain } from '../../metrics/known-chain.ts';
@@ -47,7 +48,7 @@ export function readFilters(
       return [[parameter.name, isList(parameter) ? text.split(/[\s,]+/).filter(Boolean) : text]];
     }),
   );
-  for (const { path, message } of source.schema.safeParse(sent).error?.issues ?? []) {
+  for (const { path, message } of source.schema.safeParse(sent, { error: shapeError }).error?.issues ?? []) {
     const name = String(path[0]);
     faults[name] ??= faultOf(source.filters.find((one) => one.name === name)?.schema, message);
   }

@@ -201,3 +201,17 @@ describe('names that members enter', () => {
     }
   });
 });
+
+test.each([
+  ['a project without a name', 'POST', '', {}, 'name', 'missing'],
+  ['a name that is a number', 'POST', '', { name: 5 }, 'name', 'not text'],
+  ['a name that is too long', 'POST', '', { name: 'x'.repeat(256) }, 'name', 'more than 255 characters'],
+  ['an unknown plan', 'POST', '', { name: 'x', plan: 'gold' }, 'plan', 'not one of free, premium'],
+  ['a body that is a list', 'POST', '', [], 'body', 'not an object'],
+  ['an unknown order', 'GET', '/1/alerts?sort=up', undefined, 'sort', 'not one of asc, desc'],
+] as const)('the API refuses %s in words', async (_title, method, path, sent, field, fault) => {
+  expect(await service.api(ann, method, `/projects${path}`, sent)).toMatchObject({
+    status: 400,
+    body: { message: `400 Bad request: ${field} ${fault}`, errors: { [field]: [fault] } },
+  });
+});

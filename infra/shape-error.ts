@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+
+/** What is wrong with a value, in the words of answers and dead letters, where its schema has none of its own. */
+export const shapeError: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined) return 'missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return NOT[issue.expected];
+    case 'invalid_value':
+      return `not one of ${issue.values.join(', ')}`;
+    case 'too_big':
+      return issue.inclusive ? `more than ${issue.maximum}${UNITS[issue.origin] ?? ''}` : undefined;
+    case 'too_small':
+      return issue.inclusive ? `less than ${issue.minimum}${UNITS[issue.origin] ?? ''}` : undefined;
+    default:
+      return undefined;
+  }
+};
+
+const NOT: Readonly<Record<string, string>> = {
+  array: 'not a list',
+  boolean: 'not true or false',
+  int: 'not an integer',
+  number: 'not a number',
+  object: 'not an object',
+  record: 'not an object',
+  string: 'not text',
+};
+
+const UNITS: Readonly<Record<string, string>> = { array: ' values', string: ' characters' };
