@@ -97,7 +97,7 @@ export function normaliseBlock(
     const holder = holderOfBlock(document);
     if (holder !== null)
       return {
-        refused: `no block: it is within ${holder}; \`jq -c .${holder} FILE\` writes the block alone`,
+        refused: `no block: it is within ${holder}; take it out, as \`jq -c .${holder} FILE\` does of JSON`,
       };
     const [issue] = read.error.issues;
     return { refused: `no block: ${issue?.path.join('.') || 'document'}: ${issue?.message}` };

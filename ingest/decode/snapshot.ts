@@ -132,7 +132,9 @@ const isTime = (ms: number) => ms >= EARLIEST_MS && ms <= LATEST_MS;
 
 const envelope = z.object({
   schema: z.literal('snapshot/1'),
-  kind: z.enum(SNAPSHOT_KINDS, { error: ({ input }) => `unknown kind ${JSON.stringify(input)}` }),
+  kind: z.enum(SNAPSHOT_KINDS, {
+    error: ({ input }) => `unknown kind ${JSON.stringify(input)}; known are ${SNAPSHOT_KINDS.join(', ')}`,
+  }),
   relay_chain: text,
   chain: text,
   /** What comes from a price or value feed was read at no block. */

@@ -83,7 +83,7 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   }
   const record = recordOf(document);
   if (record === null) return { refused: NO_OBJECT };
-  if (!('schema' in record)) {
+  if (!('schema' in record) && !isEnvelope(record)) {
     if (!chain)
       return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
     return readBlock(record, chain, origin, {});
@@ -102,6 +102,9 @@ export function parseLine(text: string): unknown {
   if (record.schema !== BLOCK || block === null) return document;
   return { ...record, payload: { ...payload, number: block.number } };
 }
+
+/** What names its chain beside a payload is no bare block, also where its schema is forgotten. */
+const isEnvelope = (record: Record<string, unknown>): boolean => 'payload' in record && 'chain' in record;
 
 const BLOCK = 'block/1';
 export const NO_JSON = 'not JSON';

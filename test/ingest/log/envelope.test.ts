@@ -120,8 +120,9 @@ describe('a bare block', () => {
     [
       'a block within an answer',
       { id: 1, result: block },
-      'no block: it is within result; `jq -c .result FILE` writes the block alone',
+      'no block: it is within result; take it out, as `jq -c .result FILE` does of JSON',
     ],
+    ['an envelope without its schema', { chain: 'polkadot', payload: block }, /^schema: missing; known are /],
     [
       'a method without its pallet',
       { x: 1, ...block, extrinsics: [{ method: 'transfer' }] },
