@@ -132,8 +132,11 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * sorted by: the condition of the rows of its days that they can change.
    */
   readonly unitesHours?: (window: Window) => Sql;
-  /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
-  readonly keepsRows?: true;
+  /**
+   * Blocks that are only added take no row away: what else takes one away is a block that was replaced. `at the end`:
+   * those that are added to the newest day of their chain, where the day before it has blocks too.
+   */
+  readonly keepsRows?: true | 'at the end';
   /**
    * Set where a window of hours that have only gained blocks may be told which: its select adds them to the stored rows.
    * `counted` is for sums, which must count a block once: their rows tell in `up_to`, `beyond` and `made_of` what they are made of.

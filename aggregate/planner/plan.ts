@@ -66,6 +66,8 @@ interface RelayDays {
   readonly all: readonly number[];
   /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
   readonly mayLoseRows: boolean;
+  /** Whether all dirty days are the newest of their chains, behind another day with blocks. */
+  readonly areAtEnd: boolean;
   /** Invalid ranges of the metrics that are planned so far. */
   readonly ranges: Map<string, readonly HourRange[]>;
 }
@@ -116,8 +118,15 @@ function relayDays(
   };
   const dirty = dirtyDays.filter((day) => isOfRelay(day, known.relay) && isOfRoles(day));
   const mayLoseRows = dirty.some(({ pallet }) => pallet === ANY_PALLET);
-  return { ...known, dirty: groupsOf(dirty), mayLoseRows, ranges: new Map() };
+  const areAtEnd = dirty.every(({ stream, chain, day }) => {
+    const [before, last] = known.byChain.get(chain)?.slice(-2) ?? [];
+    return stream !== 'blocks' || (last === dayNumber(day) && before === last - 1);
+  });
+  return { ...known, dirty: groupsOf(dirty), mayLoseRows, areAtEnd, ranges: new Map() };
 }
+
+const losesRows = ({ keepsRows }: MaterializedMetric, { mayLoseRows, areAtEnd }: RelayDays): boolean =>
+  mayLoseRows || (keepsRows === 'at the end' && !areAtEnd);
 
 function invalidRanges(
   { metric, reads }: Leveled,
@@ -186,7 +195,7 @@ function windowsOf(
       metric: metric.name,
       relays: together.map(({ relay }) => relay).sort(),
       level,
-      mayLoseRows: !metric.keepsRows || together.some(({ mayLoseRows }) => mayLoseRows),
+      mayLoseRows: !metric.keepsRows || together.some((days) => losesRows(metric, days)),
     };
     if (metric.materialized === 'whole') return [{ ...window, ...EVERYTHING }];
     return split(range, together, daysMaxOf(metric, input)).map(([from, until]) => ({

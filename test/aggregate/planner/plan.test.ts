@@ -240,6 +240,22 @@ describe('the rows that a window may have lost', () => {
     ]);
   });
 
+  it('are none of a metric that keeps them at the end while the newest day follows another', () => {
+    const atEnd = metricOf('AtEnd', [blocks], { keepsRows: 'at the end' });
+    const days = new Map([['polkadot/polkadot', MARCH.slice(0, 10)]]);
+    const isLost = (...dirtyDays: string[]) =>
+      windowsOf(
+        [atEnd],
+        dirtyDays.map((day) => dirty(day)),
+        { days },
+      ).map(({ mayLoseRows }) => mayLoseRows);
+    expect(isLost('2026-03-10')).toEqual([false]);
+    expect(isLost('2026-03-11')).toEqual([false]);
+    expect(isLost('2026-03-12')).toEqual([true]);
+    expect(isLost('2026-03-09')).toEqual([true]);
+    expect(isLost('2026-03-09', '2026-03-10')).toEqual([true]);
+  });
+
   it('are any where a stored block was replaced, or what is there is computed again', () => {
     expect(lossesOf([{ ...dirty('2026-03-04'), pallet: ANY_PALLET }])).toEqual([
       ['keeps', true],
