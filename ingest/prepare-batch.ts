@@ -118,7 +118,10 @@ function prepareBlock(message: Message, index: number, registry: Registry): Prep
     return {
       refused: deadLetterOf(TOPICS.blocks, split.head, `chain: unknown ${split.head.chain}`, message.value),
     };
-  const otherChain = refusalOfOtherChain(registry, chain, split.head.number, payload);
+  // What was stored before may be removed.
+  const otherChain = split.head.is_deleted
+    ? null
+    : refusalOfOtherChain(registry, chain, split.head.number, payload);
   if (otherChain !== null)
     return { refused: deadLetterOf(TOPICS.blocks, split.head, otherChain, message.value) };
   const head = { ...split.head, relay_chain: chain.relay_chain, chain: chain.name };

@@ -66,7 +66,7 @@ interface RelayDays {
   readonly all: readonly number[];
   /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
   readonly mayLoseRows: boolean;
-  /** Whether all dirty days are the newest of their chains, behind another day with blocks. */
+  /** Whether all dirty days of blocks are the newest of their chains, behind another day with blocks. */
   readonly areAtEnd: boolean;
   /** Invalid ranges of the metrics that are planned so far. */
   readonly ranges: Map<string, readonly HourRange[]>;

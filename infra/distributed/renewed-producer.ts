@@ -13,6 +13,7 @@ export class RenewedProducer implements KafkaProducer {
   readonly #logger: Logger;
   #producer: KafkaProducer;
   #connected: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(client: Pick<KafkaClient, 'producer'>, logger: Logger) {
     this.#client = client;
@@ -40,6 +41,7 @@ export class RenewedProducer implements KafkaProducer {
   }
 
   disconnect(): Promise<void> {
+    this.#isClosed = true;
     return this.#producer.disconnect();
   }
 
@@ -60,7 +62,7 @@ export class RenewedProducer implements KafkaProducer {
 
   async #replace(topic: string, error: unknown): Promise<void> {
     const reason = describeKafkaError(error);
-    if (!PRODUCER_ERRORS.test(reason)) throw notTaken(topic, error);
+    if (this.#isClosed || !PRODUCER_ERRORS.test(reason)) throw notTaken(topic, error);
     this.#logger.warn({ topic, reason }, 'the producer is replaced');
     const replaced = this.#producer;
     this.#producer = this.#client.producer();

@@ -26,25 +26,16 @@ export async function splitFiles(
   const { name, settings } = FORMATS[format];
   const { dir, name: stem, ext } = parse(temporaryFile);
   const files = `file(${literal(join(dir, `${stem}-${VALUE}${ext}`))}, ${literal(name)})`;
+  const written = async () => (await readdir(dir)).filter((name) => name.startsWith(`${stem}-`));
   try {
     await run(
       `INSERT INTO FUNCTION ${files} PARTITION BY ${by.text} ${streamed(statement.text, settings, limits)}`,
     );
-  } catch (error) {
-    await takeFiles(temporaryFile);
-    throw error;
+    const found = new Map<string, Buffer>();
+    for (const name of await written())
+      found.set(name.slice(stem.length + 1, -ext.length), await readFile(join(dir, name)));
+    return found;
+  } finally {
+    for (const name of await written().catch(() => [])) await rm(join(dir, name)).catch(() => undefined);
   }
-  return takeFiles(temporaryFile);
-}
-
-/** Reads the files by their values, and deletes them. */
-async function takeFiles(temporaryFile: string): Promise<ReadonlyMap<string, Buffer>> {
-  const { dir, name: stem, ext } = parse(temporaryFile);
-  const found = new Map<string, Buffer>();
-  for (const name of await readdir(dir)) {
-    if (!name.startsWith(`${stem}-`)) continue;
-    found.set(name.slice(stem.length + 1, -ext.length), await readFile(join(dir, name)));
-    await rm(join(dir, name));
-  }
-  return found;
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, fine, warning } from '../../infra/finding.ts';
 import type { Store } from '../../infra/ports.ts';
 import { plural } from '../../infra/words.ts';
@@ -14,7 +15,9 @@ const FINDINGS_MAX = 10;
 
 /** Whether stored blocks may be of another chain: their addresses have another prefix than those of the chain. */
 export async function checkAddresses(store: Pick<Store, 'rows'>, registry: Registry): Promise<Finding[]> {
-  const printed = await readPrintedPrefixes(store);
+  const printed = await readPrintedPrefixes(store).catch((error) => reasonOf(error));
+  if (typeof printed === 'string')
+    return [warning(CHECK, `they were not looked at: ${printed}`, 'try again when the store has less to do')];
   if (printed.length === 0) return [];
   const foreign = printed.filter(({ chain, prefix }) => {
     const known = registry.find(chain);

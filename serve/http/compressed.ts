@@ -27,9 +27,9 @@ export async function compressSent(
   reply: FastifyReply,
   payload: unknown,
 ): Promise<unknown> {
+  reply.header('vary', 'Accept-Encoding');
   if (reply.statusCode !== 200 || request.method === 'HEAD') return payload;
   if (!TEXT.test(String(reply.getHeader('content-type')))) return payload;
-  reply.header('vary', 'Accept-Encoding');
   const preferred = acceptedCoding(request.headers['accept-encoding'] as string | undefined);
   const body = payload instanceof Readable ? payload : Buffer.from(payload as string | Buffer);
   const coding = body instanceof Readable ? preferred : codingOf(preferred, 'text', body);

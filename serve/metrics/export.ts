@@ -68,7 +68,7 @@ export async function hasDaysBefore(
   const ofRelay = relay_chain === undefined ? sql`1` : sql`relay_chain = ${relay_chain}`;
   const isOf = chain === undefined || chain === ECOSYSTEM ? ofRelay : sql`${ofRelay} AND chain = ${chain}`;
   const days = await store.rows(
-    sql`SELECT date FROM ${chainDay.table} WHERE ${isOf} AND date < ${floor} LIMIT 1`,
+    sql`SELECT date FROM ${chainDay.table} FINAL WHERE ${isOf} AND date < ${floor} LIMIT 1`,
   );
   return days.length > 0;
 }

@@ -95,7 +95,8 @@ async function newlyForeign(
   const told = kinds.map(async ([first, ...others]): Promise<ForeignAddresses[]> => {
     const { file, chain, prefix } = first as ForeignAddress;
     const of = { relay_chain: chain.relay_chain, chain: chain.name };
-    const before = await readPrintedPrefixes(store, { ...of, notOfRun: run });
+    // What is loaded is loaded: where it cannot be told whether this is new, it is told.
+    const before = await readPrintedPrefixes(store, { ...of, notOfRun: run }).catch(() => []);
     if (before.some((one) => one.prefix === prefix)) return [];
     const files = { files: 1 + others.length, first_file: file };
     return [{ ...of, prefix, own_prefix: chain.ss58_prefix, ...files }];

@@ -81,7 +81,11 @@ export const rawOperations = {
       }
       const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES * MEMORY_SHARE) };
       const files = await rawFiles(store, { table: rawData.get(table) as RawTable, ...of, dates }, limits);
-      return Readable.from(packFiles(files), { objectMode: false });
+      const packed = Readable.from(packFiles(files), { objectMode: false });
+      // Also of a caller who leaves before the first byte.
+      return packed.once('close', () => {
+        for (const { bytes } of files) bytes.destroy();
+      });
     },
   }),
 } as const;

@@ -169,8 +169,11 @@ async function* writeAll(
     const dates = left.slice(0, asked).map(({ date }) => date);
     const files = await client.call('rawRows', { table: table.name, relay_chain, chain, dates });
     const written: WrittenPartition[] = [];
-    for await (const { bytes } of unpackFiles(files))
-      written.push(await write(target, left[written.length] as DuePartition, bytes));
+    for await (const { name, bytes } of unpackFiles(files)) {
+      const due = left[written.length];
+      if (due?.date !== name) throw new Error(`the server sent ${name}, and ${due?.date} is next`);
+      written.push(await write(target, due, bytes));
+    }
     yield written;
     left = left.slice(written.length);
     // Where days are large, those that have to wait are not counted again with each of them.

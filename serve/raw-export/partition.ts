@@ -36,7 +36,10 @@ export function layoutOf(table: RawTable): string {
 
 /** The days from one to another, which is in it. */
 export const windowOf = ({ relay_chain, chain }: RawPlace, first: string, last = first): Window => ({
-  ...{ relays: [relay_chain], chains: [chain], from: first, until: dayAfter(last) },
+  relays: [relay_chain],
+  chains: [chain],
+  from: first,
+  until: dayAfter(last),
 });
 
 /** The rows of a window, of each day in the order of its file. */

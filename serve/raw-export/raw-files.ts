@@ -15,15 +15,24 @@ export interface RawDays extends RawPlace {
   readonly dates: readonly string[];
 }
 
-/** The files of the first days that are small enough together; of one day at least. */
+/**
+ * The files of the first days that are small enough together; of one day at least, and of no more where rows are so large
+ * that a statement for several fails.
+ */
 export async function rawFiles(store: Store, days: RawDays, limits: StreamLimits): Promise<OpenSource[]> {
   const sizes = await sizesOf(store, days);
   // Also of days between them, which the statement reads.
   const rowsUntil = (last: string) =>
     [...sizes].reduce((rows, [date, size]) => (date <= last ? rows + size : rows), 0);
   const dates = days.dates.filter((date, i) => i === 0 || rowsUntil(date) <= ROWS_TOGETHER_MAX);
-  const files = await filesOf(store, { ...days, dates: dates.filter((date) => sizes.has(date)) }, limits);
-  return dates.map((name) => ({ name, bytes: files.get(name) ?? Readable.from([]) }));
+  const made = async (some: readonly string[]): Promise<OpenSource[]> => {
+    const files = await filesOf(store, { ...days, dates: some.filter((date) => sizes.has(date)) }, limits);
+    return some.map((name) => ({ name, bytes: files.get(name) ?? Readable.from([]) }));
+  };
+  return made(dates).catch((error) => {
+    if (dates.length === 1) throw error;
+    return made(dates.slice(0, 1));
+  });
 }
 
 async function filesOf(

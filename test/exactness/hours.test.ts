@@ -115,12 +115,13 @@ it('a gap between two blocks is that of one load, whatever hours and days are be
 it('whether a day is proven empty is told by the days around it, whatever comes first', async () => {
   const at = (number: number, day: number) => blockAt(number, FIRST + day * 24 * HOUR_MS);
   const [parent, child, between, before] = [at(100, 0), at(101, 9), at(200, 5), at(50, 2)];
-  const lines = [parent, child, between, before];
-  const expected = await contentAtOnce(lines);
+  const early = blockAt(201, FIRST + 29 * HOUR_MS);
   for (const order of [
     [child, between, before, parent],
     [parent, child, between, before],
+    [parent, child, early, between],
   ]) {
+    const expected = await contentAtOnce(order);
     await using opened = await openTestPipeline();
     for (const line of order) await loadAndCompute(opened.pipeline, [line]);
     expect(differences(await contentOf(opened.pipeline), expected)).toEqual([]);

@@ -121,28 +121,6 @@ export function storeContract(
         await expect(failing).rejects.toMatchObject({ code: 'store_failed' });
       });
 
-      test('a split result has the bytes of each of its parts, and leaves no files', async ({ skip }) => {
-        const { store } = used;
-        if (!store.split) return skip('the engine has no files of this process');
-        const rows = sql`SELECT number AS n, toDateTime64('2026-01-30 22:00:00', 3, 'UTC') + n AS time
-          FROM numbers(20000)`;
-        const day = sql`toString(toDate(time, 'UTC'))`;
-        const limits = { memoryBytesMax: 2 ** 28 };
-        const parts = await store.split(sql`${rows} ORDER BY n DESC`, day, 'Parquet', limits);
-        expect([...parts.keys()].sort()).toEqual(['2026-01-30', '2026-01-31']);
-        for (const [date, bytes] of parts) {
-          const alone = sql`SELECT * FROM (${rows}) WHERE ${day} = ${date} ORDER BY n DESC`;
-          expect(bytes.equals(await store.bytes(alone, 'Parquet')), date).toBe(true);
-        }
-        const failing = store.split(
-          sql`SELECT throwIf(number > 5) AS n FROM numbers(9)`,
-          sql`n`,
-          'CSV',
-          limits,
-        );
-        await expect(failing).rejects.toMatchObject({ code: 'store_failed' });
-      });
-
       test('unicode is returned unchanged', async () => {
         const text = 'é ü 漢字 🦀 \u2028 ﷽';
         expect(await used.store.rows(sql`SELECT ${text} AS text, lengthUTF8(${text}) AS length`)).toEqual([
