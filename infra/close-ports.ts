@@ -1,15 +1,11 @@
+import { closeAll } from './close-all.ts';
 import type { Runtime } from './ports.ts';
 
-/** Closes what brings work before what the work needs, all of it; throws the first failure then. */
-export async function closePorts({
+/** Closes what brings work before what the work needs. */
+export const closePorts = ({
   log,
   queue,
   keyValue,
   store,
-}: Pick<Runtime, 'log' | 'queue' | 'keyValue' | 'store'>): Promise<void> {
-  const failures: unknown[] = [];
-  for (const port of [log, queue, keyValue, store]) {
-    await port.close().catch((error) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
-}
+}: Pick<Runtime, 'log' | 'queue' | 'keyValue' | 'store'>): Promise<void> =>
+  closeAll(...[log, queue, keyValue, store].map((port) => () => [port.close()]));

@@ -1,3 +1,4 @@
+import { closeAll } from '../close-all.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
@@ -72,11 +73,15 @@ export class GroupMember {
 
   /** Waits for the handler and its commits. The next member fetches what is not committed. */
   async close(): Promise<void> {
-    await this.#consumer.stop();
-    await this.#handling.drain();
-    await Promise.allSettled(this.#commits.values());
-    for (const timer of this.#timers) clearTimeout(timer);
-    await this.#consumer.disconnect();
+    await closeAll(
+      () => [this.#consumer.stop()],
+      () => [this.#handling.drain()],
+      () => [Promise.allSettled(this.#commits.values())],
+      () => {
+        for (const timer of this.#timers) clearTimeout(timer);
+        return [this.#consumer.disconnect()];
+      },
+    );
   }
 
   async #eachBatch(batch: FetchedBatch): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
+import { closeAll } from '../close-all.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
@@ -187,9 +188,11 @@ export class DistributedLog implements Log {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#members.map((member) => member.close()));
-    await Promise.all(this.#producers.map((producer) => producer.disconnect()));
-    await this.#client.admin.disconnect();
+    await closeAll(
+      () => this.#members.map((member) => member.close()),
+      () => this.#producers.map((producer) => producer.disconnect()),
+      () => [this.#client.admin.disconnect()],
+    );
   }
 
   async #join(

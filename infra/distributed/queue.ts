@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type Job as BullJob, Queue as BullQueue, Worker } from 'bullmq';
+import { closeAll } from '../close-all.ts';
 import { Breaker } from '../coordination/breaker.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { reasonOf } from '../errors.ts';
@@ -116,11 +117,12 @@ export class DistributedQueue implements Queue {
   async close(): Promise<void> {
     this.#isClosed = true;
     const opened = [...this.#queues.values()];
-    await Promise.all(opened.map(({ worker }) => worker?.close()));
-    // Callers of `idle` poll once more before the connection is closed.
-    await setTimeout(2 * IDLE_POLL_MS);
-    await Promise.all(opened.map(({ bull }) => bull.close()));
-    this.#options.redis.disconnect();
+    await closeAll(
+      () => opened.map(async ({ worker }) => worker?.close()),
+      // Callers of `idle` poll once more before the connection is closed.
+      () => [setTimeout(2 * IDLE_POLL_MS)],
+      () => opened.map(({ bull }) => bull.close()),
+    ).finally(() => this.#options.redis.disconnect());
   }
 
   /** Jobs wait for Redis without end; who asks about them does not. */

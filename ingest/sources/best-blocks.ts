@@ -2,6 +2,9 @@ import { parseExact } from '../decode/json.ts';
 import { LINE_END } from './backfill.ts';
 import type { Sidecar } from './sidecar.ts';
 
+/** Bytes of lines after which they are given: finality can stall for days. */
+const BYTES_AT_ONCE = 16 * 2 ** 20;
+
 interface Head {
   readonly hash: string;
   readonly parentHash: string;
@@ -18,27 +21,35 @@ export class BestBlocks {
     this.#chain = chain;
   }
 
-  /** Lines of what is new above the finalized height: from the best block down to one that was given before. */
-  async changes(finalized: number): Promise<Buffer[]> {
+  /**
+   * Lines of what is new above the finalized height: from the best block down to one that was given before, some 16 MiB
+   * at a time. What was not read to its end is given again by the next call.
+   */
+  async *changes(finalized: number): AsyncGenerator<Buffer[]> {
     const best = await this.#sidecar.head('best');
-    const news: { height: number; hash: string; line: Buffer }[] = [];
+    const abandoned = [...this.#given.keys()].filter((height) => height > Math.max(best.number, finalized));
+    let lines = abandoned.map((height) => this.#tombstone(height));
+    let bytes = 0;
+    const news = new Map<number, string>();
     // By hash, so that blocks of two branches cannot get mixed when the chain moves meanwhile.
     for (let { number, hash } = best; number > finalized && this.#given.get(number) !== hash; number--) {
       const block = parseExact((await this.#sidecar.block(hash)).toString('utf8')) as Head;
       // Above the finalized height nothing is final, whatever the service says of it.
       const line = Buffer.from(JSON.stringify({ ...block, finalized: false }));
-      news.push({ height: number, hash, line });
+      news.set(number, hash);
+      lines.push(line);
+      bytes += line.length;
       hash = block.parentHash;
+      if (bytes < BYTES_AT_ONCE) continue;
+      yield inOrder(lines);
+      lines = [];
+      bytes = 0;
     }
-    const abandoned = [...this.#given.keys()].filter((height) => height > Math.max(best.number, finalized));
+    if (lines.length > 0) yield inOrder(lines);
     for (const height of this.#given.keys()) {
       if (height <= finalized || height > best.number) this.#given.delete(height);
     }
-    for (const { height, hash } of news) this.#given.set(height, hash);
-    return [
-      ...abandoned.map((height) => this.#tombstone(height)),
-      ...news.reverse().map(({ line }) => line),
-    ].flatMap((line) => [line, LINE_END]);
+    for (const [height, hash] of news) this.#given.set(height, hash);
   }
 
   /** A new branch may be shorter: the height that it lacks is empty until a block takes it. */
@@ -50,3 +61,7 @@ export class BestBlocks {
     );
   }
 }
+
+/** Blocks are read from the best one down, and given from the lowest one up. */
+const inOrder = (lines: readonly Buffer[]): Buffer[] =>
+  lines.toReversed().flatMap((line) => [line, LINE_END]);

@@ -68,8 +68,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
           await options.onIngested?.(next);
         }
       }
-      const news = (await best?.changes(finalized.number)) ?? [];
-      if (news.length > 0) yield news;
+      if (best) yield* best.changes(finalized.number);
       const more = (await options.snapshotsAt?.(finalized.number)) ?? [];
       if (more.length > 0) yield more;
       if (awaySince !== null) options.onConnectionChange?.(null);

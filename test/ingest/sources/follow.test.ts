@@ -158,7 +158,7 @@ describe('best blocks', () => {
     expect(taken).toEqual([
       heightsFrom(first, first + 2),
       heightsFrom(first + 3, first + 9),
-      [-(first + 9), -(first + 8), first + 6, first + 7],
+      [first + 6, first + 7, -(first + 8), -(first + 9)],
       heightsFrom(first + 3, last),
     ]);
     const hashes = (state = 0) => states[state]?.map(({ hash }) => hash.slice(0, 3)).join(' ');

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { BestBlocks } from '../../../ingest/sources/best-blocks.ts';
+import type { Sidecar } from '../../../ingest/sources/sidecar.ts';
+
+it('gives a chain whose finality stalls in pieces, and again what was not read to its end', async () => {
+  const padding = 'x'.repeat(3 * 2 ** 20);
+  const block = (height: number) =>
+    Buffer.from(
+      JSON.stringify({
+        number: String(height),
+        hash: `0x${height}`,
+        parentHash: `0x${height - 1}`,
+        finalized: true,
+        padding,
+      }),
+    );
+  const sidecar = {
+    head: async () => ({ number: 20, hash: '0x20' }),
+    block: async (hash: string) => block(Number(hash.slice(2))),
+  } as unknown as Sidecar;
+  const best = new BestBlocks(sidecar, { relay_chain: 'polkadot', name: 'polkadot' });
+  const given = (lines: readonly Buffer[]) =>
+    lines
+      .filter(({ length }) => length > 1)
+      .map((line) => JSON.parse(line.toString()) as { number: string; finalized: boolean });
+
+  // A reader that stops after the first piece.
+  for await (const lines of best.changes(10)) {
+    expect(given(lines).map(({ number }) => Number(number))).toEqual([15, 16, 17, 18, 19, 20]);
+    break;
+  }
+  const pieces: number[][] = [];
+  for await (const lines of best.changes(10)) {
+    const blocks = given(lines);
+    expect(blocks.some(({ finalized }) => finalized)).toBe(false);
+    pieces.push(blocks.map(({ number }) => Number(number)));
+  }
+  expect(pieces).toEqual([
+    [15, 16, 17, 18, 19, 20],
+    [11, 12, 13, 14],
+  ]);
+  for await (const lines of best.changes(10)) expect(lines).toEqual([]);
+});
