@@ -144,7 +144,7 @@ function measuredLog(
     },
     consume: (topic, group, handler) => log.consume(topic, group, handler),
     subscribe: (topic, group, handler, prepare) => log.subscribe(topic, group, handler, prepare),
-    waitUntilConsumed: (topic, group) => log.waitUntilConsumed(topic, group),
+    waitUntilConsumed: (topic, group, signal) => log.waitUntilConsumed(topic, group, signal),
     get redelivers() {
       return log.redelivers;
     },

@@ -211,8 +211,11 @@ export interface Log {
     handler: (ready: Ready) => Promise<void>,
     prepare?: (batch: readonly Message[]) => Promise<Ready>,
   ): Promise<void>;
-  /** Resolves when a group has consumed all messages that were published to a topic before the call. */
-  waitUntilConsumed(topic: string, group: string): Promise<void>;
+  /**
+   * Resolves when a group has consumed all messages that were published to a topic before the call. Its members may be
+   * other processes, which may be away: the wait for those ends with the signal, and rejects.
+   */
+  waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void>;
   /** Whether `subscribe` delivers a batch again when its handler throws. If not, the handler must keep the batch. */
   readonly redelivers: boolean;
   /** Bytes of the largest message. */

@@ -58,7 +58,7 @@ export interface Pipeline {
   /** The same for several sources, of which small ones are loaded together. */
   ingestAll(sources: OpenSources, options: RunOptions): Promise<IngestSummary>;
   /** Resolves when everything that was published before is in the raw tables. */
-  waitUntilLoaded(): Promise<void>;
+  waitUntilLoaded(signal?: AbortSignal): Promise<void>;
   /** The number below which every change of raw rows is in the store; a change that is not has a higher one. */
   loadedUpTo(): Promise<bigint>;
   /** Resolves when everything that was published before is loaded and computed; throws where metrics fail. */
@@ -169,8 +169,8 @@ function construct(parts: Parts): Pipeline {
     measures: measures.loads,
   });
   const retentions = retentionsOf(parts, aggregator);
-  const waitUntilLoaded = async () => {
-    for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
+  const waitUntilLoaded = async (signal?: AbortSignal) => {
+    for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group, signal);
   };
   const schema = new StoredSchema({ runtime, config, roles, waits });
   const health = new ProcessHealth(

@@ -73,8 +73,8 @@ export class LateLog implements Log {
     return this.#join((log) => log.subscribe(topic, group, handler, prepare));
   }
 
-  async waitUntilConsumed(topic: string, group: string): Promise<void> {
-    return (await this.#opened.promise).waitUntilConsumed(topic, group);
+  async waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void> {
+    return (await this.#opened.promise).waitUntilConsumed(topic, group, signal);
   }
 
   async deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]> {

@@ -126,13 +126,13 @@ export class DistributedLog implements Log {
     return this.#join(topic, group, 1, handler);
   }
 
-  async waitUntilConsumed(topic: string, group: string): Promise<void> {
+  async waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void> {
     await this.#retryWhileAway(() => this.#ensure(topic));
     const ends = await this.#retryWhileAway(() => this.#ends(topic));
     for (;;) {
       const committed = await this.#retryWhileAway(() => this.#committed(topic, group));
       if (ends.every((end) => isConsumed(end, committed.get(end.partition)?.offset))) return;
-      await setTimeout(OFFSETS_POLL_MS);
+      await setTimeout(OFFSETS_POLL_MS, undefined, { signal });
     }
   }
 

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ProductError, reasonOf } from '../errors.ts';
+import { forceToDisk } from './force-to-disk.ts';
 
 /** How `tar` packs a file, by its ending. */
 const PACKED: readonly (readonly [ending: RegExp, ...options: string[]])[] = [
@@ -20,7 +22,9 @@ export async function pack(directory: string, file: string): Promise<void> {
   const part = `${file}.packing`;
   try {
     await tar(['--create', ...options, '--file', part, '--directory', directory, '.']);
+    await forceToDisk(part);
     await rename(part, file);
+    await forceToDisk(dirname(file));
   } finally {
     await rm(part, { force: true });
   }

@@ -9,6 +9,7 @@ import { settledMap } from '../coordination/settled-map.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { makeDirectory } from '../make-directory.ts';
 import type { DataSnapshot } from '../ports.ts';
+import { forceToDisk } from './force-to-disk.ts';
 
 /** The form of a backup: a manifest, a list of checksums, and a data directory. */
 const FORMAT = 1;
@@ -68,7 +69,10 @@ const OWNER_ONLY = 0o700;
 const COPY_MODE = 0o600;
 const SMALL_BYTES_MAX = 2 ** 20;
 
-/** Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last. */
+/**
+ * Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last, when the rest
+ * is on the disk.
+ */
 export async function writeBackup(
   directory: string,
   snapshot: DataSnapshot,
@@ -103,6 +107,7 @@ export async function writeBackup(
     );
     const sums = lines.sort().join('');
     await writeFile(join(directory, SUMS), sums, { flush: true });
+    await settledMap(directoriesOf(directory, snapshot), forceToDisk, FILES_AT_ONCE);
     const manifest: BackupManifest = {
       format: FORMAT,
       taken_at: snapshot.takenAt.toISOString(),
@@ -113,6 +118,7 @@ export async function writeBackup(
       sums_sha256: createHash('sha256').update(sums).digest('hex'),
     };
     await writeFile(join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+    await settledMap([directory, dirname(directory)], forceToDisk, FILES_AT_ONCE);
     return manifest;
   } catch (error) {
     // Part of a backup is none, and would keep the next one out of the directory.
@@ -121,6 +127,16 @@ export async function writeBackup(
     const { code = '' } = error as NodeJS.ErrnoException;
     throw OF_PLACE.has(code) ? unwritten(error) : unreadable(error);
   }
+}
+
+/** The directories that hold the files of a snapshot, and those that hold them, up to the one of the backup. */
+function directoriesOf(directory: string, { files }: DataSnapshot): string[] {
+  const all = new Set([directory]);
+  for (const { to } of files) {
+    for (let path = dirname(join(DATA, to)); path !== '.'; path = dirname(path))
+      all.add(join(directory, path));
+  }
+  return [...all];
 }
 
 /** Throws `usage` unless a directory is empty or not there, and makes it. */
@@ -215,7 +231,7 @@ async function copyFile(from: string, to: string): Promise<string> {
 async function sumOf(from: string, to?: string): Promise<string> {
   const small = await readSmall(from);
   if (small !== null) {
-    if (to !== undefined) await writeFile(to, small, { mode: COPY_MODE });
+    if (to !== undefined) await writeFile(to, small, { mode: COPY_MODE, flush: true });
     return createHash('sha256').update(small).digest('hex');
   }
   const hash = createHash('sha256');
@@ -227,7 +243,7 @@ async function sumOf(from: string, to?: string): Promise<string> {
   });
   const source = createReadStream(from, { highWaterMark: 2 ** 20 });
   if (to === undefined) await pipeline(source, seen.resume());
-  else await pipeline(source, seen, createWriteStream(to, { mode: COPY_MODE }));
+  else await pipeline(source, seen, createWriteStream(to, { mode: COPY_MODE, flush: true }));
   return hash.digest('hex');
 }
 

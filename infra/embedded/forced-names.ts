@@ -1,25 +1,15 @@
 import { readdirSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Batcher } from '../coordination/batcher.ts';
 import { settledMap } from '../coordination/settled-map.ts';
 import { storePath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
+import { forceToDisk } from './force-to-disk.ts';
 
 /** A directory that changed again so soon may have the same time. */
 const SAME_TIME_MS = 1000;
 
 const FORCED_AT_ONCE = 8;
-
-/** Forces the names of the files of a directory to the disk: a file that is forced itself may be without its name. */
-export async function forceNames(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 /**
  * Forces the names of parts and tables to the disk. The engine forces the files of a part and the directory that holds
@@ -59,7 +49,7 @@ export class ForcedNames {
     const changed = statSync(directory, { throwIfNoEntry: false })?.mtimeMs;
     if (changed === undefined || changed === this.#forced.get(directory)) return;
     const isPast = changed < Date.now() - SAME_TIME_MS;
-    await forceNames(directory).catch(unlessGone);
+    await forceToDisk(directory).catch(unlessGone);
     if (isPast) this.#forced.set(directory, changed);
   }
 }

@@ -19,7 +19,7 @@ import { reasonOf, unwritable } from '../errors.ts';
 import type { Ack, LogRecord, Message } from '../ports.ts';
 import { plural } from '../words.ts';
 import type { DamageReport } from './damage.ts';
-import { forceNames } from './forced-names.ts';
+import { forceToDisk } from './force-to-disk.ts';
 import {
   type DamagedBytes,
   emptyRecord,
@@ -165,7 +165,7 @@ export class Journal {
     await this.#options.sync(this.#file);
     if (this.#hasName) return;
     const { directory } = this.#options;
-    for (const holder of [directory, dirname(directory)]) await forceNames(holder);
+    for (const holder of [directory, dirname(directory)]) await forceToDisk(holder);
     this.#hasName = true;
   }
 

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { reasonOf, unwritable } from '../errors.ts';
 import type { Pieces } from '../ports.ts';
 import type { DamageReport } from './damage.ts';
-import { forceNames } from './forced-names.ts';
+import { forceToDisk } from './force-to-disk.ts';
 import { writeAll } from './write-all.ts';
 
 /** A staged batch on disk. */
@@ -63,7 +63,7 @@ export class Spool {
       // Only a complete batch has a name without `.part`.
       await rename(part, named);
       file = named;
-      if (this.#fsync) await forceNames(this.#directory);
+      if (this.#fsync) await forceToDisk(this.#directory);
       return { file, table };
     } catch (error) {
       // On a full disk it would take the room that the next attempt needs.

@@ -42,7 +42,7 @@ export interface RetryDependencies {
   readonly registry: Registry;
   readonly deadLetterBytes: number;
   /** Resolves when everything that was published before is in the raw tables. */
-  readonly waitUntilLoaded: () => Promise<void>;
+  readonly waitUntilLoaded: (signal?: AbortSignal) => Promise<void>;
   /** Retries the letters of topics that are no streams of chain data. */
   readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<Redelivered>>>;
 }
@@ -143,7 +143,7 @@ async function loadedOutcomes(
   if (published.length === 0) return [];
   const ended = new AbortController();
   const isLoaded = await Promise.race([
-    waitUntilLoaded().then(() => true),
+    waitUntilLoaded(ended.signal).then(() => true),
     pause(LOADED_MS_MAX, false, { signal: ended.signal }),
   ]);
   ended.abort();

@@ -4,6 +4,7 @@ import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { compressSent } from './compressed.ts';
 import { openApiTransforms } from './openapi-transform.ts';
+import { UnchangingAnswer } from './unchanging-answer.ts';
 
 const DESCRIPTION =
   'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.';
@@ -112,6 +113,7 @@ export async function serveDocs(
     );
     docs.addHook('onSend', compressSent);
     await docs.register(swaggerUi, INTERFACE);
-    docs.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   });
+  const answer = new UnchangingAnswer(() => app.swagger());
+  app.get('/openapi.json', { schema: { hide: true } }, (request, reply) => answer.send(request, reply));
 }

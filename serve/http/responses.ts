@@ -32,6 +32,8 @@ export const callerResponses = {
   429: problemResponse('More requests than an anonymous caller may send'),
 };
 
+export const NOT_MODIFIED: ResponseDescription = { description: 'Not modified since the given ETag' };
+
 export const validationResponse: ResponseDescription = {
   description: 'Everything that is wrong with the parameters',
   content: {

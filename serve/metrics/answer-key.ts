@@ -16,11 +16,3 @@ export function answerKey({ url, headers }: Pick<FastifyRequest, 'url' | 'header
   const coding = acceptedCoding(headers['accept-encoding'] as string | undefined);
   return { rendered, coding, coded: coding === 'identity' ? rendered : `${rendered}\n${coding}` };
 }
-
-/** Whether the caller has the answer already. */
-export function hasAnswer({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): boolean {
-  const given = headers['if-none-match'];
-  if (given === undefined) return false;
-  if (given === etag || given === '*') return true;
-  return given.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
-}

@@ -7,8 +7,15 @@ import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { callerResponses, noParameters, problemResponse, validationResponse } from '../http/responses.ts';
+import {
+  callerResponses,
+  NOT_MODIFIED,
+  noParameters,
+  problemResponse,
+  validationResponse,
+} from '../http/responses.ts';
 import { route } from '../http/route.ts';
+import { UnchangingAnswer } from '../http/unchanging-answer.ts';
 import {
   COVERAGE_EXAMPLE,
   catalogueEntry,
@@ -62,6 +69,7 @@ export async function serveCatalogue(
       fields: Object.entries(metric.columns).map(([name, column]) => fieldOf(metric, name, column)),
     })),
   );
+  const answer = new UnchangingAnswer(() => catalogue);
   route(
     app,
     {
@@ -70,9 +78,9 @@ export async function serveCatalogue(
       tag: TAG,
       summary: 'Every metric with its definition, fields, units and parameters',
       query: noParameters,
-      responses: responsesOf(z.array(catalogueEntry), [catalogue[0]]),
+      responses: { ...responsesOf(z.array(catalogueEntry), [catalogue[0]]), 304: NOT_MODIFIED },
     },
-    () => catalogue,
+    ({ request, reply }) => answer.send(request, reply),
   );
   route(
     app,

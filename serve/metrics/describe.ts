@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { callerResponses, problemResponse, validationResponse } from '../http/responses.ts';
+import { callerResponses, NOT_MODIFIED, problemResponse, validationResponse } from '../http/responses.ts';
 import type { MediaType, RouteDefinition } from '../http/route.ts';
 import { exampleRow } from './record-examples.ts';
 
@@ -38,7 +38,7 @@ export function describeEndpoint(
         headers: ANSWER_HEADERS,
         content: contentOf(metric),
       },
-      304: { description: 'Not modified since the given ETag' },
+      304: NOT_MODIFIED,
       ...callerResponses,
       422: validationResponse,
       429: problemResponse(

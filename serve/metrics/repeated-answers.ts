@@ -4,13 +4,14 @@ import type { Metric } from '../../aggregate/metric.ts';
 import type { Clock } from '../../infra/ports.ts';
 import { type Addressed, countedAddress } from '../http/client-address.ts';
 import { PART_BYTES } from '../http/connections.ts';
+import { hasAnswer } from '../http/entity-tags.ts';
 import { hasClearHost } from '../http/host-header.ts';
 import { headLines, inOnePiece, sendPrepared } from '../http/prepared-head.ts';
 import { type CountAhead, isLimitHeader } from '../http/rate-limit.ts';
 import { type Counted, countedCaller } from '../http/readers.ts';
 import { measure, type RequestMeasures } from '../http/request-measures.ts';
 import { SentTogether } from '../http/sent-together.ts';
-import { answerKey, hasAnswer } from './answer-key.ts';
+import { answerKey } from './answer-key.ts';
 import type { Answer, AnswerCache } from './answers.ts';
 import type { Freshness } from './freshness.ts';
 

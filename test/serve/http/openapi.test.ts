@@ -53,7 +53,19 @@ afterAll(async () => {
   await pipeline.close();
 });
 
-it.each(['/openapi.json', '/docs', '/docs/json', '/docs/static/swagger-ui-bundle.js'])(
+it.each(['/openapi.json', '/api/metrics'])('%s is not sent again to who has it', async (url) => {
+  for (const coding of ['identity', 'br']) {
+    const headers = { 'accept-encoding': coding };
+    const { etag } = (await app.inject({ url, headers })).headers;
+    const again = await app.inject({ url, headers: { ...headers, 'if-none-match': String(etag) } });
+    expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag]);
+    const other = coding === 'br' ? 'gzip' : 'br';
+    const changed = { 'accept-encoding': other, 'if-none-match': String(etag) };
+    expect((await app.inject({ url, headers: changed })).statusCode).toBe(200);
+  }
+});
+
+it.each(['/openapi.json', '/api/metrics', '/docs', '/docs/json', '/docs/static/swagger-ui-bundle.js'])(
   '%s is compressed for clients that accept it',
   async (url) => {
     const plain = await app.inject(url);

@@ -11516,6 +11516,13 @@ export interface operations {
                     "application/json": components["schemas"]["CatalogueEntry"][];
                 };
             };
+            /** @description Not modified since the given ETag */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
