@@ -7,7 +7,8 @@ import { isPublicAddress } from './public-address.ts';
 
 // Sends POST requests to URLs that project members configure. Such a URL may lead anywhere.
 
-const TIMEOUT_MS = 10_000;
+/** How long a receiver may take to answer. */
+export const POST_MS_MAX = 10_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
 
 const refusal = () =>
@@ -91,7 +92,7 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
           'user-agent': 'Chain-Metrics',
           ...headers,
         },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(POST_MS_MAX),
         agent,
       },
       (response) => {

@@ -1,6 +1,5 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { reasonOf } from '../../../infra/errors.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { SpanOptions, Tracer } from '../../../infra/tracing/tracer.ts';
 import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
@@ -8,8 +7,9 @@ import { alertJson } from '../api/shapes.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { type Webhook, webhookDeliveries } from '../projects/tables.ts';
 import type { UserLookup } from '../projects/users.ts';
+import { networkFault } from './network-fault.ts';
 import type { OncallLink } from './oncall-link.ts';
-import { post, TargetConnections } from './post.ts';
+import { POST_MS_MAX, post, TargetConnections } from './post.ts';
 import { secretContext, signatureOf, WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */
@@ -157,7 +157,7 @@ export class WebhookSender {
       ({ status, retryAfterMs } = await post(connections, { headers, body }));
       if (status < 200 || status > 299) fault = `answered with ${status}`;
     } catch (error) {
-      fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
+      fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
     }
     const ms = performance.now() - started;
     this.#measures.attemptSeconds.observe({ result: fault === '' ? 'accepted' : 'failed' }, ms / 1000);

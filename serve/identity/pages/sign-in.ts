@@ -6,7 +6,9 @@ import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { AttemptRefused } from '../accounts/attempts.ts';
 import { callerOf } from '../accounts/devices.ts';
+import { activeApplication } from '../accounts/grants.ts';
 import { clearSessionCookie, endSession, pendingSessionOf, sessionOf } from '../accounts/sessions.ts';
+import type { Application } from '../accounts/tables.ts';
 import { isSecondFactor } from '../accounts/two-factor.ts';
 import { accountNameOf, userByPassword } from '../accounts/users.ts';
 import { completeSignIn, continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
@@ -97,7 +99,9 @@ async function sendSignIn(
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
   const isOpen = accounts.settings.SIGN_UP === 'open';
+  const application = await applicationOf(accounts, next);
   const body = html`<h1>Sign in to Chain Metrics</h1>
+${application && html`<p>The application <b>${application.name}</b> asks you to sign in. You decide afterwards what it may do.</p>`}
 ${fault && html`<p class="note bad" role="alert">${fault}</p>`}
 ${choice && html`<p><a class="button second whole" href="${next}">Continue as ${choice}</a></p><p class="or">or</p>`}
 <form method="post" action="/sign-in">${token}<input type="hidden" name="next" value="${next}">
@@ -114,6 +118,13 @@ ${isOpen && html`<p class="aside">Don’t have an account yet? <a href="/sign-up
     script: 'wallet.js',
     status,
   });
+}
+
+/** The application that sent the visitor here; null where none did. */
+async function applicationOf(accounts: Accounts, next: string): Promise<Application | null> {
+  const { pathname, searchParams } = new URL(next, 'http://localhost');
+  const id = searchParams.get('client_id');
+  return pathname !== '/oauth/authorize' || id === null ? null : activeApplication(accounts, id);
 }
 
 async function sendSecondFactor(

@@ -256,6 +256,8 @@ describe('the steps of an authorization', () => {
     const away = await browser.get(authorizeUrl(the));
     expect(protection(away)).toEqual(['unsafe-none', null]);
     const signIn = String(away.headers.location);
+    expect((await browser.get(signIn)).body).toContain(`<b>${the.application.name}</b> asks you to sign in`);
+    expect((await browser.get('/sign-in')).body).not.toContain('asks you to sign in');
     expect(protection(await browser.get(signIn))).toEqual(['unsafe-none', false]);
     expect(protection(await browser.get(signIn.replace('/sign-in', '/sign-up')))).toEqual([
       'unsafe-none',
