@@ -1,5 +1,6 @@
 import { type Logger as Pino, pino } from 'pino';
 import type { InfraSettings } from './config/settings.ts';
+import { ProductError } from './errors.ts';
 import { NO_TRACER, type Span, type Tracer } from './tracing/tracer.ts';
 
 /** The log of a process: JSON lines on standard output. Those of traced work name their trace. */
@@ -11,7 +12,7 @@ export const openLogger = (
 ): Pino =>
   pino({
     level: LOG_LEVEL,
-    serializers: { err: withoutRequest },
+    serializers: { err: errorForLog },
     ...(tracer.isOn ? { mixin: () => idsOf(tracer.active) } : {}),
   });
 
@@ -23,9 +24,11 @@ function idsOf(span: Span | undefined): object {
 
 /**
  * Errors without what was sent, which may hold credentials: Node attaches the bytes of a malformed request, and the
- * Redis client its command.
+ * Redis client its command. The stack of an error that users can see tells operators nothing: its code and detail do.
  */
-function withoutRequest(error: Error): object {
+function errorForLog(error: Error): object {
   const { rawPacket: _bytes, command: _command, ...rest } = pino.stdSerializers.err(error);
-  return rest;
+  if (!(error instanceof ProductError)) return rest;
+  const { stack: _stack, ...short } = rest;
+  return short;
 }
