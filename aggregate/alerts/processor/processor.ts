@@ -44,7 +44,7 @@ export interface AlertProcessorOptions {
 
 const ATTEMPTS_AT_START = 3;
 /** Bytes of events that are parsed at once. */
-const PART_BYTES = 16 * 2 ** 20;
+const PART_BYTES = 4 * 2 ** 20;
 /** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
 const REDELIVERY_MS_MAX = 60_000;
 /** What an item of a delivery, or an alert that waits for the store, takes in memory beside its texts. */

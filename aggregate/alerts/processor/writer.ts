@@ -57,6 +57,10 @@ export class AlertWriter {
     limits: [
       { max: EVENTS_PER_INSERT, of: ({ events }) => events.length },
       { max: BYTES_PER_INSERT, of: ({ events }) => events.reduce((sum, event) => sum + rowBytes(event), 0) },
+      {
+        max: BYTES_PER_INSERT,
+        of: ({ changed }) => changed.reduce((sum, alert) => sum + alertBytes(alert), 0),
+      },
     ],
     lingerMs: ({ isUrgent }) => (isUrgent ? LINGER_URGENT_MS : LINGER_MS),
   });
@@ -79,10 +83,7 @@ export class AlertWriter {
       onReplaced: (row, by, error) => this.#setEventAside(row, by, error),
     };
     this.#alerts = {
-      insert: async (rows) => {
-        for (const part of partsOf(rows, BYTES_PER_INSERT, alertBytes))
-          await store.insert(alerts, part as never);
-      },
+      insert: (rows) => store.insert(alerts, rows as never),
       replacements: (alert) => [withoutTexts(alert)],
       onReplaced: ({ project, iid }, _by, error) =>
         this.#report(`the texts of alert ${iid} of project ${project}`, error),
@@ -129,8 +130,27 @@ export class AlertWriter {
       writes.flatMap((write) => write.events),
     );
     // After the events: no alert may show a change whose event is not stored.
-    await this.#insert(this.#alerts, newestOf(writes.flatMap((write) => write.changed)));
+    await this.#insertAlerts(writes.map(({ changed }) => changed));
     return [];
+  }
+
+  /**
+   * All in one statement, which is stored whole or not at all: the newest position among the stored alerts says which
+   * events are in them. What the store refuses is halved between batches, of which each has all changes of its events.
+   */
+  async #insertAlerts(batches: readonly (readonly Alert[])[]): Promise<void> {
+    const rows = newestOf(batches.flat());
+    if (batches.length <= 1) return this.#insert(this.#alerts, rows);
+    try {
+      await this.#whileAway(async () => {
+        if (rows.length > 0) await this.#alerts.insert(rows);
+      }, isAboutRows);
+    } catch (error) {
+      if (!isAboutRows(error)) throw error;
+      const half = batches.length >> 1;
+      await this.#insertAlerts(batches.slice(0, half));
+      await this.#insertAlerts(batches.slice(half));
+    }
   }
 
   /** Halves what the store refuses, in order, until the refused row is alone. */
