@@ -152,7 +152,7 @@ function invalidRanges(
       if (metric.invalidationScope === 'day') return changed.map((hour): HourRange => [hour, hour]);
       // Before the hour only empty days change, and one that has lost its blocks, whose row is that of its first hour.
       const isEmptied = pallet === ANY_PALLET;
-      return [[first < number || isEmptied ? begin : Math.min(...changed), end]];
+      return [[first < number || to > number || isEmptied ? begin : Math.min(...changed), end]];
     });
   // Metrics of this scope read raw blocks: the dirty days of one chain are narrower than windows of all chains.
   const inherited =

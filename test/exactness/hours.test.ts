@@ -128,6 +128,19 @@ it('whether a day is proven empty is told by the days around it, whatever comes 
   }
 });
 
+it('a day that was proven empty and gains a late block is as if it had never been empty', async () => {
+  const before = [blockAt(99, FIRST - HOUR_MS), blockAt(100, FIRST), blockAt(101, FIRST + 50 * HOUR_MS)];
+  // A block of another height, and the one behind the empty day itself, which a reorganisation moves.
+  for (const number of [200, 101]) {
+    const late = blockAt(number, FIRST + 27 * HOUR_MS);
+    const expected = await contentAtOnce([...before, late]);
+    await using opened = await openTestPipeline();
+    await loadAndCompute(opened.pipeline, before);
+    await loadAndCompute(opened.pipeline, [late]);
+    expect(differences(await contentOf(opened.pipeline), expected)).toEqual([]);
+  }
+});
+
 it('a parent is found in whatever month it is dated', async () => {
   const months = [0, 35, 70, 1].map((days) => FIRST + days * 24 * HOUR_MS);
   const [child, between, parent, next] = months as [number, number, number, number];

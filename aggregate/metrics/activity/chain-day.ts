@@ -5,9 +5,15 @@ import { metric } from '../../metric.ts';
 import { chainHour, ENDS, SUMS } from './chain-hour.ts';
 
 const sums = Object.keys(SUMS).map((column) => `sum(hours.${column}) AS ${column}`);
-const ends = Object.keys(ENDS).map(
-  (column) => `${column.startsWith('first') ? 'min' : 'max'}(hours.${column}) AS ${column}`,
-);
+const ENDS_OF_HOURS = {
+  first_block: 'min(hours.first_block)',
+  last_block: 'max(hours.last_block)',
+  first_time: 'min(hours.first_time)',
+  last_time: 'max(hours.last_time)',
+  earliest_block: 'argMin(hours.earliest_block, hours.first_time)',
+  latest_block: 'argMax(hours.latest_block, hours.last_time)',
+} as const satisfies Record<keyof typeof ENDS, string>;
+const ends = Object.entries(ENDS_OF_HOURS).map(([column, of]) => `${of} AS ${column}`);
 
 /** The input of the daily metrics, of the calendar and of rolling sums; no endpoint serves it. */
 export const chainDay = metric({

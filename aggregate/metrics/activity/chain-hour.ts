@@ -48,12 +48,14 @@ export const SUMS = {
   included_candidates: count('`paraInclusion.CandidateIncluded` events'),
 } as const;
 
-/** The first and the last block: those of a day are the least and the greatest of its hours. */
+/** The first and the last block, by height and by time. */
 export const ENDS = {
   first_block: count('least height'),
   last_block: count('greatest height'),
   first_time: timestamp('time of the earliest block'),
   last_time: timestamp('time of the latest block'),
+  earliest_block: count('height of the earliest block, the least of several'),
+  latest_block: count('height of the latest block, the greatest of several'),
 } as const;
 
 const HOUR = sql`${hourSql('assumeNotNull(time)')} AS hour`;
@@ -71,6 +73,8 @@ const PARTS = {
   last_block: 'toUInt64(0)',
   first_time: "toDateTime64(0, 3, 'UTC')",
   last_time: "toDateTime64(0, 3, 'UTC')",
+  earliest_block: 'toUInt64(0)',
+  latest_block: 'toUInt64(0)',
   minutes: "CAST([], 'Array(UInt64)')",
   paras: "CAST([], 'Array(String)')",
   runs: "CAST([], 'Array(Tuple(UInt64, UInt64))')",
@@ -110,6 +114,8 @@ const blockCounts = (window: Window, isCounted: Sql, upTo: string): Sql => sql`
       last_block: 'max(number)',
       first_time: 'min(assumeNotNull(time))',
       last_time: 'max(assumeNotNull(time))',
+      earliest_block: 'argMin(number, (assumeNotNull(time), number))',
+      latest_block: 'argMax(number, (assumeNotNull(time), number))',
       runs: `arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
       arraySort(groupArray(number)) AS heights, arrayDifference(heights)))`,
       up_to: sql`toUInt64(${upTo})`.text,
@@ -204,6 +210,8 @@ const UNITED = {
   last_block: 'max(part.last_block)',
   first_time: 'minIf(part.first_time, part.is_of_blocks = 1)',
   last_time: 'maxIf(part.last_time, part.is_of_blocks = 1)',
+  earliest_block: 'minIf((part.first_time, part.earliest_block), part.is_of_blocks = 1).2',
+  latest_block: 'maxIf((part.last_time, part.latest_block), part.is_of_blocks = 1).2',
   minutes: 'sumForEach(part.minutes)',
   paras: 'arraySort(groupUniqArrayArray(part.paras))',
   // A run begins where the one before it does not end at the height before.

@@ -7,8 +7,8 @@ import { chainDay } from './chain-day.ts';
 
 /**
  * Gaps between a block and its parent, by the UTC hour of the child; no endpoint serves it. A day without blocks has a
- * row, of its first hour, only when it is proven empty: the last block before it and the first one after it are parent
- * and child.
+ * row, of its first hour, only when it is proven empty: the last block before it and the first one after it, by their
+ * times, are parent and child.
  */
 export const uptimeHour = metric({
   record: 'UptimeHour',
@@ -34,7 +34,7 @@ export const uptimeHour = metric({
   select: (window) => {
     // The blocks of the window and of what follows it, which may prove days at its end empty, each with its parent.
     const days = daysOf(window);
-    const following = sql`SELECT relay_chain, chain, argMin(first_block, date) AS number FROM ${chainDay.table} FINAL
+    const following = sql`SELECT relay_chain, chain, argMin(earliest_block, date) AS number FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
     // A parent is of the day of its child, of the last day before it that has blocks or, where heights do not rise with
     // time, of any month that holds its height.
@@ -49,7 +49,7 @@ export const uptimeHour = metric({
           SELECT relay_chain, chain, toYYYYMM(date) AS month, min(first_block) AS low, max(last_block) AS high,
             minIf(first_block, ${isOfWindow}) AS lowest, maxIf(last_block, ${isOfWindow}) AS highest,
             maxIf(date, date < ${days.from}) AS before, minIf(date, date >= ${days.until}) AS after,
-            argMinIf(first_block, date, date >= ${days.until}) AS next
+            argMinIf(earliest_block, date, date >= ${days.until}) AS next
           FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain, month)
         GROUP BY relay_chain, chain`;
     const heights = sql`
@@ -57,11 +57,11 @@ export const uptimeHour = metric({
       FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
     // Where heights do not rise with time, a parent and its child may have days with other blocks between them: of the
     // days around an empty one alone it can be told whether it has a row, and so they are what a change computes again.
-    const afterEmptyDays = sql`SELECT relay_chain, chain, first_block FROM (
-        SELECT relay_chain, chain, first_block,
-          lagInFrame(last_block) OVER (PARTITION BY relay_chain, chain ORDER BY date) AS block_before
+    const afterEmptyDays = sql`SELECT relay_chain, chain, earliest_block FROM (
+        SELECT relay_chain, chain, earliest_block,
+          lagInFrame(latest_block) OVER (PARTITION BY relay_chain, chain ORDER BY date) AS block_before
         FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)})
-      WHERE first_block = block_before + 1`;
+      WHERE earliest_block = block_before + 1`;
     const pairs = sql`
       SELECT relay_chain, chain, number, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
         lagInFrame(number) OVER previous AS parent_number,

@@ -29,13 +29,17 @@ describe('the hours of a metric that a dirty day invalidates', () => {
     ]);
   });
 
-  it('begin with the hour and have the next day with blocks, with the scope neighbours', () => {
+  it('begin with the day where others follow, else with the hour, and have the next of these, with the scope neighbours', () => {
     const neighbourly = metricOf('Neighbourly', [blocks], {
       materialized: 'hourly',
       invalidationScope: 'neighbours',
     });
     expect(planned([neighbourly], [inHours('2026-03-04', 5)])).toEqual([
-      'neighbourly 2026-03-04 05:00:00..2026-03-06',
+      'neighbourly 2026-03-04..2026-03-06',
+    ]);
+    const days = new Map([['polkadot/polkadot', ['2026-03-03', '2026-03-04']]]);
+    expect(planned([neighbourly], [inHours('2026-03-04', 5)], { days })).toEqual([
+      'neighbourly 2026-03-04 05:00:00..2026-03-05',
     ]);
     expect(planned([neighbourly], [inHours('2026-03-31', 5)])).toEqual([
       'neighbourly 2026-03-11..2026-04-01',

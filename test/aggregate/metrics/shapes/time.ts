@@ -44,6 +44,26 @@ export const emptyDays: InputLine[] = [
     { number: 16, time: '2026-03-09T12:00:00Z' },
     { number: 30, time: '2026-03-05T12:00:00Z' },
   ]),
+  // The last block before an empty day, and the first one after it, are so by their times, not by their heights.
+  ...blocksOf('statemine', [
+    { number: 10, time: '2026-03-01T23:00:00Z' },
+    { number: 11, time: '2026-03-01T22:00:00Z' },
+    { number: 12, time: '2026-03-03T12:00:00Z' },
+  ]),
+  ...blocksOf('moonriver', [
+    { number: 10, time: '2026-03-01T23:00:00Z' },
+    { number: 11, time: '2026-03-03T12:00:00Z' },
+    { number: 12, time: '2026-03-03T11:00:00Z' },
+  ]),
+  ...blocksOf('moonbeam', [
+    { number: 10, time: '2026-03-01T22:00:00Z' },
+    { number: 12, time: '2026-03-01T21:00:00Z' },
+    { number: 11, time: '2026-03-03T01:00:00Z' },
+    // Of equal times the least height is the first.
+    { number: 20, time: '2026-03-05T01:00:00Z' },
+    { number: 21, time: '2026-03-07T01:00:00Z' },
+    { number: 2, time: '2026-03-07T01:00:00Z' },
+  ]),
 ];
 
 /** A block a month, over more months than the engine writes at once by itself, with all days between them empty. */
