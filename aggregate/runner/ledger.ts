@@ -1,9 +1,7 @@
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
 import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
-import { canonicalBlocks, isOfEnded } from '../../ingest/raw/canonical.ts';
 import { changeRuns, metricChanges } from '../changes/tables.ts';
-import { EVERYTHING } from '../planner/plan.ts';
 import { type FailedMetric, failedMetrics } from './failures.ts';
 import { type ComputeLane, type Marks, NOT_COMPUTED } from './lanes.ts';
 
@@ -178,30 +176,3 @@ export async function deleteWatermark(store: Store, metric: string): Promise<voi
 
 const deleteRows = (store: Store, table: Table, metric: string) =>
   store.run(sql`ALTER TABLE ${table} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
-
-export interface ComputedChain {
-  readonly relay_chain: string;
-  readonly chain: string;
-  readonly as_of: string;
-}
-
-/**
- * The newest block of each chain of these relay chains, among those from then on, which may be few or years: of loads that
- * have ended, since rows are made of no others.
- */
-export async function readNewestBlocks(
-  store: Store,
-  relays: Iterable<string>,
-  { from, loaded, areFew }: { readonly from: string; readonly loaded: bigint; readonly areFew: boolean },
-): Promise<readonly ComputedChain[]> {
-  const sorted = [...relays].sort();
-  if (sorted.length === 0) return [];
-  const window = { ...EVERYTHING, relays: sorted, from };
-  // To name the heights of years takes gigabytes.
-  const found = areFew ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
-  return store.rows<ComputedChain>(
-    sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
-      FROM ${found} WHERE ${isOfEnded(window, { upTo: loaded.toString(), areNoted: areFew })}
-      GROUP BY relay_chain, chain`,
-  );
-}

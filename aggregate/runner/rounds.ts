@@ -8,11 +8,12 @@ import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { kebab } from '../metric-name.ts';
 import { readCalendar } from '../planner/calendar.ts';
-import { type DaysWithBlocks, EVERYTHING, type PlannedWindow, type RoleOf } from '../planner/plan.ts';
+import type { DaysWithBlocks, PlannedWindow, RoleOf } from '../planner/plan.ts';
 import { dayNumber, unitedDays, withDays } from '../planner/ranges.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import {
   countDirtyDays,
+  markAgain,
   type NumberedDirtyDay,
   palletsOf,
   readDaysToRebuild,
@@ -47,14 +48,8 @@ import {
   otherLane,
   provenForAll,
 } from './lanes.ts';
-import {
-  type ComputedChain,
-  computedChains,
-  laggingChains,
-  laneWatermarks,
-  readNewestBlocks,
-  watermarks,
-} from './ledger.ts';
+import { computedChains, laggingChains, laneWatermarks, watermarks } from './ledger.ts';
+import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planDays, planPending } from './pending.ts';
 import type { ComputedRound, WindowExecutor } from './window-executor.ts';
 
@@ -209,35 +204,25 @@ export class Rounds {
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
     const hours = await readDirtyHours(runtime.store, days, ofActive);
-    const [calendar, newest] = await Promise.all([
-      known.calendar(),
-      this.#newestBlocks(state, firstOf(withHours(days, hours, () => true))),
-    ]);
+    const calendar = await known.calendar();
+    const daysOfAll = withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days));
+    const from = firstOf(withHours(days, hours, () => true));
+    const newest = await readNewestBlocks(runtime.store, { ...state, known: daysOfAll, from });
     // After these blocks, which its rows then hold. A table that cannot be read fails its own metric.
     const gained = await readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined);
-    const daysOfAll = withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days));
     const dirty = { days, hours, gained };
     const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll }, roleOf);
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);
     const { computed, failures } = await compute(windows, lane);
+    if (!(await lease.isHeld())) {
+      await markAgain(runtime.store, days, await this.#options.numbers.take(1));
+      throw new Error(LOCK_LOST);
+    }
     // Where nothing can be computed the metrics are not at fault.
     const [first] = failures.values();
     if (first && failures.size > 1 && computed === 0) throw new Error(first.reason);
-    if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
     return { failures, newest };
-  }
-
-  /** The newest block of each chain, where its day is one of this lane: the other lane has its own. */
-  async #newestBlocks(
-    { lane, liveFrom, loaded, days }: RoundState,
-    from: string = EVERYTHING.until,
-  ): Promise<readonly ComputedChain[]> {
-    const withBlocks = days.filter(({ stream }) => stream === 'blocks');
-    const relays = new Set(withBlocks.map(({ relay_chain }) => relay_chain));
-    const options = { from, loaded, areFew: lane === 'live' };
-    const newest = await readNewestBlocks(this.#options.runtime.store, relays, options);
-    return newest.filter(({ as_of }) => as_of.slice(0, 10) >= liveFrom === (lane === 'live'));
   }
 
   async #recordFailures(

@@ -140,7 +140,7 @@ export abstract class BaseExecutor {
     round?: Traceparent,
   ): Promise<LedgerEntry | null> {
     if (lane === 'backfill') await this.precedence.turn();
-    return this.#locks.run(window, () => this.#computeTraced(window, lane, round));
+    return this.#locks.run(window, (locked) => this.#computeTraced(locked, lane, round));
   }
 
   /** As a span of its round, which is the active one in the process that planned it. */

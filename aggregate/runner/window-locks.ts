@@ -22,13 +22,16 @@ export class WindowLocks {
     this.#locks = new Locks(keyValue, { ttlMs: leaseMs });
   }
 
-  /** Computes a window alone; again, when the lock was lost and another process may have computed it at the same time. */
-  async run<T>(window: PlannedWindow, compute: () => Promise<T>): Promise<T> {
-    for (;;) {
+  /**
+   * Computes a window alone; again, when the lock was lost and another process may have computed it at the same time.
+   * That one may have newer facts, so that the rows of the first attempt may have to go.
+   */
+  async run<T>(planned: PlannedWindow, compute: (window: PlannedWindow) => Promise<T>): Promise<T> {
+    for (let window = planned; ; window = { ...planned, mayLoseRows: true }) {
       const lease = await this.#acquire(window);
       let result: T;
       try {
-        result = await compute();
+        result = await compute(window);
       } catch (error) {
         await lease.release().catch(() => false);
         throw error;
