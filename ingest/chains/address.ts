@@ -44,6 +44,13 @@ export function keyOf(account: unknown): string | null {
   return ACCOUNT_SHAPES.has(shape.toLowerCase()) ? keyOfText(value) : null;
 }
 
+/** The key of a signer, which the statement that decodes extrinsics reads of any object: the first text or number in it. */
+export function keyOfSigner(signer: unknown): string | null {
+  if (typeof signer === 'string') return keyOfText(signer);
+  const [, address] = /":\s*"?([^"{}[\]]+)/.exec(JSON.stringify(signer ?? null)) ?? [];
+  return address === undefined ? null : keyOfText(address);
+}
+
 const ACCOUNT_SHAPES = new Set(['id', 'accountid', 'address32', 'address20', 'accountid20', 'accountid32']);
 
 /** The same few thousand accounts come again in every block, and a checksum is a hash. */

@@ -1,4 +1,4 @@
-import { keyOf } from '../chains/address.ts';
+import { keyOfSigner } from '../chains/address.ts';
 import { type CallTree, type Domain, domainOf, isWrapper } from './domain.ts';
 import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
 import { EventsBackwards, eventsOf } from './events.ts';
@@ -68,7 +68,7 @@ function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic:
 export function decodeExtrinsic(extrinsic: unknown): DecodedExtrinsic {
   const fields = recordOf(extrinsic) ?? {};
   const call = readCall(extrinsic);
-  const topLevelActor = keyOf(recordOf(fields.signature)?.signer);
+  const topLevelActor = keyOfSigner(recordOf(fields.signature)?.signer);
   if (call === null || fields.success !== true) return { calls: [], topLevelActor };
   return {
     calls: executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields)), 1),

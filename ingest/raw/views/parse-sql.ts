@@ -64,9 +64,14 @@ export function prefixSql(text: string, bytes = base58Sql(text)): string {
 const lowerFirst = (text: string) => `concat(lower(substring(${text}, 1, 1)), substring(${text}, 2))`;
 const upperFirst = (text: string) => `concat(upper(substring(${text}, 1, 1)), substring(${text}, 2))`;
 
-/** A pallet as Sidecar writes it, lowerCamel, also where an archive wrote `Balances` or `EVM`. */
+/** The capitals that a name begins with, without the one that begins its next word: `EVM` of `EVMAccounts`. */
+const LEADING_CAPITALS = '^([A-Z0-9]+$|[A-Z]+)(?:[A-Z][a-z]|$)';
+
+/** A pallet as Sidecar writes it, lowerCamel, also where an archive wrote `Balances`, `EVM` or `EVMAccounts`. */
 export function palletWrittenSql(text: string): string {
-  return `if(match(${text}, '^[A-Z]+$'), lower(${text}), ${lowerFirst(text)})`;
+  const capitals = `extract(${text}, '${LEADING_CAPITALS}')`;
+  const lowered = `concat(lower(${capitals}), substring(${text}, 1 + length(${capitals})))`;
+  return `if(match(${text}, '^[A-Z][A-Z0-9]'), ${lowered}, ${lowerFirst(text)})`;
 }
 
 export function palletSql(written: string): string {

@@ -2,9 +2,18 @@ import { base58 } from '@scure/base';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { literal, raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { encodeAddress, SS58_PREFIX_MAX } from '../../../ingest/chains/address.ts';
+import { encodeAddress, keyOfSigner, SS58_PREFIX_MAX } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
-import { amountSql, keySql, NO_PREFIX, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
+import { lowerCamel } from '../../../ingest/decode/names.ts';
+import {
+  addressSql,
+  amountSql,
+  base58Sql,
+  keySql,
+  NO_PREFIX,
+  palletWrittenSql,
+  prefixSql,
+} from '../../../ingest/raw/views/parse-sql.ts';
 import { openStore } from '../../support/open-store.ts';
 
 let store: Store;
@@ -82,6 +91,60 @@ it('reads the key of an address with a prefix of one or two bytes, or of an Ethe
     'c3'.repeat(20),
     ...none.map(() => ''),
   ]);
+});
+
+it('reads the signer of an extrinsic as the decoder of calls does, in whatever shape', async () => {
+  const key = `0x${'5a'.repeat(32)}`;
+  const address = encodeAddress(key, 2);
+  const signers = [address, key, 5, '', null, 'garbage'].flatMap((given) =>
+    [
+      given,
+      { id: given },
+      { Id: given },
+      { raw: given },
+      { address20: given },
+      { id: { id: given } },
+      [given],
+    ].filter(
+      // The landing table keeps a text as it is, and every other value as JSON.
+      (signer) => signer !== null,
+    ),
+  );
+  const texts = signers.map((signer) => (typeof signer === 'string' ? signer : JSON.stringify(signer)));
+  const text = addressSql('text');
+  expect(await readBy(`lower(hex(${keySql(text, base58Sql(text))}))`, texts)).toEqual(
+    signers.map((signer) => keyOfSigner(signer)?.slice(2) ?? ''),
+  );
+});
+
+it('reads a pallet as the decoder of calls does', async () => {
+  const names = [
+    ...[
+      'balances',
+      'Balances',
+      'EVM',
+      'evm',
+      'EVMAccounts',
+      'evmAccounts',
+      'XTokens',
+      'xTokens',
+      'XcmpQueue',
+    ],
+    ...[
+      'xcmpQueue',
+      'NFT',
+      'NFTs',
+      'Nfts',
+      'ABc',
+      'A',
+      'a',
+      'EVM2',
+      'DAppStaking',
+      'dappStaking',
+      'Assets2Pool',
+    ],
+  ];
+  expect(await readBy(palletWrittenSql('text'), names)).toEqual(names.map(lowerCamel));
 });
 
 it('reads the prefix that an address was printed with, and none of hex or any other text', async () => {
