@@ -64,18 +64,17 @@ export function prefixSql(text: string, bytes = base58Sql(text)): string {
 const lowerFirst = (text: string) => `concat(lower(substring(${text}, 1, 1)), substring(${text}, 2))`;
 const upperFirst = (text: string) => `concat(upper(substring(${text}, 1, 1)), substring(${text}, 2))`;
 
-/** The capitals that a name begins with, without the one that begins its next word: `EVM` of `EVMAccounts`. */
-const LEADING_CAPITALS = '^([A-Z0-9]+$|[A-Z]+)(?:[A-Z][a-z]|$)';
-
-/** A pallet as Sidecar writes it, lowerCamel, also where an archive wrote `Balances`, `EVM` or `EVMAccounts`. */
+/** A pallet as Sidecar writes it, lowerCamel, also where an archive wrote `Balances` or `EVM`. */
 export function palletWrittenSql(text: string): string {
-  const capitals = `extract(${text}, '${LEADING_CAPITALS}')`;
-  const lowered = `concat(lower(${capitals}), substring(${text}, 1 + length(${capitals})))`;
-  return `if(match(${text}, '^[A-Z][A-Z0-9]'), ${lowered}, ${lowerFirst(text)})`;
+  return `if(match(${text}, '^[A-Z]+$'), lower(${text}), ${lowerFirst(text)})`;
 }
 
+/** Pallets that metadata writes with several capitals; to lower these of any name would cost each batch its planning. */
+const WITH_CAPITALS = { eVMAccounts: 'evmAccounts', eVMChainId: 'evmChainId' };
+const PRESENT_NAMES = { ...RENAMED_PALLETS, ...WITH_CAPITALS };
+
 export function palletSql(written: string): string {
-  return transform(written, Object.keys(RENAMED_PALLETS), Object.values(RENAMED_PALLETS), written);
+  return transform(written, Object.keys(PRESENT_NAMES), Object.values(PRESENT_NAMES), written);
 }
 
 /** A call in camelCase, also where the metadata's snake_case was kept. */

@@ -4,13 +4,14 @@ import { literal, raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { encodeAddress, keyOfSigner, SS58_PREFIX_MAX } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
-import { lowerCamel } from '../../../ingest/decode/names.ts';
+import { palletName } from '../../../ingest/decode/names.ts';
 import {
   addressSql,
   amountSql,
   base58Sql,
   keySql,
   NO_PREFIX,
+  palletSql,
   palletWrittenSql,
   prefixSql,
 } from '../../../ingest/raw/views/parse-sql.ts';
@@ -126,25 +127,13 @@ it('reads a pallet as the decoder of calls does', async () => {
       'evm',
       'EVMAccounts',
       'evmAccounts',
+      'EVMChainId',
       'XTokens',
       'xTokens',
-      'XcmpQueue',
     ],
-    ...[
-      'xcmpQueue',
-      'NFT',
-      'NFTs',
-      'Nfts',
-      'ABc',
-      'A',
-      'a',
-      'EVM2',
-      'DAppStaking',
-      'dappStaking',
-      'Assets2Pool',
-    ],
+    ...['XcmpQueue', 'xcmpQueue', 'NFT', 'Nfts', 'DappStaking', 'ParasInherent', 'parasInclusion'],
   ];
-  expect(await readBy(palletWrittenSql('text'), names)).toEqual(names.map(lowerCamel));
+  expect(await readBy(palletSql(palletWrittenSql('text')), names)).toEqual(names.map(palletName));
 });
 
 it('reads the prefix that an address was printed with, and none of hex or any other text', async () => {
