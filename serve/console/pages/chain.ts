@@ -64,7 +64,7 @@ function cards(lines: readonly Line[], answer: SeriesAnswer, id: string): Html {
     .map((one, i) => ({ one, line: lines[i] as Line }))
     .filter(({ one }) => lastOf(one.values) !== null);
   if (some.length === 0) {
-    return html`${answer.per === 'day' && html`<p class="empty">No metric of ${chainName(id)} has a value in the last ${DAYS} days. <a href="/charts">Choose a metric</a> and all its days to see older ones.</p>`}`;
+    return html`${answer.per === 'day' && html`<p class="empty">No metric of ${chainName(id)} has values in the last ${DAYS} days. <a href="/charts">Open a metric</a> and choose all days to see older values.</p>`}`;
   }
   return html`<h2>${answer.per === 'day' ? `The last ${DAYS} days` : 'By month'}</h2><p class="hint as-of">${tilesAsOf(answer)}</p><ul class="tiles">${some.map(
     ({

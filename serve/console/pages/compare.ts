@@ -107,7 +107,7 @@ export function serveCompare(pages: FastifyInstance, sources: ConsolePages): voi
     const [title, names] = [comparisonTitle(lines), seriesNames(lines)];
     const labels = title === SEVERAL ? names : names.map((name) => `${title}, ${name}`);
     const body = html`<h1>Compare</h1>
-<p class="lead">Any metrics of any chains in one chart. Series of two units have an axis each; indexed to 100, all share one.</p>
+<p class="lead">Compare metrics of any chains in one chart. Two units get two axes; indexed to 100, all series share one.</p>
 <div class="card">${chartSection({
       title,
       controls: controls({

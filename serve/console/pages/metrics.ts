@@ -17,7 +17,7 @@ export function serveMetricList(pages: FastifyInstance, sources: ConsolePages): 
     const body = html`<h1>Metrics</h1>
 <p class="lead">${shownMetrics.length} metrics, each exact and with its definition: computed from raw blocks, served as JSON, CSV, Parquet and Arrow.</p>
 <form class="search" method="get" action="/charts" role="search"><label>Search <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}" placeholder="fees, staking, coretime…"></label><button>Search</button></form>
-${found.length === 0 && html`<p class="empty">No metric has all of these words. <a href="/charts">Show all</a></p>`}
+${found.length === 0 && html`<p class="empty">No metric matches all of these words. <a href="/charts">Show all</a></p>`}
 ${[...groups].map(
   ([
     domain,

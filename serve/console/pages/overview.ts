@@ -63,7 +63,10 @@ ${chartSection({
   lines: chart.lines,
   days: chart.days,
   answer: chart.answer,
-  empty: html`Nothing is computed yet. Load blocks with <code>chain-metrics ingest</code>, or follow a chain.`,
+  empty:
+    freshness.chains.length === 0
+      ? html`No blocks are stored yet. Load some with <code>chain-metrics ingest</code>, or follow a chain.`
+      : html`No values from ${chart.days.from} to ${chart.days.until}. <a href="/charts/${first.metric.id}">Choose other days</a>.`,
   hasTable: false,
 })}</div>
 ${newest}

@@ -17,7 +17,7 @@ export const contractList: RecordPage = {
   path: '/contracts',
   tab: 'Contracts',
   title: 'Contracts',
-  lead: 'Smart contracts with who deployed them and how. Those of the highest blocks come first; search for addresses to find others.',
+  lead: 'Smart contracts, who deployed them and how; most recent blocks first. Search by address to find others.',
   source: sourceOf('/api/contracts-search'),
   filters: [ADDRESSES],
   columns: [
@@ -38,7 +38,7 @@ const contractCalls: RecordPage = {
   path: '/contracts/calls',
   tab: 'Calls',
   title: 'Contract calls',
-  lead: 'Calls of contracts with their gas, value and input; those of the highest blocks first.',
+  lead: 'Contract calls with their gas, value and input; most recent blocks first.',
   source: sourceOf('/api/contract-call-details'),
   columns: [
     { column: 'timestamp', title: 'Time' },
@@ -62,7 +62,7 @@ export const contractTransactions: RecordPage = {
   path: '/contracts/transactions',
   tab: 'Transactions',
   title: 'Contract transactions',
-  lead: 'Transactions that called or created a contract, or in which it spoke. Search for an address as sender, receiver or contract.',
+  lead: 'Transactions that called or created a contract, or in which it emitted events. Search by the address of a sender, receiver or contract.',
   source: sourceOf('/api/contract-transactions-search'),
   filters: [ADDRESSES],
   columns: [

@@ -140,7 +140,7 @@ describe('the pages of the metrics', () => {
 
   it('find metrics by their words', async () => {
     expect((await get('/charts?q=coretime+burn')).body).toContain('Lifetime coretime burn');
-    expect((await get('/charts?q=cats')).body).toContain('No metric has all of these words');
+    expect((await get('/charts?q=cats')).body).toContain('No metric matches all of these words');
   });
 
   it('draw the chains of an address, and have their values as a table', async () => {
@@ -263,10 +263,10 @@ describe('the pages of the metrics', () => {
     expect(body).toContain('Daily activity: active accounts');
     expect(body).toMatch(/Values of \d{4}-\d\d-\d\d, the newest whole day\./);
     expect((await get('/')).body).toMatch(/Values of \d{4}-\d\d-\d\d, the newest whole day\. Changes/);
-    const { runtime } = pipeline.pipeline;
-    const clock = clockFrom('2031-01-01T00:00:00Z');
-    const later = await buildServer({ ...pipeline.pipeline, runtime: { ...runtime, clock } });
-    expect((await later.inject('/chains/polkadot')).body).toContain('No metric of Polkadot has a value in');
+    const runtime = { ...pipeline.pipeline.runtime, clock: clockFrom('2031-01-01T00:00:00Z') };
+    const later = await buildServer({ ...pipeline.pipeline, runtime });
+    expect((await later.inject('/chains/polkadot')).body).toContain('No metric of Polkadot has values in');
+    expect((await later.inject('/')).body).toContain('No values from 2030-07-06 to 2031-01-01.');
     await later.close();
     expect((await get('/chains/polkadot-relay')).headers.location).toBe('/chains/polkadot');
     expect((await get('/chains/mars')).statusCode).toBe(404);
@@ -316,7 +316,7 @@ describe('the pages of the metrics', () => {
     expect((await get('/search?q=staking rewards')).body).toContain(
       'href="/charts/daily-staking-rewards"><b>Staking rewards</b> <span>Staking</span><small>What each account',
     );
-    expect((await get('/search?q=<script>')).body).toContain('Nothing has all of these words');
+    expect((await get('/search?q=<script>')).body).toContain('No results match all of these words');
   });
 
   it('are a page for browsers and an error of the API for programs where nothing is', async () => {

@@ -15,7 +15,7 @@ export const extrinsics: RecordPage = {
   path: '/explorer',
   tab: 'Extrinsics',
   title: 'Newest extrinsics',
-  lead: 'What happened on a chain in the last 24 hours before its newest block, newest first. Each extrinsic belongs to one domain; a batch to the one of its calls.',
+  lead: 'Extrinsics of the 24 hours up to the newest block of a chain, newest first. A batch is listed under the domain that its calls share.',
   // The chain says which relay chain is meant.
   source: { ...served, filters: served.filters.filter(({ name }) => name !== 'relay_chain') },
   filters: [
