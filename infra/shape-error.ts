@@ -17,6 +17,11 @@ export const shapeError: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
+/** The first fault of a value in one line: where it is, and what is wrong there. */
+export function firstFault({ issues: [issue] }: z.ZodError): string {
+  return `${issue?.path.join('.') || 'document'}: ${issue?.message}`;
+}
+
 const NOT: Readonly<Record<string, string>> = {
   array: 'not a list',
   boolean: 'not true or false',

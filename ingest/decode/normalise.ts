@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shapeError } from '../../infra/shape-error.ts';
+import { firstFault, shapeError } from '../../infra/shape-error.ts';
 import { byPosition } from './event-data.ts';
 import { isNumberAsWritten } from './json.ts';
 import { recordOf } from './names.ts';
@@ -99,8 +99,7 @@ export function normaliseBlock(
       return {
         refused: `no block: it is within ${holder}; take it out, as \`jq -c .${holder} FILE\` does of JSON`,
       };
-    const [issue] = read.error.issues;
-    return { refused: `no block: ${issue?.path.join('.') || 'document'}: ${issue?.message}` };
+    return { refused: `no block: ${firstFault(read.error)}` };
   }
   const { number, hash, parentHash, authorId, finalized, onInitialize, extrinsics, onFinalize } = read.data;
   const payload = {

@@ -77,7 +77,7 @@ async function selectDeadLetters(
 ): Promise<Row[]> {
   const isChange = action === 'retry' || action === 'drop';
   if (isChange && ids.length === 0 && !all) {
-    throw new ProductError('usage', `${action}: name letters by their ids, or pass --all`);
+    throw new ProductError('usage', `${action}: give dead-letter ids, or --all`);
   }
   const chosen = ids.length > 0 ? sql`arrayExists(start -> startsWith(id, start), ${ids})` : sql`1`;
   const rows = await store.rows<Row>(sql`

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonLine } from '../../infra/clickhouse/settings.ts';
-import { shapeError } from '../../infra/shape-error.ts';
+import { firstFault, shapeError } from '../../infra/shape-error.ts';
 import type { Chain } from '../chains/chain.ts';
 import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
@@ -149,10 +149,7 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
     return { refused: `schema: ${given}; known are block/1 and snapshot/1` };
   }
   const read = head.safeParse(document, { error: shapeError });
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    return { refused: `${issue?.path.join('.')}: ${issue?.message}` };
-  }
+  if (!read.success) return { refused: firstFault(read.error) };
   const { chain: name, relay_chain: relay, version } = read.data;
   const relay_chain = relay ?? undefined;
   const unknown = { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
@@ -167,6 +164,8 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
   }
   const chain = registry.find(name, relay_chain);
   if (!chain) return unknown;
+  if (recordOf(document.payload) === null)
+    return { refused: `payload: ${document.payload === undefined ? 'missing' : 'not an object'}` };
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
   // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
   const payload = deleted ? { ...EMPTY_BLOCK, ...(document.payload as object) } : document.payload;

@@ -7,7 +7,10 @@ export const isAddress = (text: string): boolean => /^https?:/.test(text);
 /** Addresses are told in messages and logs. */
 export const address = z
   .string()
-  .refine((text) => isAddress(text) && URL.canParse(text), 'is no address such as http://127.0.0.1:8080')
+  .refine(
+    (text) => isAddress(text) && URL.canParse(text),
+    'is not an http or https URL such as http://127.0.0.1:8080',
+  )
   .refine(
     (text) => !URL.canParse(text) || new URL(text).username === '',
     'must not hold a name or password: it is shown in messages',

@@ -3,6 +3,7 @@ import pRetry, { AbortError } from 'p-retry';
 import type { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { retryAfterOf } from '../../infra/retry-after.ts';
+import { firstFault } from '../../infra/shape-error.ts';
 import { parseExact } from '../decode/json.ts';
 
 export interface HttpLimits {
@@ -43,9 +44,7 @@ export class HttpSource {
     return this.get(path, (bytes) => {
       const read = schema.safeParse(parsed(bytes));
       if (read.success) return read.data;
-      const [issue] = read.error.issues;
-      const place = issue?.path.join('.') || 'document';
-      throw new Error(`answered something else than expected: ${place}: ${issue?.message}`);
+      throw new Error(`answered something other than expected: ${firstFault(read.error)}`);
     });
   }
 

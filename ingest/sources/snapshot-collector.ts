@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoDay } from '../../infra/days.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { firstFault } from '../../infra/shape-error.ts';
 import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './backfill.ts';
 import { timeOf } from './block-time.ts';
@@ -92,8 +93,7 @@ function momentOf(sidecar: Sidecar, height: number): SnapshotMoment {
         throw new Error(`${path} did not answer for block ${height}`);
       const read = schema.safeParse(document);
       if (read.success) return read.data;
-      const [issue] = read.error.issues;
-      throw new Error(`${path} gives no ${issue?.path.join('.') || 'document'}: ${issue?.message}`);
+      throw new Error(`${path} answered something other than expected: ${firstFault(read.error)}`);
     },
   };
 }

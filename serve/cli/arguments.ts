@@ -6,14 +6,14 @@ import { ProductError } from '../../infra/errors.ts';
 /** A whole number, strictly. */
 export function parseWhole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is not a whole number.');
+  throw new InvalidArgumentError('Expected a whole number.');
 }
 
 /** A whole number between two others, both included. */
 export const parseWithin = (min: number, max: number) => (text: string) => {
   const value = parseWhole(text);
   if (value >= min && value <= max) return value;
-  throw new InvalidArgumentError(`It is not between ${min} and ${max}.`);
+  throw new InvalidArgumentError(`Expected a number from ${min} to ${max}.`);
 };
 
 /** A day of the calendar, as strict as the API is about its dates. */
@@ -21,14 +21,14 @@ export function parseDay(text: string): string {
   const day = new Date(`${text}T00:00:00Z`);
   const isDay =
     /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-  if (!isDay) throw new InvalidArgumentError('It is not a day of the form YYYY-MM-DD.');
+  if (!isDay) throw new InvalidArgumentError('Expected a date as YYYY-MM-DD.');
   return text;
 }
 
 /** An http or https address. */
 function parseUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  throw new InvalidArgumentError('It is no address such as http://127.0.0.1:8080.');
+  throw new InvalidArgumentError('Expected an http or https URL such as http://127.0.0.1:8080.');
 }
 
 /** The options of every command that fetches from a service. */

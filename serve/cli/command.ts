@@ -46,7 +46,7 @@ export const command = <Args extends readonly unknown[] = [], Options = object>(
 export function watchForNewStore(directory: string): () => void {
   if (holdsStore(directory)) return () => undefined;
   return () => {
-    process.stderr.write(`chain-metrics: ${resolve(directory)} held no store: a new one was made\n`);
+    process.stderr.write(`chain-metrics: created a new store in ${resolve(directory)}\n`);
   };
 }
 

@@ -143,10 +143,10 @@ interface Listening {
 function welcome(url: string, { runtime, config }: Pipeline, version: string, isDemo: boolean): string {
   const { PUBLIC_URL: opened = url } = config;
   const lines: [label: string, value: string][] = [
-    ['plots and chains', `${opened}/`],
-    ['every path, to try', `${opened}/docs`],
+    ['web pages', `${opened}/`],
+    ['API reference', `${opened}/docs`],
     ['an example', `${opened}/api/daily-tps?relay_chain=polkadot`],
-    ['heights, holes, lag', `${opened}/api/status`],
+    ['status', `${opened}/api/status`],
     ['accounts and keys', `${opened}/profile`],
     ['alerts', `${opened}/projects`],
     ['health', `${url}/health/ready`],

@@ -42,7 +42,7 @@ export function exportStatement(request: ExportRequest, registry: Registry, toda
     );
   }
   if (metric.materialized === false && request.chain === undefined) {
-    throw usage(`${request.metric} is computed for one chain when it is read: name it with --chain`);
+    throw usage(`${request.metric} needs --chain: it is computed on request, one chain at a time`);
   }
   const query: Query = {
     ...chainsOf(request, endpoint, registry),
@@ -80,7 +80,7 @@ function chainsOf(
   registry: Registry,
 ) {
   if (relay_chain !== undefined && !endpoint.relays.includes(relay_chain as Relay)) {
-    throw usage(`--relay-chain ${relay_chain}: ${metric} is of ${endpoint.relays.join(', ')}`);
+    throw usage(`--relay-chain ${relay_chain}: ${metric} covers only ${endpoint.relays.join(', ')}`);
   }
   // Sums over chains have a name of their own, which is not in the registry.
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
@@ -93,7 +93,7 @@ function chainsOf(
     throw new ProductError('unknown_chain', `no chain${of} is called ${name}${near && `: ${near}`}`);
   }
   if (found !== undefined && !endpoint.relays.includes(found.relay_chain)) {
-    throw usage(`--chain ${name}: ${metric} is of chains of ${endpoint.relays.join(', ')}`);
+    throw usage(`--chain ${name}: ${metric} covers only chains of ${endpoint.relays.join(', ')}`);
   }
   return { relay_chain: relay_chain ?? found?.relay_chain, chain: found?.name ?? name };
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { ProductError } from '../../infra/errors.ts';
+import { firstFault } from '../../infra/shape-error.ts';
 import type { Pipeline } from '../compose.ts';
 import type { CallContext } from './operation.ts';
 import {
@@ -57,6 +58,9 @@ export class LocalClient implements OperationClient {
 
 const NEVER = new AbortController().signal;
 
-function wrongInput({ issues: [issue] }: z.ZodError): ProductError {
-  return new ProductError('usage', `${issue?.path.join('.')}: ${issue?.message}`);
+/** What is wrong with a value of a list is told in words of its own; its place in the operation's input helps nobody. */
+function wrongInput(error: z.ZodError): ProductError {
+  const [issue] = error.issues;
+  const isInList = typeof issue?.path.at(-1) === 'number';
+  return new ProductError('usage', isInList ? issue.message : firstFault(error));
 }

@@ -17,7 +17,7 @@ const KEY_CHARACTERS_MAX = 1000;
 const REQUESTS_PER_MINUTE_MAX = 6000;
 const FEEDS_MAX = 10;
 
-const day = z.iso.date('is no day such as 2024-01-31');
+const day = z.iso.date('is not a date of the form YYYY-MM-DD');
 const feed = z
   .strictObject({
     adapter: z.string(),

@@ -26,8 +26,9 @@ Examples:
   chain-metrics ingest --chain asset-hub-polkadot 2024-*.ndjson.zst
   zcat export.gz | chain-metrics ingest --chain polkadot -
 
-Exit code 3 says that something was refused, 1 that metrics fail while all others are computed;
-\`chain-metrics status\` shows what and why.`,
+Exit code 3: something was refused; \`chain-metrics dead-letters list\` shows the lines and the reasons, with
+\`--kind facts\` those refused inside stored blocks. Exit code 1: metrics failed while all others were computed;
+\`chain-metrics status\` shows which and why.`,
   run: async ({ args: [paths], options: { chain, json = false }, config }) => {
     const inputs = await findInputs(paths);
     const display = openDisplay(process.stderr, { silent: json });
@@ -90,11 +91,8 @@ function describe(report: RunReport, place: string): string {
         ? '1 line was refused; it is kept with its reason as a dead letter:'
         : `${number(report.refused_lines)} lines were refused; they are kept with their reason as dead letters:`,
       ...shown.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
-      ...(kinds > 0
-        ? [
-            `  and ${plural(kinds, 'more kind')}, ${plural(rest, 'line')}: see \`chain-metrics dead-letters list\``,
-          ]
-        : []),
+      ...(kinds > 0 ? [`  and ${plural(kinds, 'more kind')}, ${plural(rest, 'line')}`] : []),
+      'see `chain-metrics dead-letters list`',
     );
   }
   if (report.refused_facts > 0) {
@@ -102,5 +100,7 @@ function describe(report: RunReport, place: string): string {
       `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept: see \`chain-metrics dead-letters list --kind facts\``,
     );
   }
-  return `${lines.join('\n')}\n${failedWords(report.failed_metrics)}see \`chain-metrics status\`\n`;
+  const isRefused = report.refused_lines + report.refused_facts > 0;
+  const isDone = !isRefused || report.failed_metrics.length > 0;
+  return `${lines.join('\n')}\n${failedWords(report.failed_metrics)}${isDone ? 'see `chain-metrics status`\n' : ''}`;
 }

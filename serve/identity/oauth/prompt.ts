@@ -21,7 +21,7 @@ export function readPrompt(form: Form, now: number): Prompt {
   const values = new Set(optional(form, 'prompt').split(' '));
   values.delete('');
   if (values.has('none') && values.size > 1) {
-    throw new OAuthError('invalid_request', 'The prompt none must stand alone.');
+    throw new OAuthError('invalid_request', 'prompt=none cannot be combined with other values.');
   }
   return {
     isSilent: values.has('none'),

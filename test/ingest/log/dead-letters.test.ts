@@ -121,7 +121,7 @@ describe('dead letters', () => {
 
   test.each([
     [{ action: 'show', ids: ['ffffffff'] }, /no dead letter ffffffff/],
-    [{ action: 'drop' }, /name letters by their ids, or pass --all/],
+    [{ action: 'drop' }, /give dead-letter ids, or --all/],
     [{ action: 'retry', ids: ['xyz!'] }, /4 to 32 hexadecimal/],
   ] as [DeadLetterRequest, RegExp][])('%j says what is wrong', async (given, text) => {
     await expect(order(given)).rejects.toThrow(text);

@@ -211,9 +211,10 @@ describe('an envelope', () => {
     ],
     ['is_deleted that is neither', envelope({ is_deleted: 'yes' }), 'is_deleted: not true, false, 0 or 1'],
     ['no chain', envelope({ chain: undefined }), 'chain: missing'],
-    ['no payload', envelope({ payload: undefined }), 'no block: document: missing'],
+    ['no payload', envelope({ payload: undefined }), 'payload: missing'],
+    ['a payload that is a text', envelope({ payload: '1' }), 'payload: not an object'],
     ['a tombstone without a height', envelope({ is_deleted: 1, payload: {} }), /^no block: number: /],
-    ['a tombstone without payload', envelope({ is_deleted: 1, payload: undefined }), /^no block: number: /],
+    ['a tombstone without payload', envelope({ is_deleted: 1, payload: undefined }), 'payload: missing'],
   ])('with %s is refused with its reason', (_title, document, expected) => {
     const told = reason(read(document));
     if (typeof expected === 'string') expect(told).toBe(expected);
@@ -226,7 +227,7 @@ describe('an envelope', () => {
       `{"schema":"snapshot/1","chain":"polkadot","payload":${deep(50_000)}}`,
       `{"schema":"block/1","chain":"polkadot","payload":${deep(50_000)}}`,
     ]) {
-      expect(reason(read(text))).toMatch(/nested too deeply|^no block/);
+      expect(reason(read(text))).toMatch(/nested too deeply|^no block|^payload: not an object/);
     }
     expect(reason(readEnvelope({ schema: JSON.parse(deep(50_000)) }, registry, ORIGIN))).toBe(
       'nested too deeply',

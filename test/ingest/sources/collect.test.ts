@@ -117,7 +117,9 @@ describe('a relay chain', () => {
       expect.stringMatching(/^validator_set: .*counterForNominators\S* answered 404/),
       expect.stringMatching(/^staking_state: /),
       expect.stringMatching(/^issuance: .*totalIssuance\S* answered 404/),
-      expect.stringMatching(/^treasury_balance: \S+balance-info gives no reserved: /),
+      expect.stringMatching(
+        /^treasury_balance: \S+balance-info answered something other than expected: reserved: /,
+      ),
     ]);
   });
 
@@ -233,6 +235,8 @@ describe('a coretime chain', () => {
     store(HEAD, 'broker', 'saleInfo', null);
     const { taken } = await collectorOf('coretime-polkadot');
     expect(await taken(HEAD)).toEqual([]);
-    expect(unavailable).toEqual([expect.stringMatching(/^coretime_config: \S+saleInfo gives no value: /)]);
+    expect(unavailable).toEqual([
+      expect.stringMatching(/^coretime_config: \S+saleInfo answered something other than expected: value: /),
+    ]);
   });
 });

@@ -158,7 +158,7 @@ tvl:
       one('from: 2024-02-01\n    to: 2024-01-31'),
       /:3: chains\[0\]\.from: is above to/,
     ],
-    ['no address', one('', '- url: 127.0.0.1:8080'), /:5: chains\[0\]\.sources\[0\]\.url: is no address/],
+    ['no address', one('', '- url: 127.0.0.1:8080'), /:5: chains\[0\]\.sources\[0\]\.url: is not an http/],
     ['a password', one('', '- url: http://me:secret@a'), /must not hold a name or password/],
     [
       'a password of an archive',

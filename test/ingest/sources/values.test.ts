@@ -205,7 +205,7 @@ describe('defillama', () => {
       await answering(answer);
       const { backfill, taken } = await valuesOf(feedOf('defillama', 'tvl'));
       expect(backfill.faults.map(({ error }) => error.message)).toEqual([
-        expect.stringMatching(/answered (no JSON|something else)/),
+        expect.stringMatching(/answered (no JSON|something other)/),
       ]);
       expect(taken).toEqual([]);
       if (answer !== '[{"date":1}') await fake[Symbol.asyncDispose]();

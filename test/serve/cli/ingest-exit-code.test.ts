@@ -64,7 +64,7 @@ it('says how many kinds of reasons it does not name', async () => {
   const { code, stdout } = await runHere(['ingest', path], env);
   expect(code).toBe(3);
   expect(stdout).toMatch(/60 lines were refused/);
-  expect(stdout).toMatch(/^ {2}and 10 more kinds, 20 lines: see `chain-metrics dead-letters list`$/m);
+  expect(stdout).toMatch(/^ {2}and 10 more kinds, 20 lines\nsee `chain-metrics dead-letters list`$/m);
 });
 
 it('counts only what its own run was refused, whatever other sources load meanwhile', async () => {

@@ -81,7 +81,7 @@ it('a server behind a proxy says where it listens, and links what others open', 
   const { said } = await started(process.execPath, [BIN, 'start'], join(place.path, 'behind'), settings);
   await expect.poll(() => said.err).toContain('stop with Ctrl-C');
   const [, listening] = /answers on (http:\/\/\S+:\d+)\n/.exec(said.err) ?? [];
-  expect(said.err).toMatch(/plots and chains +https:\/\/metrics\.example\/\n/);
+  expect(said.err).toMatch(/web pages +https:\/\/metrics\.example\/\n/);
   expect(said.err).toMatch(/alerts +https:\/\/metrics\.example\/projects\n/);
   expect(said.err).toContain(` ${listening}/health/ready\n`);
 });

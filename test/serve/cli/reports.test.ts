@@ -27,14 +27,17 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
     [['chain-day'], /no metric is called chain-day/],
     [['nothing-known'], /no metric is called nothing-known; there are .*daily-fees/],
     [['daily-fees', '--chain', 'polkadt'], /no chain is called polkadt: did you mean polkadot\?/],
-    [['explorer/network-stats'], /computed for one chain when it is read: name it with --chain/],
+    [
+      ['explorer/network-stats'],
+      /network-stats needs --chain: it is computed on request, one chain at a time/,
+    ],
     [['daily-fees', '--chain', 'atlantis'], /no chain is called atlantis/],
     [
       ['daily-fees', '--chain', 'kusama', '--relay-chain', 'polkadot'],
       /no chain of polkadot is called kusama/,
     ],
-    [['daily-tps', '--chain', 'westend'], /daily-tps is of chains of polkadot, kusama/],
-    [['daily-tps', '--relay-chain', 'westend'], /--relay-chain westend: daily-tps is of polkadot/],
+    [['daily-tps', '--chain', 'westend'], /daily-tps covers only chains of polkadot, kusama/],
+    [['daily-tps', '--relay-chain', 'westend'], /--relay-chain westend: daily-tps covers only polkadot/],
     [
       ['explorer/network-stats', '--chain', 'polkadot', '--from', '2024-01-01'],
       /--from and --until do not apply/,
