@@ -8,10 +8,10 @@ export const aggregateSettings = {
     'last days that are computed before all others, so that a backfill does not delay them',
   ),
   ROUND_WAIT_SECONDS_MAX: whole(30, 0, 3600).describe(
-    'longest time that a round waits for loads that follow one another, so that a day is computed once; the last days wait beside a bulk load only',
+    'longest wait of a round for further loads, so that a day is computed once; the last days wait only during a bulk load',
   ),
   METRIC_ATTEMPTS: whole(12, 1, 1000).describe(
-    'attempts to compute a metric that fails before it waits for `rebuild`; the others go on',
+    'attempts to compute a failing metric before it waits for `rebuild`; other metrics continue',
   ),
   METRIC_RETRY_SECONDS_MAX: whole(900, 1, 86_400).describe(
     'longest time between two attempts; it doubles from one second on',

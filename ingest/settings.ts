@@ -28,11 +28,11 @@ export const ingestSettings = {
     .describe('sources whose new blocks `start` ingests, as CHAIN=URL of a Sidecar, separated by commas'),
   FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not finalized'),
   FOLLOW_FORCE: yesNo('false').describe(
-    'with FOLLOW: take the blocks although a service names its runtime after another chain, or its network begins with another block',
+    'with FOLLOW: accept the blocks although the runtime of a service is named after another chain, or its network has another first block',
   ),
   FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
   SKIPPED_RETRY_SECONDS: whole(60, 1, 86_400).describe(
-    'wait before a height that a source did not serve is tried again; it doubles with each try, up to a day',
+    'seconds before a height that a source did not serve is retried; doubled with each attempt, up to a day',
   ),
   SKIPPED_HEIGHTS_MAX: whole(10_000, 1, 1_000_000).describe(
     'heights of a chain that may be skipped because a source does not serve them',
@@ -40,10 +40,10 @@ export const ingestSettings = {
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
   DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are stored with its reason'),
   RETENTION_RAW_DAYS: retentionDays(RAW_DAYS_MIN).describe(
-    `whole days after which raw rows of extrinsics, events and calls are deleted that only counts of hours are made of, whole months at a time, at least ${RAW_DAYS_MIN}; later blocks of these months are refused; 0 keeps all`,
+    `delete raw extrinsics, events and calls after this many days (whole months at a time, at least ${RAW_DAYS_MIN}), except rows that some metrics need for ever; later blocks of those months are refused; 0 keeps everything`,
   ),
   RETENTION_DEAD_LETTERS_DAYS: retentionDays(1).describe(
-    'whole days after which a dead letter that was not refused again is deleted; 0 keeps all',
+    'delete dead letters this many whole days after they were last refused; 0 keeps all',
   ),
 };
 

@@ -12,7 +12,7 @@ export const infraSettings = {
     .enum(['embedded', 'distributed'])
     .default('embedded')
     .describe('one process with chDB, or many processes over Kafka, Redis and ClickHouse'),
-  DATA_DIR: z.string().min(1).default('./data').describe('directory of everything that is stored'),
+  DATA_DIR: z.string().min(1).default('./data').describe('directory for everything that is stored'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
@@ -22,15 +22,15 @@ export const infraSettings = {
     'queries of loading, computing and alerts that run concurrently',
   ),
   READER_CONNECTIONS: whole(6, 1, 64).describe(
-    'queries of readers that run concurrently; of one caller half of them',
+    'queries of readers that run concurrently (of one caller: at most half)',
   ),
   STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
   DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
-    'free bytes of the disk of the store, below which the process is not ready',
+    'free bytes on the disk of the store; with fewer the process is not ready',
   ),
   PROBE_SECONDS_MAX: whole(5, 1, 60).describe('longest time that /health/ready waits for a service'),
   STORE_FSYNC: yesNo('false').describe(
-    'force every write to the disk before it is acknowledged (power loss, not only kill -9)',
+    'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
   BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
   JOB_ATTEMPTS: whole(5, 1, 100).describe('attempts of a computation before it counts as failed'),

@@ -14,7 +14,7 @@ export const distributedSettings = {
   KAFKA_CLIENT: z
     .enum(['kafkajs', 'platformatic'])
     .default('kafkajs')
-    .describe('client of Kafka, kafkajs or platformatic; every process may have another one'),
+    .describe('Kafka client library, kafkajs or platformatic; processes may use different ones'),
   KAFKA_SASL: z
     .enum(['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .default('none')
@@ -28,13 +28,13 @@ export const distributedSettings = {
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .optional()
     .describe('token endpoint for KAFKA_SASL=oauthbearer, by the client credentials grant'),
-  KAFKA_OAUTH_SCOPE: z.string().default('').describe('scope of the tokens; that of the client when absent'),
+  KAFKA_OAUTH_SCOPE: z.string().default('').describe('scope of the tokens; default: that of the client'),
   KAFKA_TLS: yesNo('false').describe('whether the connections to Kafka use TLS'),
   KAFKA_TLS_CA_FILE: z
     .string()
     .optional()
     .describe(
-      'PEM file of the authority that signs the certificates of the brokers; the public ones when absent',
+      'PEM file of the authority that signs the certificates of the brokers; default: the public ones',
     ),
   KAFKA_TLS_CERT_FILE: z
     .string()
@@ -49,14 +49,12 @@ export const distributedSettings = {
     .regex(/^[a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('')
     .describe('prefix of topics and consumer groups, for several deployments on one Kafka'),
-  KAFKA_PARTITIONS: whole(12, 1, 10_000).describe(
-    'partitions of a new topic; an existing one keeps its number',
-  ),
+  KAFKA_PARTITIONS: whole(12, 1, 10_000).describe('partitions of a new topic; existing topics keep theirs'),
   KAFKA_REPLICATION: whole(1, 1, 9).describe(
-    'replication factor of a new topic; 3 where there are three brokers',
+    'replication factor of a new topic; use 3 with three or more brokers',
   ),
   KAFKA_RETENTION_HOURS: whole(168, 1).describe(
-    'retention of a new topic, in hours; an existing one needs as much, or a day',
+    'retention of a new topic, in hours; an existing topic needs at least this, or a day if that is less',
   ),
   KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
     'largest message of a topic, in bytes',
@@ -65,7 +63,7 @@ export const distributedSettings = {
     'compressed bytes of one fetch; bounds the memory of a load process',
   ),
   KAFKA_DECOMPRESSED_BYTES: whole(128 * 2 ** 20, 16 * 2 ** 20, 2 ** 30).describe(
-    'bytes that the batches of one fetch may decompress to; what lies beyond in a single batch is refused',
+    'bytes that the batches of one fetch may decompress to; the rest of a single batch that exceeds it is refused',
   ),
   KAFKA_SESSION_MS: whole(30_000, 6000, 300_000).describe(
     'session timeout of a consumer, after which its partitions are reassigned',
@@ -81,7 +79,7 @@ export const distributedSettings = {
   REDIS_NODES: addresses
     .optional()
     .describe(
-      'Sentinels or nodes of the cluster, as host:port, separated by commas; the address in REDIS_URL when absent',
+      'Sentinels or nodes of the cluster, as host:port, separated by commas; default: the address in REDIS_URL',
     ),
   REDIS_SENTINEL_NAME: z
     .string()
@@ -95,7 +93,7 @@ export const distributedSettings = {
     .default('chain-metrics')
     .describe('prefix of every key, for several deployments on one Redis'),
   REDIS_SECONDS_MAX: whole(5, 1, 60).describe(
-    'longest time that a command waits for Redis; then it fails, and others fail at once until Redis answers',
+    'longest time that a command waits for Redis before it fails; further commands fail at once until Redis answers',
   ),
   CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
@@ -105,22 +103,20 @@ export const distributedSettings = {
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'expected letters, digits or underscores')
     .default(DATABASE)
-    .describe('database of all tables; it is made where it lacks, if the user may'),
+    .describe('database for all tables; created if it is missing and the user has the right'),
   CLICKHOUSE_USER: z.string().min(1).default('default').describe('user of ClickHouse'),
   CLICKHOUSE_PASSWORD: z.string().default('').describe('password of CLICKHOUSE_USER'),
   CLICKHOUSE_READ_USER: z
     .string()
     .min(1)
     .optional()
-    .describe(
-      'user of ClickHouse for the queries of the API, who may only read; CLICKHOUSE_USER when absent',
-    ),
+    .describe('user of ClickHouse for the queries of the API, who may only read; default: CLICKHOUSE_USER'),
   CLICKHOUSE_READ_PASSWORD: z.string().default('').describe('password of CLICKHOUSE_READ_USER'),
   CLICKHOUSE_CLUSTER: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'expected the name of a cluster')
     .optional()
-    .describe('cluster on which replicated tables are created; a single server when absent'),
+    .describe('cluster on which replicated tables are created; default: a single server'),
   CLICKHOUSE_COMPRESS: yesNo('false').describe('whether inserts are compressed with gzip'),
   CLICKHOUSE_SECONDS_MAX: whole(600, 1, 86_400).describe(
     'longest time that one statement of a worker may run',
@@ -129,7 +125,7 @@ export const distributedSettings = {
     'longest time that a start waits for the services that its roles need',
   ),
   MIGRATE_ON_START: yesNo('true').describe(
-    'whether a start migrates the schema; without it a start waits for `chain-metrics migrate`',
+    'migrate the schema at the start; with `false` a start waits for `chain-metrics migrate`',
   ),
   LEASE_MS: whole(15_000, 1000, 600_000).describe('time after which the lock of a dead process expires'),
 };

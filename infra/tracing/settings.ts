@@ -18,34 +18,36 @@ export const tracingSettings = {
   OTEL_TRACES_EXPORTER: z
     .enum(['otlp', 'none'])
     .optional()
-    .describe('`otlp` sends traces, `none` does not; when absent they are sent where an endpoint is set'),
+    .describe('`otlp` sends traces, `none` does not; default: they are sent if an endpoint is set'),
   OTEL_SDK_DISABLED: yesNo('false').describe('`true` traces nothing, whatever else is set'),
   OTEL_EXPORTER_OTLP_ENDPOINT: address
     .optional()
-    .describe(
-      'base address of the collector; http://localhost:4318 when absent and OTEL_TRACES_EXPORTER=otlp',
-    ),
+    .describe('base address of the collector; default with OTEL_TRACES_EXPORTER=otlp: http://localhost:4318'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: address
     .optional()
-    .describe('whole address that takes traces; that of the collector with /v1/traces when absent'),
-  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.describe('how the collector is spoken to'),
+    .describe('full address that accepts traces; default: the address of the collector with /v1/traces'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.describe('protocol of the collector'),
   OTEL_EXPORTER_OTLP_HEADERS: pairs.describe(
-    'headers for the collector, such as an API key, as name=value with commas',
+    'headers for the collector, such as an API key, as name=value, separated by commas',
   ),
   OTEL_EXPORTER_OTLP_COMPRESSION: z
     .enum(['none', 'gzip'])
     .default('none')
     .describe('compression of what is sent to the collector'),
   OTEL_EXPORTER_OTLP_TIMEOUT: whole(10_000, 1, 60_000).describe(
-    'milliseconds in which the collector must have taken what it is sent, with all attempts',
+    'milliseconds to deliver a batch to the collector, retries included',
   ),
   OTEL_SERVICE_NAME: z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe('name under which traces show this program; chain-metrics when nothing names it'),
-  OTEL_RESOURCE_ATTRIBUTES: pairs.describe('more about this process, as name=value with commas'),
+    .describe(
+      'name under which traces show this program; default: service.name of OTEL_RESOURCE_ATTRIBUTES, else chain-metrics',
+    ),
+  OTEL_RESOURCE_ATTRIBUTES: pairs.describe(
+    'further attributes of this process, as name=value, separated by commas',
+  ),
   OTEL_TRACES_SAMPLER: z
     .enum([
       'always_on',
@@ -56,28 +58,28 @@ export const tracingSettings = {
       'parentbased_traceidratio',
     ])
     .default('parentbased_always_on')
-    .describe('which traces are recorded; parentbased: what another process decided holds'),
+    .describe('which traces are recorded; `parentbased_*` follows the sampling decision of the caller'),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(0(\.\d+)?|\.\d+|1(\.0+)?)$/, 'expected a number from 0 to 1')
     .default('1')
     .transform(Number)
-    .describe('part of all traces that a traceidratio sampler records'),
+    .describe('fraction of all traces that a traceidratio sampler records'),
   OTEL_PROPAGATORS: z
     .string()
     .default('tracecontext,baggage')
     .describe(
-      'with `tracecontext` traces are continued from callers and passed on to receivers, in the header traceparent; other forms are not read',
+      '`tracecontext` continues traces of callers and passes them on to receivers, in the header traceparent; other formats are not read',
     ),
   OTEL_BSP_MAX_QUEUE_SIZE: whole(2048, 1, 100_000).describe(
-    'spans that wait to be sent; above it new ones are dropped',
+    'spans that may wait to be sent; beyond that new ones are dropped',
   ),
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: whole(512, 1, 10_000).describe('spans that are sent at once'),
   OTEL_BSP_SCHEDULE_DELAY: whole(5000, 1, 60_000).describe(
-    'milliseconds after which spans are sent although they are fewer than OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
+    'milliseconds after which spans are sent even if they are fewer than OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
   ),
   TRACED_CALLERS_PER_SECOND: whole(10).describe(
-    'requests a second that are recorded because their caller wants it, where OTEL_TRACES_SAMPLER records only some',
+    'requests a second that are recorded because their caller asks for it, if OTEL_TRACES_SAMPLER records only some traces',
   ),
 };
 

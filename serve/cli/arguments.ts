@@ -35,17 +35,17 @@ function parseUrl(text: string): string {
 export const sourceOptions = (command: Command) =>
   command
     .option('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
-    .option('--chain <name>', 'chain that it serves, by its name or an alias')
-    .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
+    .option('--chain <name>', 'chain that it serves, by name or alias')
+    .option('--concurrency <number>', 'blocks to fetch at the same time', parseWithin(1, 256), 8)
     .option(
       '--force',
-      'take the blocks although the service names its runtime after another chain, or its network begins with another block',
+      'accept the blocks although the runtime of the service is named after another chain, or its network has another first block',
     );
 
 /** The option that stands for those of `sourceOptions` and some others: a file says what they say. */
 export const sourcesOption = (command: Command, others: readonly string[]) =>
   command.addOption(
-    new Option('--sources <file>', 'file of chains and their sources, YAML or JSON').conflicts([
+    new Option('--sources <file>', 'sources file: chains and their sources, YAML or JSON').conflicts([
       ...['url', 'chain', 'concurrency', 'force'],
       ...others,
     ]),

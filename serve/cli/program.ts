@@ -54,18 +54,18 @@ const COMMANDS: readonly CliCommand[] = [
 
 /** Groups of commands of two words. */
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly help?: string }>> = {
-  users: { description: 'manage accounts, and help people who cannot sign in', help: usersHelp },
-  applications: { description: 'list registered applications, and stop one', help: applicationsHelp },
-  'dead-letters': { description: 'list refused input, retry it or delete it', help: deadLettersHelp },
+  users: { description: 'manage accounts, and help users who cannot sign in', help: usersHelp },
+  applications: { description: 'list, block or unblock registered applications', help: applicationsHelp },
+  'dead-letters': { description: 'inspect, retry or drop refused input', help: deadLettersHelp },
   alerts: { description: 'manage the alerts of projects' },
 };
 
 const HELP = `
 Examples:
   chain-metrics start --sample                 serve, with recorded blocks to look at
-  chain-metrics ingest blocks/                 take in a directory of block files
-  chain-metrics backfill --url … --chain …     fetch what is missing from a Sidecar
-  chain-metrics status                         heights, holes, lag, what was refused
+  chain-metrics ingest blocks/                 ingest a directory of block files
+  chain-metrics backfill --url … --chain …     fetch missing blocks from a Sidecar
+  chain-metrics status                         heights, gaps, lag, refused input
   chain-metrics export daily-fees > fees.csv   the rows of a metric
   DATA_DIR=/srv/metrics PORT=8080 chain-metrics start
 
@@ -73,18 +73,20 @@ Settings are environment variables; \`chain-metrics settings\` lists them.
 ${SECRET_FILES}
 
 Exit codes:
-  0 done   1 failure   2 wrong usage or setting   3 done, but some input was refused`;
+  0 done   1 failure   2 wrong usage or setting
+  3 finished, but incomplete: input was refused, heights or days are still
+    missing, or a project was skipped`;
 
 /** The command line as commander knows it; `finish` ends the process with the exit code of a command. */
 function buildProgram(version: string, finish: (exitCode: number) => never): Command {
   const program = new Command('chain-metrics')
-    .description('Raw Sidecar blocks in, exact chain metrics over HTTP out. One process, one data directory.')
+    .description('Turns raw Sidecar blocks into exact chain metrics and serves them over HTTP.')
     .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'explain a command')
+    .helpOption('-h, --help', 'show help')
     .option(NO_COLOUR, 'print without colours, as with NO_COLOR=1')
     .configureHelp({ styleTitle: (title) => paint('heading', title) })
-    .helpCommand('help [command]', 'explain a command')
-    .showHelpAfterError('(`chain-metrics --help` explains the commands)')
+    .helpCommand('help [command]', 'show help')
+    .showHelpAfterError('(see `chain-metrics --help`)')
     .exitOverride()
     .addHelpText('after', inWidth(HELP));
   const groups = new Map<string, Command>();

@@ -23,23 +23,21 @@ export const httpSettings = {
   LIMITS_WITHOUT_REDIS: z
     .enum(['local', 'refuse'])
     .default('local')
-    .describe(
-      'how requests are limited while Redis does not answer: each server by counts of its own, or not at all, with 503',
-    ),
+    .describe('rate limiting while Redis is down: `local` counts per server, `refuse` answers 503'),
   TRUST_PROXY: trustedProxies.describe(
-    "whose X-Forwarded-For tells the caller's address: a number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas",
+    'proxies whose X-Forwarded-For is trusted for the address of the caller: the number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas',
   ),
   LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
-    'rows of one answer of a list; a cursor gives the rest',
+    'maximum number of rows in one response of a list; a cursor returns the rest',
   ),
   SERIES_ROWS_MAX: whole(100_000, 1, 10_000_000).describe(
-    'rows of one answer of a series without `limit`; a cursor gives the rest',
+    'maximum number of rows in one response of a daily or monthly metric without `limit`; a cursor returns the rest',
   ),
   ANSWER_BYTES_MAX: whole(256 * 2 ** 20).describe(
-    'memory for answers that are being sent; above it new long ones get 503',
+    'memory for responses that are being sent; beyond that new long ones get 503',
   ),
   READERS_WAITING_MAX: whole(200, 1, 100_000).describe(
-    'queries of readers that may wait, of one caller a quarter of them; more get 503',
+    'queries of readers that may queue (of one caller: at most a quarter); beyond that 503',
   ),
   READER_WAIT_SECONDS_MAX: whole(10, 1, 3600).describe(
     'longest time that a query of a reader waits before it gets 503',
@@ -52,21 +50,21 @@ export const httpSettings = {
   ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
   REQUEST_SECONDS_MAX: whole(30, 1, 3600).describe(
-    'longest time in which a request and its body must arrive; then its connection is closed',
+    'a request with its body must arrive within this time, or its connection is closed',
   ),
   STALL_SECONDS_MAX: whole(20, 1, 3600).describe(
-    'longest time in which a reader may take less than 256 KiB of a long answer, or nothing of a short one; then its connection is closed',
+    'within this time a reader must take 256 KiB of a long response, or anything of a short one, or its connection is closed',
   ),
-  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; above it new ones are closed'),
+  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; beyond that new ones are closed'),
   CONNECTIONS_PER_ADDRESS: whole(200).describe(
-    'open connections of one address that is no trusted proxy; 0 = no limit',
+    'open connections of one address that is not a trusted proxy; 0 = no limit',
   ),
   LIVE_LISTENERS_MAX: whole(200, 0, 10_000).describe(
-    'open pages that follow a chain live, of one caller a quarter of them; above it a page says that it is not live',
+    'live pages open at once (of one caller: at most a quarter); beyond that pages say that they are not live',
   ),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
   STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
-    'time for which a server that was asked to stop still answers while it is not ready, so that load balancers notice',
+    'seconds that a stopping server still answers requests while it is not ready, so that load balancers notice',
   ),
   OPERATOR_HOST: z
     .string()

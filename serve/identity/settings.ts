@@ -8,23 +8,23 @@ export const identitySettings = {
     .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'expected an http or https address without a path')
     .transform((url) => url.replace(/\/$/, ''))
     .optional()
-    .describe('public address of the service; the address that it listens on when absent'),
+    .describe('public address of the service; default: the address that it listens on'),
   SECRETS_KEY: z
     .string()
     .regex(/^[A-Za-z0-9+/_-]{43}=?$/, 'expected 32 bytes as base64')
     .optional()
     .describe(
-      'key that signs forms and encrypts two-factor secrets; the same for all servers of a deployment; generated and stored in DATA_DIR when absent',
+      'key that signs forms and encrypts two-factor secrets; the same for all servers of a deployment; default: generated and stored in DATA_DIR',
     ),
   SIGN_UP: z
     .enum(['open', 'closed'])
     .default('open')
     .describe('whether people may create accounts themselves'),
   SIGN_IN_ATTEMPTS: whole(10, 1, 1000).describe(
-    'failed sign-ins to an account by one browser or address in 15 minutes; five times as many in a day',
+    'failed sign-ins to an account per browser or address in 15 minutes; five times as many in a day',
   ),
   SIGN_IN_WAITING_MAX: whole(256, 16, 10_000).describe(
-    'sign-ins and sign-ups that may run or wait; above it 503; an eighth of them for one browser or address',
+    'sign-ins and sign-ups that may run or wait (of one browser or address: at most an eighth); beyond that 503',
   ),
   SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
   KEYS_PER_ACCOUNT: whole(50, 1, 1000).describe(
@@ -32,7 +32,7 @@ export const identitySettings = {
   ),
   APPLICATIONS_PER_ACCOUNT: whole(50, 1, 1000).describe('applications that one account may register'),
   KEY_CACHE_SECONDS: whole(5, 0, 60).describe(
-    'time for which another process may still accept a revoked API key; 0 reads the store each time',
+    'seconds for which another process may still accept a revoked API key; 0 reads the store each time',
   ),
   OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),

@@ -12,23 +12,23 @@ interface ReplayOptions {
 
 export const alertsReplay = command<[], ReplayOptions>({
   name: 'alerts replay',
-  description: 'decide again on every accepted delivery, by the current rules and settings',
+  description: 'regroup every accepted delivery with the current rules and settings',
   args: (command) =>
     jsonOption(
       command
-        .option('--dry-run', 'only tell what would change')
+        .option('--dry-run', 'report what would change, change nothing')
         .option('--project <number...>', 'only these projects', (text, before: number[] = []) => [
           ...before,
           parseWhole(text),
         ]),
     ),
-  help: `Every delivery is kept as it was sent, with what was known of its integration at the time. Replaying them gives the
-alerts that today's rules would have given: after ALERT_RETRY_WINDOW_SECONDS was changed, or a new version reads
-payloads in another way. What people did to an alert stays with it. While a server runs on the data directory, it does
-the work by its own settings; on the distributed profile the servers do it by the settings of this command. New alerts
-of a project wait until its turn is over.
+  help: `Every delivery is kept as it was sent, with the configuration of its integration at that time. A replay produces the
+alerts that the current rules would have produced, for example after ALERT_RETRY_WINDOW_SECONDS was changed or a new
+version reads payloads differently. What users did to an alert stays with it. While a server runs on the data directory, it
+does the work with its own settings; on the distributed profile the servers do it with the settings of this command. New
+alerts of a project wait until its replay is over.
 
-A project of which events were deleted (RETENTION_ALERT_EVENTS_DAYS) is refused; exit code 3 says that one was.
+A project whose events were deleted (RETENTION_ALERT_EVENTS_DAYS) is skipped. Exit code 3: a project was skipped.
 
 Examples:
   chain-metrics alerts replay --dry-run
@@ -48,7 +48,7 @@ function textOf(replayed: readonly ReplayResult[], dryRun: boolean): string {
   const lines = replayed.flatMap(({ project, refused, events, alerts, differing, differences }) => [
     refused === null
       ? `project ${project}: ${plural(events, 'event')}, ${plural(alerts, 'alert')}, ${differing === 0 ? 'nothing' : plural(differing, 'alert')} ${verb}`
-      : `project ${project}: refused, ${refused}`,
+      : `project ${project}: skipped, ${refused}`,
     ...differences.map(lineOf),
     ...(differing > differences.length ? [`  … and ${differing - differences.length} more`] : []),
   ]);

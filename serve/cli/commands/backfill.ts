@@ -38,20 +38,19 @@ interface BackfillOptions {
 
 export const backfill = command<[], BackfillOptions>({
   name: 'backfill',
-  description: 'fetch the blocks that are missing, of one chain from a service or of several from a file',
+  description: 'fetch missing blocks of one chain from a service, or of the chains in a sources file',
   args: (command) =>
     jsonOption(sourcesOption(sourceOptions(command), ['from', 'to']))
       .option('--from <height>', 'first height', parseWhole, 0)
-      .option('--to <height>', 'last height, up to the finalized head; that head when absent', parseWhole)
-      .option('--dry-run', 'only tell what is missing'),
-  help: `Holes between stored blocks are filled first. Stopped by anything, the same command goes on with what is still
-missing: the store itself says what that is. Requests that fail are tried again, later and later; when the service
-stays away, what was fetched is kept and the command ends. A height that fails while the service gives others is
-skipped: \`gaps\` shows it with its reason, and the next run begins with it. While a server runs on the data directory, it does the
-loading.
+      .option('--to <height>', 'last height, at most the finalized head; default: that head', parseWhole)
+      .option('--dry-run', 'report what is missing, fetch nothing'),
+  help: `Gaps between stored blocks are filled first. If interrupted, run the same command again: it continues with what is
+missing. Failed requests are retried with growing waits; if the service stays down, the fetched blocks are kept and the
+command exits. A height that fails while the service serves others is skipped: \`gaps\` shows it with its reason, and the
+next run begins with it. While a server runs on the data directory, it does the loading.
 
-A file of sources names chains, each with its heights or days and its sources, in YAML or JSON. Chains are loaded side
-by side; of one chain each source is asked for what those before it did not give:
+A sources file names chains, each with its heights or days and its sources, in YAML or JSON. Chains load in parallel.
+Sources of a chain are tried in order, each asked only for what the earlier ones did not provide:
 
   chains:
     - chain: polkadot
@@ -71,8 +70,8 @@ Examples:
   chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000
   chain-metrics backfill --sources sources.yaml
 
-Exit code 3 says that something was refused or stays missing; \`chain-metrics gaps\` shows the heights. Code 1 says that
-a source failed and no other gave the rest.`,
+Exit code 3: something was refused or is still missing; \`chain-metrics gaps\` shows the heights. Exit code 1: a source
+failed and no other provided the rest, or a metric failed.`,
   run: async ({ options, config }) => {
     const sources = await sourcesOf(options, config);
     const stop = stopOnSignal();

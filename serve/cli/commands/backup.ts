@@ -10,16 +10,16 @@ export const backup = command<[path: string], { json?: boolean }>({
   description: 'write a backup of the data directory, also while a server runs',
   args: (command) =>
     jsonOption(command.argument('<path>', 'an empty or new directory, or a new .tar, .tar.gz or .tar.zst')),
-  help: `It holds everything that was accepted until the moment that it names: tables, alerts that are not processed yet, staged
-input, accounts and, unless SECRETS_KEY is a setting, the key of their secrets. For that moment writing is held; reading
-is not. Keep it as safe as the data directory. Every file has its checksum in files.sha256. An archive is packed from a
-directory beside it, which needs the room of both.
+  help: `A backup holds everything that was accepted up to the time that it names: tables, alerts that are not processed yet, staged
+input, accounts and, unless SECRETS_KEY is set, the key of their secrets. Writes pause at that moment; reads do not. Keep it
+as safe as the data directory. Every file has its checksum in files.sha256. An archive is packed from a directory beside
+it, so it needs the space of both.
 
 On the distributed profile ClickHouse holds all records, and makes its own backups:
   BACKUP DATABASE chain_metrics TO File('/backups/NAME')
   RESTORE DATABASE chain_metrics FROM File('/backups/NAME')
-Stop \`load\` and \`work\` processes for that time, since tables are copied one after the other. Kafka keeps what came
-later, and Redis holds nothing that cannot be made again.
+Stop \`load\` and \`work\` processes meanwhile, because tables are copied one after the other. Kafka keeps later messages, and
+everything in Redis can be rebuilt.
 
 Examples:
   chain-metrics backup /backups/$(date +%F)

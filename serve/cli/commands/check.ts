@@ -8,15 +8,15 @@ export const check = command<[], { json?: boolean }>({
   name: 'check',
   description: 'read everything that is stored, and list what is damaged',
   args: jsonOption,
-  help: `Every start looks for parts of tables, records of the log and staged input that are missing or damaged; this command
-also compares every table with its checksums, which reads all of it. What is damaged is kept in the folder \`damaged\` of
+  help: `Every start looks for missing or damaged parts of tables, records of the log and staged input. This command also
+compares every table with its checksums, which reads all of it. Damaged data are kept in the folder \`damaged\` of
 the data directory. Until you have dealt with it and deleted that folder, \`/health/ready\` says \`degraded\`.
 
 Examples:
   chain-metrics check
   chain-metrics check --json | jq '.damage[].file'
 
-Exit code 1 says that something is damaged.`,
+Exit code 1: something is damaged.`,
   run: ({ options, config }) =>
     withOperations(config, async (client) => {
       const display = openDisplay(process.stderr, { silent: options.json === true });

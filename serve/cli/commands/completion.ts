@@ -12,7 +12,7 @@ const SHELLS = {
 
 export const completion = command<[shell: keyof typeof SHELLS]>({
   name: 'completion',
-  description: 'print what lets a shell complete commands, options, metrics and chains',
+  description: 'print a completion script for commands, options, metrics and chains',
   args: (command) => command.addArgument(new Argument('<shell>', 'shell').choices(Object.keys(SHELLS))),
   help: `Names of metrics and chains are those of this version and of CHAINS_FILE.
 

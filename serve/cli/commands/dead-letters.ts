@@ -16,8 +16,9 @@ interface Options {
   readonly kind?: 'lines' | 'facts';
 }
 
-export const deadLettersHelp = `A dead letter is named by the first characters of its id. On the distributed profile the log keeps refused messages whole;
-otherwise the first DEAD_LETTER_BYTES_MAX bytes are kept, and what was longer has to be taken in from its file again.
+export const deadLettersHelp = `Name a dead letter by the first characters of its id (at least 4). On the distributed profile the log keeps refused messages
+whole; otherwise only the first DEAD_LETTER_BYTES_MAX bytes are kept, and longer input has to be ingested from its file
+again.
 
 Examples:
   chain-metrics dead-letters list
@@ -27,7 +28,7 @@ Examples:
   chain-metrics dead-letters retry 3f9a --chain polkadot      a bare block whose file had another name
   chain-metrics dead-letters drop 3f9a 77c0
 
-Exit code 3 says that something was refused again.`;
+Exit code 3: something was refused again.`;
 
 const idsArgument = (command: Command, isOptional: boolean) =>
   command.argument(isOptional ? '[id...]' : '<id...>', 'dead letters by the first characters of their ids');
@@ -62,7 +63,7 @@ const show = command<[ids: string[]], Options>({
 
 const retry = command<[ids: string[]], Options>({
   name: 'dead-letters retry',
-  description: 'publish dead letters to the log again, and wait for what becomes of them',
+  description: 'publish dead letters to the log again, and wait for the results',
   args: (command) =>
     allOption(idsArgument(jsonOption(command), true)).option(
       '--chain <name>',
@@ -76,7 +77,7 @@ const retry = command<[ids: string[]], Options>({
 
 const drop = command<[ids: string[]], Options>({
   name: 'dead-letters drop',
-  description: 'delete dead letters',
+  description: 'drop (delete) dead letters for good',
   args: (command) => allOption(idsArgument(jsonOption(command), true)),
   run: ({ args: [ids], options, config }) =>
     request({ action: 'drop', ids, all: options.all }, options, config),

@@ -8,15 +8,15 @@ export const doctor = command<[], { json?: boolean }>({
   name: 'doctor',
   description: 'check the installation, settings, data directory and services, and say what to do',
   args: jsonOption,
-  help: `It looks at what is installed, at the settings, the data directory and its disk, the store, clocks and ports; with
-PROFILE=distributed at Kafka, Redis and ClickHouse. While a server runs on the data directory, that one tells of its own
-settings and store. Nothing is changed. \`chain-metrics check\` reads all that is stored, which takes longer.
+  help: `It checks what is installed, the settings, the data directory and its disk, the store, clocks and ports; with
+PROFILE=distributed also Kafka, Redis and ClickHouse. While a server runs on the data directory, that server reports on its
+own settings and store. Nothing is changed. \`chain-metrics check\` reads everything that is stored, which takes longer.
 
 Examples:
   chain-metrics doctor
   chain-metrics doctor --json | jq '.findings[] | select(.state != "ok")'
 
-Exit code 1 says that something failed; warnings alone are 0.`,
+Exit code 1: a check failed; warnings alone exit with 0.`,
   // It has to tell of wrong values, too.
   needsConfig: false,
   run: async ({ options, version }) => {

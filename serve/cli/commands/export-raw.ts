@@ -23,23 +23,19 @@ export const exportRaw = command<[tables: string[]], ExportRawOptions>({
   args: (command) =>
     jsonOption(
       command
-        .addArgument(
-          new Argument('[table...]', 'raw tables; all of them when none is named').choices([
-            ...rawData.keys(),
-          ]),
-        )
+        .addArgument(new Argument('[table...]', 'raw tables; default: all').choices([...rawData.keys()]))
         .requiredOption('--to <place>', 'a directory, or s3://bucket/prefix')
         .option('--chain <name>', 'only that chain, by its name or an alias; may be repeated', together, [])
         .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay),
     ),
   help: `A file holds the canonical rows of a table, chain and UTC day: extrinsics/chain=polkadot/date=2024-03-20/part-0.parquet.
-It is there whole or not at all. The next run writes what is missing, and again the days that have changed since: a
-late block, another version of a block, a day that was not over. What was written, with checksums, is in _manifest/.
-The guide raw-data explains the columns.
+A file appears only when it is complete. The next run writes missing files, and rewrites the days that changed since: a
+late block, another version of a block, a day that was not over. _manifest/ lists the files with their checksums. The guide
+raw-tables explains the columns.
 
-A bucket is that of any S3-compatible store. Credentials, region and address are those of all tools of AWS:
-AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE, roles of machines.
+A bucket can be in any S3-compatible store. Credentials, region and address come from the standard AWS variables
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL and AWS_PROFILE, or from roles of machines.
 
 Examples:
   chain-metrics export-raw --to /srv/raw

@@ -24,19 +24,20 @@ export const exportRows = command<[metric: string], ExportOptions>({
     command
       .argument('<metric>', 'metric by name or path')
       .addOption(
-        new Option('--format <format>', 'form of the rows; by the ending of the output, or else csv').choices(
-          Object.keys(RESPONSE_FORMATS),
-        ),
+        new Option(
+          '--format <format>',
+          'format of the rows; default: by the extension of --output, else csv',
+        ).choices(Object.keys(RESPONSE_FORMATS)),
       )
       .option('--relay-chain <name>', 'only chains of that relay chain')
       .option('--chain <name>', 'only that chain, by its name or an alias')
       .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
       .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay)
-      .option('--output <file>', 'file to write; it is there whole or not at all')
-      .option('--schema', 'instead of rows what each column means, as a Frictionless Table Schema'),
-  help: `Rows and columns are those of the HTTP API, in the order of its answers, without its pages. Named by its path a
-metric comes as that path serves it. Metrics that are computed when they are read need --chain. While a server runs
-on the data directory, it renders the rows.
+      .option('--output <file>', 'file to write; it appears only when it is complete')
+      .option('--schema', 'write the meaning of each column instead of rows, as a Frictionless Table Schema'),
+  help: `Rows, columns and their order are those of the HTTP API, but without pages. If you name a metric by its path, you get it
+as that path serves it. Metrics that are computed on request need --chain. While a server runs on the data directory, it
+renders the rows.
 
 Examples:
   chain-metrics export daily-fees > daily-fees.csv

@@ -19,30 +19,38 @@ interface GivenOptions extends Omit<SourceFollowerOptions, 'url' | 'chain'> {
 
 export const follow = command<[], GivenOptions>({
   name: 'follow',
-  description: 'ingest new blocks as they are finalized, of one chain or of all of a file, until stopped',
+  description:
+    'ingest new blocks of one chain, or of all chains in a sources file, as they are finalized, until stopped',
   args: (command) =>
     sourcesOption(sourceOptions(command), ['from'])
-      .option('--from <height>', 'first height; after the highest final one when absent', parseWhole)
-      .option('--best', 'also blocks that are not final yet; reorganisations replace them')
+      .option(
+        '--from <height>',
+        'first height; default: the one after the highest finalized block',
+        parseWhole,
+      )
+      .option('--best', 'also blocks that are not finalized yet; reorganisations replace them')
       .option('--snapshots', 'also the state of the chain, once a UTC day')
-      .option('--treasury <account...>', 'with --snapshots: accounts whose own tokens are the treasury')
+      .option(
+        '--treasury <account...>',
+        'with --snapshots: accounts whose balances of the native token are the treasury',
+      )
       .option(
         '--poll-ms <milliseconds>',
-        'time between two looks at the head',
+        'time between two requests for the head',
         parseWithin(10, HOUR_MS),
         2000,
       )
       .option('--json', 'print each event as a line of JSON'),
-  help: `A service that goes away is asked again until it is back. With an empty data directory it begins at the finalized
-head; what lies before is for \`chain-metrics backfill\`. SIGTERM or Ctrl-C stops it; the same command goes on after
-the highest final block. While a server runs on the data directory, it does the loading.
+  help: `If the service is unavailable, it is retried until it answers. With an empty data directory, following begins at the
+finalized head; use \`chain-metrics backfill\` for earlier blocks. SIGTERM or Ctrl-C stops it; the same command continues
+after the highest finalized block. While a server runs on the data directory, it does the loading.
 
-Snapshots are of what the service gives at the finalized head: validator_set and issuance where staking lives, stable_holdings of
-asset hubs (less what the registry's parachains hold there), coretime_config of coretime chains, treasury_balance of
-the accounts that you name. A kind that it cannot give whole is not sent; it says at the start which and why.
+Snapshots read the state at the finalized head: validator_set and issuance (chains with staking), stable_holdings (asset
+hubs, minus what the registry's parachains hold there), coretime_config (coretime chains), treasury_balance (accounts given
+with --treasury). Kinds that the service cannot provide completely are skipped; the start message lists them and why.
 
-With a file of sources (\`chain-metrics help backfill\`) all its chains are followed side by side; when a source of a
-chain stays away, the next one is asked. Prices and locked value come when a day has ended.
+With a sources file (\`chain-metrics help backfill\`) all its chains are followed in parallel; if a source of a chain stays
+unavailable, the next one is asked. Prices and locked value are fetched when a day has ended.
 
 Examples:
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot

@@ -7,14 +7,14 @@ import { alignedTable, number, plural } from '../words.ts';
 
 export const gaps = command<[], { chain?: string; json?: boolean }>({
   name: 'gaps',
-  description: 'show what is missing: heights, days, prices, timestamps, and what fills it',
+  description: 'show missing heights, days, prices and timestamps, and the commands that fill them',
   args: (command) =>
     command
       .option('--chain <name>', 'only that chain, by its name or an alias')
       .option('--json', 'print it as JSON, with up to a thousand ranges of each kind'),
-  help: `A height is missing when it lies between stored ones; what lies outside them is for \`backfill --dry-run\`. A day is
-missing when it has no block and its neighbours do not prove that the chain stood still. Without a price of the day
-amounts in USD are null, never 0.
+  help: `A height is missing if it lies between stored ones; \`backfill --dry-run\` shows those outside them. A day is missing if it
+has no block and its neighbours do not prove that the chain stood still. Without a price for the day, amounts in USD are
+null, never 0.
 
 Examples:
   chain-metrics gaps

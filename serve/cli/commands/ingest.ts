@@ -13,13 +13,13 @@ export const ingest = command<[paths: string[]], { chain?: string; json?: boolea
   args: (command) =>
     command
       .argument('<path...>', 'files, directories, or - for standard input')
-      .option('--chain <name>', 'chain of bare blocks, when the file is not named after it')
+      .option('--chain <name>', 'chain of bare blocks, if the file is not named after it')
       .option('--json', 'print the summary as JSON, and nothing else'),
-  help: `A file has one JSON document a line: a Sidecar block of the chain that the file is named after
-(polkadot.ndjson, polkadot-2024-01.ndjson.gz), or an envelope (schema block/1 or snapshot/1). It may be packed (gzip,
-zstd). A .parquet file has one such document a row, its fields in columns, where JSON may stand as text. Of a
-directory every .ndjson, .jsonl, .json and .parquet is read, in the order of names. Nothing is stored twice: the same
-file may be given again at any time. While a server runs on the data directory, it does the work.
+  help: `A file has one JSON document per line: a Sidecar block of the chain that the file is named after (polkadot.ndjson,
+polkadot-2024-01.ndjson.gz), or an envelope (schema block/1 or snapshot/1). It may be compressed (gzip, zstd). A .parquet
+file has one document per row, its fields in columns, which may hold JSON as text. In a directory every .ndjson, .jsonl,
+.json and .parquet file is read, in the order of names. Nothing is stored twice: you can pass the same file again at any
+time. While a server runs on the data directory, it does the work.
 
 Examples:
   chain-metrics ingest kusama.ndjson.gz

@@ -4,13 +4,14 @@ import { EXIT } from '../failure.ts';
 
 export const migrate = command<[], { json?: boolean }>({
   name: 'migrate',
-  description: 'migrate the schema of the store, and end',
+  description: 'migrate the schema of the store, and exit',
   args: jsonOption,
-  help: `Where several processes share a store, run it as a job of its own before the processes of a new version start, with
-MIGRATE_ON_START=false for these: they wait, not ready, until it has ended. Several at once do no harm. Processes of
-another version that load or compute end first, and wait at their next start; servers go on.
+  help: `If several processes share a store, run it as a separate job before the processes of a new version start. Start the new
+processes with MIGRATE_ON_START=false: they stay alive but not ready until the migration is done. Running several
+migrations at once is safe. Processes of another version that load or compute exit first, and wait if they are restarted;
+servers keep answering.
 
-Run by an older version it migrates back: that is how a rolling upgrade is undone.
+Run by an older version, it migrates back: this undoes a rolling upgrade.
 
 Examples:
   chain-metrics migrate

@@ -12,12 +12,12 @@ export const rebuild = command<[metrics: string[]], { from?: string; until?: str
   args: (command) =>
     jsonOption(
       command
-        .argument('[metric...]', 'metrics by name or path; all of them when none is named')
+        .argument('[metric...]', 'metrics by name or path; default: all')
         .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay),
     ),
-  help: `Needed only after a repair by hand: what is loaded late or again is found and computed by itself. Days that a
-rebuilt day reaches, such as the 30 days of a rolling sum, are computed with it.
+  help: `Needed only after a manual repair: data that are loaded late or again are found and computed automatically. Days that
+depend on a rebuilt day, such as the 30 days of a rolling sum, are computed with it.
 
 Examples:
   chain-metrics rebuild

@@ -11,10 +11,10 @@ export const restore = command<[backup: string], { json?: boolean }>({
   description: 'restore a backup into an empty data directory',
   args: (command) =>
     jsonOption(command.argument('<backup>', 'directory or archive that `chain-metrics backup` wrote')),
-  help: `Every checksum is checked before anything is written, and the data directory has all of the backup in the end or
-nothing. A backup of an older version is migrated by the next start; one of a newer version is refused. What was accepted
-after the backup is not in it: \`backfill\` fetches blocks again, \`ingest\` takes files again, and senders of alerts
-send again what still lasts.
+  help: `Every checksum is verified before anything is written, and the data directory ends up with the whole backup or nothing.
+The next start migrates a backup of an older version; a backup of a newer version is refused. Data accepted after the backup
+are not in it: \`backfill\` fetches blocks again, \`ingest\` loads files again, and monitoring tools resend alerts that are
+still firing.
 
 Examples:
   DATA_DIR=/srv/new chain-metrics restore /backups/2026-11-22

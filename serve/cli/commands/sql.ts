@@ -31,11 +31,11 @@ export const sql = command<[query: string | undefined], SqlOptions>({
   args: (command) =>
     jsonOption(
       command
-        .argument('[query]', 'a SELECT of ClickHouse; - or nothing reads it from standard input')
+        .argument('[query]', 'a ClickHouse SELECT; - or none reads it from standard input')
         .addOption(
           new Option(
             '--format <format>',
-            'form of the rows; by the ending of the output, or else a table on a terminal and csv elsewhere',
+            'format of the rows; default: by the extension of --output, else a table on a terminal and csv elsewhere',
           ).choices(['table', ...Object.keys(RESPONSE_FORMATS)]),
         )
         .addOption(
@@ -43,14 +43,14 @@ export const sql = command<[query: string | undefined], SqlOptions>({
         )
         .option('--from <date>', 'only rows from this day on, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'only rows up to this day, inclusive, YYYY-MM-DD', parseDay)
-        .option('--output <file>', 'file to write; it is there whole or not at all')
+        .option('--output <file>', 'file to write; it appears only when it is complete')
         .option('--tables', 'list what can be queried, with columns and types'),
     ),
-  help: `The tables hold canonical rows only: a block that lost its height is not seen, nor what belongs to it. Blocks
-without a timestamp are not in them. Name --relay-chain, --from and --until where you can: the engine then opens the
-months and chains that you mean, and no others. Nothing can be changed. While a server runs on the data directory, it
-answers the query, with at most half of the memory of its engine. Amounts are whole numbers of up to 128 bits: text in
-Parquet and Arrow, and digits in JSON, which many readers of JSON round.
+  help: `The tables hold canonical rows only: blocks that lost their height, and everything in them, are left out, as are blocks
+without a timestamp. Pass --relay-chain, --from and --until where you can: the engine then reads only these months and
+chains. A query cannot change anything. While a server runs on the data directory, it runs the query, with at most half of
+the memory of its engine. Amounts are whole numbers of up to 128 bits: text in Parquet and Arrow, and digits in JSON, which
+many JSON parsers round.
 
 Examples:
   chain-metrics sql --tables

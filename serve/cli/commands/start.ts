@@ -18,21 +18,21 @@ export const start = command<[], GivenOptions>({
   description: 'serve the metrics of the data directory over HTTP',
   args: (command) =>
     command
-      .option('--sample', 'load the recorded sample first, when the data directory is empty')
+      .option('--sample', 'load the recorded sample first, if the data directory is empty')
       .addOption(
         new Option(
           '--demo',
-          'the recorded sample and, beside it, a made-up history of the last half year',
+          'load the recorded sample and a made-up history of the last half year',
         ).conflicts('sample'),
       )
       .addOption(
         new Option(
           '--sources <file>',
-          'follow the chains of a file of sources, as `follow --sources` does',
+          'follow the chains of a sources file, as `follow --sources` does',
         ).conflicts(['sample', 'demo']),
       )
       .addOption(
-        new Option('--role <role...>', 'roles of this process, where several share the work').choices([
+        new Option('--role <role...>', 'roles of this process, if several share the work').choices([
           ...PROCESS_ROLES,
           'all',
         ]),
@@ -45,18 +45,18 @@ export const start = command<[], GivenOptions>({
   HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
   PROFILE=distributed chain-metrics start --role load work
 
-Demo data are marked in the data directory for good: every answer and page of metrics says that they are made up, and a
-start with --demo adds the days since the last one. They are never added to other data than the sample, nor others to
-them.
+Demo data are marked in the data directory permanently: every response and page of metrics says that they are made up, and
+a start with --demo adds the days since the last one. Demo data can only be added to the sample, and no other data can be
+added to them.
 
-A file of sources (\`chain-metrics help backfill\`) is followed beside the chains of FOLLOW, with FOLLOW_BEST and
-FOLLOW_SNAPSHOTS. Of several processes give it to one.
+The chains of a sources file (\`chain-metrics help backfill\`) are followed in addition to those of FOLLOW, with FOLLOW_BEST
+and FOLLOW_SNAPSHOTS. Pass it to only one of several processes.
 
 With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
-the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is ready when the
-services that its roles need answer.
+the log into raw tables, \`work\` computes metrics, \`serve\` answers requests. A process is ready when the services that its
+roles need answer.
 
-SIGTERM or Ctrl-C stops it; what was acknowledged is kept even by kill -9.`,
+SIGTERM or Ctrl-C stops it. Acknowledged data survive even kill -9.`,
   run: async ({
     options: { sample = false, demo = false, sources: file, role = ['all'] },
     config,

@@ -12,7 +12,7 @@ import { age, alignedTable, bytes, duration, number, plural } from '../words.ts'
 
 export const status = command<[], { json?: boolean }>({
   name: 'status',
-  description: 'show heights, holes and lag of every chain, what was refused and what is computed',
+  description: 'show heights, gaps and lag of every chain, refused input and the state of computations',
   args: jsonOption,
   help: `Examples:
   chain-metrics status

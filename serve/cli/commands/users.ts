@@ -26,7 +26,7 @@ Examples:
   chain-metrics users list --json | jq '.users[].username'`;
 
 const passwordOption = (command: Command) =>
-  command.option(PASSWORD_STDIN, 'read the password from standard input; generated when absent');
+  command.option(PASSWORD_STDIN, 'read the password from standard input; default: generated');
 
 const list = command<[], Options>({
   name: 'users list',
@@ -41,7 +41,10 @@ const create = command<[username: string], Options>({
   args: (command) =>
     passwordOption(jsonOption(command.argument('<name>', 'user name')))
       .option('--email <address>', 'e-mail address, which counts as confirmed', '')
-      .option('--operator', 'mark it as an account of an operator'),
+      .option(
+        '--operator',
+        'show this account the failure reasons on /status; /api/v4/user reports it as is_admin',
+      ),
   help: `
 Examples:
   chain-metrics users create alice --email alice@example.org
