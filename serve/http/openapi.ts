@@ -7,7 +7,7 @@ import { openApiTransforms } from './openapi-transform.ts';
 import { UnchangingAnswer } from './unchanging-answer.ts';
 
 const DESCRIPTION =
-  'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.';
+  'Daily and monthly metrics of relay chains and the chains attached to them. The data are public, but use requires attribution. They are provided as they are, without guarantee of accuracy, completeness or timeliness.';
 
 /** The page of the interface has no width for phones of its own, and is blank without a script. */
 const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
@@ -61,11 +61,14 @@ const INTERFACE: FastifySwaggerUiOptions = {
   },
 };
 
+/** Version of the API contract, fixed by the specification; not the package version. */
+const API_VERSION = '0.1.1';
+
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   openapi: '3.1.0',
   info: {
     title: 'Chain Metrics Data API',
-    version: '0.1.1',
+    version: API_VERSION,
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     description: DESCRIPTION,
   },

@@ -10,7 +10,7 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 const missing = (point: z.ZodType) =>
   z.object({
     total: z.int(),
-    ranges_total: z.int().describe('how many ranges there are; the first 1,000 are listed'),
+    ranges_total: z.int().describe('number of ranges; the first 1,000 are listed'),
     ranges: z.array(z.object({ from: point, to: point })),
   });
 
@@ -18,20 +18,22 @@ const moment = z.iso.datetime();
 
 const catalogueField = z.object({
   name: z.string(),
-  title: z.string().describe('what heads it on a page'),
+  title: z.string().describe('heading of the column on pages'),
   meaning: z.string(),
   nullable: z.boolean(),
   unit: z
     .enum(UNITS)
     .nullable()
     .describe(
-      'what a number counts or measures: native is tokens of the chain, planck the smallest unit of these, a ratio of 0.6 is 60 %, a percent of 60 too, height the number of a block, identifier a number that names something, number what the title says; null when it is no number',
+      'unit of the number: `native` = tokens of the chain; `planck` = smallest unit of the token; `ratio` = a fraction, 0.6 is 60 %; `percent` = hundredths, 60 is 60 %; `height` = block number; `identifier` = a number that names something; `number` = see the title; null if it is not a number',
     ),
   over_time: z
     .enum(MERGES)
-    .describe('what days make of a week or a month; none for distinct counts, which make nothing together'),
-  over_chains: z.enum(MERGES).describe('what chains make together'),
-  drawn: z.boolean().describe('whether it can be drawn over days or months'),
+    .describe(
+      'how the values of days are combined to a week or a month; none for distinct counts, which cannot be combined',
+    ),
+  over_chains: z.enum(MERGES).describe('how the values of chains are combined'),
+  drawn: z.boolean().describe('true if it can be charted over days or months'),
 });
 
 export const catalogueEntry = z
@@ -39,7 +41,7 @@ export const catalogueEntry = z
     path: z.string(),
     record: z.string(),
     title: z.string(),
-    domain: z.enum(Object.keys(METRIC_DOMAINS) as MetricDomain[]).describe('what it is about'),
+    domain: z.enum(Object.keys(METRIC_DOMAINS) as MetricDomain[]).describe('subject of the metric'),
     definition: z.string(),
     kept: z.enum(['daily', 'monthly', 'whole', 'onRead']),
     relay_chains: z.array(z.enum(RELAY_CHAINS)),
@@ -55,7 +57,7 @@ const heights = {
   chain: z.string(),
   lowest_block: z.int(),
   highest_block: z.int(),
-  untimed_blocks: z.int().describe('blocks without a timestamp: stored, and in no metric'),
+  untimed_blocks: z.int().describe('blocks without a timestamp: stored, but not in any metric'),
   missing_blocks: missing(z.int()),
 };
 
@@ -63,14 +65,14 @@ export const statusSchema = z
   .object({
     demo_data: z
       .boolean()
-      .describe('whether what is stored was made up to look at; each answer then has `X-Demo-Data: true`'),
+      .describe('true if the stored data are demo data; each response then has `X-Demo-Data: true`'),
     chains: z.array(
       z.object({
         ...heights,
         blocks: z.int(),
         outdated_blocks: z
           .int()
-          .describe('blocks that an earlier version may have decoded otherwise: ingest them again'),
+          .describe('blocks that an earlier version may have decoded differently: ingest them again'),
         newest_block_at: moment.nullable(),
         lag_seconds: z.number().nullable(),
         skipped_heights: z.int().describe('missing heights that their sources did not serve'),
@@ -83,13 +85,20 @@ export const statusSchema = z
       ),
     }),
     refused_facts: z.int(),
-    outdated_snapshots: z.int().describe('snapshots and prices of which the same is true'),
+    outdated_snapshots: z
+      .int()
+      .describe(
+        'snapshots and prices that an earlier version may have decoded differently: ingest them again',
+      ),
     retention: z.object({
-      blocks_from: z.iso.date().nullable().describe('blocks of earlier days are refused; null when none are'),
+      blocks_from: z.iso
+        .date()
+        .nullable()
+        .describe('first day whose blocks are accepted; earlier ones are refused. null if none are refused'),
       raw_rows_from: z.iso
         .date()
         .nullable()
-        .describe('raw rows of earlier days are deleted, metrics of them stay; null when none are'),
+        .describe('raw rows of earlier days are deleted, their metrics stay; null if none are deleted'),
     }),
     metrics: z.array(
       z.object({
@@ -100,8 +109,8 @@ export const statusSchema = z
         pending_from: z.iso
           .date()
           .nullable()
-          .describe('earliest day of loaded data that are not in the rows yet; null when all are'),
-        pending_reason: z.enum(PENDING_REASONS).nullable().describe('why they are not'),
+          .describe('earliest day of loaded data that are not in the rows yet; null if all are'),
+        pending_reason: z.enum(PENDING_REASONS).nullable().describe('why these data are not in the rows yet'),
         failures: z
           .array(
             z.object({
@@ -116,14 +125,14 @@ export const statusSchema = z
               attempts: z.int(),
               next_attempt_at: moment
                 .nullable()
-                .describe('null when it waits for `chain-metrics rebuild METRIC`'),
+                .describe('null if it waits for `chain-metrics rebuild METRIC`'),
             }),
           )
-          .describe('what keeps it from being computed: its own failures and those of metrics that it reads'),
+          .describe('failures that prevent its computation: its own and those of metrics that it reads'),
       }),
     ),
     computing: z.object({
-      held: z.boolean().describe('a bulk load is under way: its days are computed when it ends'),
+      held: z.boolean().describe('true while a bulk load is running: its days are computed when it ends'),
       touched_days_waiting: z.int(),
       jobs_waiting: z.int(),
       windows_done: z.int(),
@@ -153,7 +162,7 @@ export const coverageSchema = z
         ),
       })
       .describe(
-        'missing heights that their sources did not serve; they are tried again. The first 1,000 are listed',
+        'missing heights that their sources did not serve; they are retried. The first 1,000 are listed',
       ),
   })
   .meta({ id: 'ChainCoverage' });

@@ -88,7 +88,7 @@ export async function serveCatalogue(
       method: 'GET',
       path: '/api/status',
       tag: TAG,
-      summary: 'Heights, holes and lag of every chain; what waits and what failed',
+      summary: 'Heights, gaps and lag of every chain; pending and failed computations',
       query: noParameters,
       responses: responsesOf(statusSchema, STATUS_EXAMPLE),
     },
@@ -143,8 +143,8 @@ function publicCoverage({ skipped_heights: { total, heights }, ...coverage }: Ch
 }
 
 const coverageQuery = z.strictObject({
-  relay_chain: z.enum(RELAY_CHAINS).optional().describe('relay chain; all when omitted'),
-  chain: chainName().optional().describe('chain by its name or an alias; all when omitted'),
+  relay_chain: z.enum(RELAY_CHAINS).optional().describe('relay chain; default: all'),
+  chain: chainName().optional().describe('name or alias of a chain; default: all'),
 });
 
 const TAG = 'About the data';

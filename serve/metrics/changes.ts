@@ -55,7 +55,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
       method: 'GET',
       path: '/api/changes',
       tag: 'About the data',
-      summary: 'Which days or keys of which metric have other rows than before, for pulls of what is new',
+      summary: 'List the days or keys of each metric that changed',
       description: DESCRIPTION,
       query: changesQuery,
       responses: {
@@ -104,7 +104,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
 
 function startOf({ since, cursor }: z.output<typeof changesQuery>): ChangeCursor {
   if (since !== undefined && cursor !== undefined)
-    throw wrongParameter('since', 'a cursor is where to go on already', since);
+    throw wrongParameter('since', 'cannot be combined with cursor', since);
   if (cursor !== undefined) return changeCursorOf(cursor, 'cursor');
   return since === undefined ? { position: 0n } : changesAt(since, 'since');
 }
@@ -157,26 +157,24 @@ const changesQuery = z.strictObject({
   metric: z
     .enum([...byName.keys()] as [string, ...string[]])
     .optional()
-    .describe('metric by its name; all when omitted'),
-  relay_chain: z.enum(RELAY_CHAINS).optional().describe('relay chain; all when omitted'),
-  chain: chainName().optional().describe('chain by its name or an alias; all when omitted'),
+    .describe('name of a metric; default: all'),
+  relay_chain: z.enum(RELAY_CHAINS).optional().describe('relay chain; default: all'),
+  chain: chainName().optional().describe('name or alias of a chain; default: all'),
   since: z
     .string()
     .min(1)
     .max(64)
     .optional()
-    .describe(
-      'moment in ISO 8601 to begin at, on the clock of the server; from the first change on when omitted',
-    ),
+    .describe('ISO 8601 time to start from, by the clock of the server; default: the first change'),
   cursor: z
     .string()
     .min(1)
     .max(CURSOR_CHARS_MAX)
     .optional()
-    .describe('where to go on: the `cursor` of the answer before, however long ago that was'),
+    .describe('resume from here: the `cursor` of an earlier response, of any age'),
   limit: wholeNumber(1, LIMIT_MAX)
     .optional()
-    .describe(`most changes of one answer, up to ${LIMIT_MAX}; ${LIMIT_DEFAULT} when omitted`),
+    .describe(`maximum number of changes, at most ${LIMIT_MAX}; default ${LIMIT_DEFAULT}`),
 });
 
 const changesPage = z
@@ -186,25 +184,25 @@ const changesPage = z
         metric: z.string(),
         paths: z.array(z.string()).describe('where its rows are served'),
         relay_chain: z.string(),
-        chain: z.string().nullable().describe('null where its rows have no chain'),
+        chain: z.string().nullable().describe('null if its rows have no chain'),
         column: z
           .string()
           .nullable()
           .describe(
-            'the column whose value, or day where it is a time, the rows share; null where these are all rows',
+            'the column whose value (or day, if it is a time) the rows share; null if the change covers all rows',
           ),
         value: z.string().nullable().describe('that value as text'),
-        rows: z.int().describe('rows that there are now; 0 when they are gone'),
+        rows: z.int().describe('current number of rows; 0 if they are gone'),
         changed_at: z.iso.datetime().describe('when the change was recorded'),
         run: z.string().describe('number of the run that computed them; numbers grow with time'),
       }),
     ),
-    cursor: z.string().describe('where to go on, at once or later'),
-    has_more: z.boolean().describe('whether more changes are there already'),
+    cursor: z.string().describe('resume from here, now or later'),
+    has_more: z.boolean().describe('true if more changes can be read now'),
   })
   .meta({ id: 'ChangesPage' });
 
-const DESCRIPTION = `Rows that come together belong to a slice: those of a day, or of one value of the first column of the key, of a relay chain and, where the rows have one, of a chain. Each slice is listed once, at its last change; a computation that gives equal rows is no change. To keep a copy: read the list from your last cursor to its end, delete what it names, and insert what the paths answer with \`changed_since\` of that same cursor. A change may be listed twice and is never left out. Changes of metrics that are computed when they are read, and of contract transactions and calls, are not recorded.`;
+const DESCRIPTION = `Changes are listed per slice: one day, or one value of the first key column, of one relay chain and (where rows have one) one chain. Each slice is listed once, at its last change. Recomputing without a difference does not count as a change. To keep a copy: read the list from your last cursor to its end, delete the rows it names, and insert the rows that the paths return with \`changed_since\` set to that same cursor. A change may be listed twice but is never left out. Changes are not recorded for metrics that are computed on request, nor for contract transactions and calls.`;
 
 const EXAMPLE: z.output<typeof changesPage> = {
   changes: [

@@ -74,15 +74,15 @@ function csvOf(row: Readonly<Record<string, unknown>>): string {
 
 const ANSWER_HEADERS = {
   ETag: 'changes whenever the rows may have changed',
-  Link: 'the next page, when the answer is cut',
-  'X-Truncated': 'true when the answer is cut',
-  'X-Unknown-Chain': 'that no chain is called as asked for, and the nearest name; absent when it is known',
-  'X-Data-As-Of': 'time of the newest block behind the answer',
+  Link: 'the next page of a partial response',
+  'X-Truncated': 'true when the response is partial',
+  'X-Unknown-Chain': 'set when the requested chain is unknown: says so and suggests the closest name',
+  'X-Data-As-Of': 'time of the newest block behind the rows',
   'X-Data-Lag-Seconds': 'seconds since then',
   'X-Coverage':
     'complete, or partial when heights are missing in the range or rows of ended days are pending',
-  'X-Pending-From': 'earliest day of loaded data that are not in the rows yet; absent when all are',
+  'X-Pending-From': 'earliest day of loaded data that are not in the rows yet; absent if all are',
   'X-Pending-Reason':
-    'why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed',
+    'why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed',
   'X-Provisional-From': 'first day whose rows may still change because it is not over',
 };

@@ -67,25 +67,25 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
       name: 'order',
       schema: z.enum(['asc', 'desc']),
       required: false,
-      doc: `direction of \`${order[0]?.column}\`, by which the rows are ordered first; the other columns of the order turn with it. \`${directionOf(order)}\` when omitted`,
+      doc: `sort direction of \`${order[0]?.column}\`; the other sort columns reverse with it. Default: \`${directionOf(order)}\``,
     },
     {
       name: 'limit',
       schema: wholeNumber(1, bounds.LIST_ROWS_MAX),
       required: false,
-      doc: `most rows of one answer, up to ${bounds.LIST_ROWS_MAX}; without it, up to ${rowsWithoutLimit(endpoint, bounds)}. The rest follows by \`Link: rel="next"\``,
+      doc: `maximum number of rows, at most ${bounds.LIST_ROWS_MAX}; without it, up to ${rowsWithoutLimit(endpoint, bounds)}. Follow \`Link: rel="next"\` for the rest`,
     },
     {
       name: 'cursor',
       schema: z.string().min(1).max(CURSOR_CHARS_MAX),
       required: false,
-      doc: 'where to go on, from the `Link` of the answer before',
+      doc: 'cursor from the `Link` header of the previous page',
     },
     {
       name: 'format',
       schema: z.enum(Object.keys(RESPONSE_FORMATS) as [string, ...string[]]),
       required: false,
-      doc: 'form of the answer, over the `Accept` header',
+      doc: 'response format; overrides the `Accept` header',
     },
   ];
   return [...common, ...dates, ...filters, ...changedSince(metric), ...paging].map((parameter) =>
@@ -100,7 +100,7 @@ function changedSince(metric: Metric): Parameter[] {
       name: 'changed_since',
       schema: z.string().min(1).max(CURSOR_CHARS_MAX),
       required: false,
-      doc: `only rows of ${slicesOf(metric)} that changed after then, all of their rows: a cursor of \`/api/changes\`, or a moment in ISO 8601. What has no rows any more is in \`/api/changes\` only`,
+      doc: `returns all rows of the ${slicesOf(metric)} that changed since this point: a cursor from \`/api/changes\` or an ISO 8601 time. Deleted rows appear only in \`/api/changes\``,
     },
   ];
 }
@@ -118,14 +118,12 @@ function actsOn(endpoint: MetricEndpoint): string {
 }
 
 function relayDoc(endpoint: MetricEndpoint): string {
-  return `relay chain; ${endpoint.defaults ? `\`${endpoint.defaults.relay_chain}\` when omitted, or that of the given chain` : 'all when omitted'}`;
+  return `relay chain; default: ${endpoint.defaults ? `that of the given chain, or \`${endpoint.defaults.relay_chain}\`` : 'all'}`;
 }
 
 function chainDoc(endpoint: MetricEndpoint): string {
-  const omitted = endpoint.defaults?.chain
-    ? `\`${endpoint.defaults.chain}\` when omitted`
-    : 'all when omitted';
-  return `chain by its name or an alias; ${omitted}`;
+  const omitted = endpoint.defaults?.chain ? `\`${endpoint.defaults.chain}\`` : 'all';
+  return `name or alias of a chain; default: ${omitted}`;
 }
 
 export interface Query {

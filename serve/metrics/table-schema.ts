@@ -30,7 +30,7 @@ const shape = z
         type: z.enum(TYPES),
         title: z.string(),
         description: z.string(),
-        constraints: z.object({ required: z.boolean().describe('false where a value may be null') }),
+        constraints: z.object({ required: z.boolean().describe('true if the value is never null') }),
         unit: z.enum(UNITS).nullable().describe('as `/api/metrics` explains it'),
         over_time: z.enum(MERGES),
         over_chains: z.enum(MERGES),
@@ -39,7 +39,7 @@ const shape = z
     primaryKey: z
       .array(z.string())
       .optional()
-      .describe('absent where columns that are not served tell rows apart'),
+      .describe('absent if rows are told apart by columns that are not served'),
   })
   .meta({ id: 'TableSchema' });
 
@@ -81,9 +81,9 @@ export function serveTableSchemas(app: FastifyInstance): void {
       method: 'GET',
       path: '/api/metrics/:metric/schema',
       tag: 'About the data',
-      summary: 'The columns of a metric, for those who load its files: a Frictionless Table Schema',
+      summary: 'The columns of a metric as a Frictionless Table Schema, for loading its files',
       params: z.object({
-        metric: z.string().meta({ description: 'a metric by its name or path', example: 'daily-fees' }),
+        metric: z.string().meta({ description: 'name or path of a metric', example: 'daily-fees' }),
       }),
       query: noParameters,
       responses: {

@@ -131,7 +131,7 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
       params,
       tag: 'Alert integrations',
       summary: 'List recent deliveries of an integration',
-      doc: 'Newest first, with what became of their alerts. `unmatched` counts those that resolve an alert of which none is open.',
+      doc: 'Newest first, with the outcomes of their alerts. `unmatched` counts events that resolve an alert while none with that fingerprint is open.',
       role: 'Maintainer',
       query: z.object({ limit: wholeNumber(1, 500).default(50) }),
       answer: z.array(

@@ -21,7 +21,7 @@ const shape = z.object({
   next_attempt_at: z.iso
     .datetime()
     .nullable()
-    .describe('when a webhook that failed is tried again; null while it accepts requests'),
+    .describe('when a failed webhook is retried; null while it accepts requests'),
 });
 
 const fields = {

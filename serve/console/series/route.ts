@@ -25,26 +25,26 @@ const query = z.strictObject({
     )
     .meta({
       description:
-        'a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Of a metric with several rows for a chain and month the columns that tell them apart follow, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable',
+        'a series, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. If a metric has several rows for a chain and month, append the values of the columns that distinguish them, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable',
       example: ['daily-tps.transactions_per_second@polkadot/polkadot'],
     }),
-  start_date: date.optional().describe(`first day; ${DAYS_USUAL} days before the last one when omitted`),
-  end_date: date.optional().describe('last day, inclusive; today when omitted'),
+  start_date: date.optional().describe(`first day; default: ${DAYS_USUAL} days before the last one`),
+  end_date: date.optional().describe('last day, inclusive; default: today'),
   per: z
     .enum(PERIODS)
     .optional()
-    .describe('period of a value; `day` when omitted, always `month` for a monthly metric'),
+    .describe('period of a value; default: `day`, always `month` for a monthly metric'),
   format: z
     .enum(Object.keys(RESPONSE_FORMATS) as [string, ...string[]])
     .optional()
-    .describe('`json`: columns; any other: a file with a row for each value'),
+    .describe('`json` returns columns; every other format a file with one row per value'),
 });
 
 const answer = z
   .object({
     per: z.enum(PERIODS),
     start: z.iso.date().describe('first day of the first period; weeks begin on Monday'),
-    periods: z.int().describe('number of periods, which follow each other'),
+    periods: z.int().describe('number of consecutive periods'),
     provisional_from: z.iso.date().nullable().describe('first period that is not over'),
     series: z.array(
       z.object({
@@ -52,17 +52,19 @@ const answer = z
         title: z.string(),
         relay_chain: z.string(),
         chain: z.string(),
-        parts: z.array(z.string()).describe('what tells the lines of a chain apart; empty where it has one'),
+        parts: z
+          .array(z.string())
+          .describe('labels that distinguish several series of one chain; empty if there is one'),
         unit: z.enum(UNITS),
-        token: z.string().nullable().describe('symbol of the native token, where that is the unit'),
+        token: z.string().nullable().describe('symbol of the native token, if that is the unit'),
         values: z
           .array(z.number().nullable())
           .describe(
-            'a value for each period: sum, mean, last, highest or lowest of its days, as the column says',
+            'one value per period: sum, mean, last, highest or lowest of its days, depending on the column',
           ),
         gaps: z
           .array(z.array(z.int()).length(2))
-          .describe('first and last period, by place, in which blocks are missing'),
+          .describe('index of the first and of the last period of a range in which blocks are missing'),
       }),
     ),
   })
@@ -79,11 +81,11 @@ export function serveSeries(
       method: 'GET',
       path: '/api/series',
       tag: 'About the data',
-      summary: 'Lines of charts: metrics by day, week or month, as columns',
+      summary: 'Series of charts: metrics by day, week or month, as columns',
       query,
       responses: {
         200: {
-          description: 'The lines, over the same periods',
+          description: 'The series, over the same periods',
           content: { 'application/json': { schema: answer, example: EXAMPLE }, ...FILES },
         },
         ...callerResponses,

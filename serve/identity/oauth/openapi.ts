@@ -27,9 +27,9 @@ const CLIENT_EXAMPLE = {
 
 const USERINFO: Described = {
   needsToken: true,
-  summary: 'Who the user is (scope openid)',
+  summary: 'The identity of the user (scope openid)',
   description:
-    'The scope openid opens it and gives sub, name, nickname, preferred_username and profile. The e-mail address is returned only with the scope email too; `email_verified` tells whether an operator has confirmed it. The scopes profile and email alone open nothing.',
+    'Requires the scope openid, which returns sub, name, nickname, preferred_username and profile. The e-mail address is returned only if the token also has the scope email; `email_verified` says whether an operator has confirmed it. Without openid, the scopes profile and email return 403.',
   answer: {
     sub: '1',
     name: 'Alice',
@@ -41,9 +41,9 @@ const USERINFO: Described = {
 
 const DESCRIBED: Readonly<Record<string, Described>> = {
   'POST /oauth/token': {
-    summary: 'Obtain or renew tokens',
+    summary: 'Obtain or refresh tokens',
     description:
-      'Grants: `authorization_code` (with PKCE or a secret), `refresh_token`, `password`. A refresh token works once; one that comes back ends all tokens of its authorization.',
+      'Grants: `authorization_code` (with PKCE or a secret), `refresh_token`, `password`. A refresh token works once; using it again revokes all tokens of its authorization.',
     form: {
       grant_type: 'authorization_code, refresh_token or password',
       ...CLIENT,
@@ -68,8 +68,8 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   },
   'GET /oauth/token/info': {
     needsToken: true,
-    summary: 'What an access token is worth',
-    query: { access_token: 'the token, unless it comes in the Authorization header' },
+    summary: 'Scopes and lifetime of an access token',
+    query: { access_token: 'the token, unless it is in the Authorization header' },
     answer: {
       resource_owner_id: 1,
       scope: ['read_user'],
@@ -81,13 +81,13 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
     },
   },
   'POST /oauth/revoke': {
-    summary: 'End a pair of tokens (RFC 7009)',
-    form: { ...CLIENT, token: 'either token of the pair', token_type_hint: 'accepted and not needed' },
+    summary: 'Revoke a pair of tokens (RFC 7009)',
+    form: { ...CLIENT, token: 'either token of the pair', token_type_hint: 'accepted and ignored' },
     request: { ...CLIENT_EXAMPLE, token: 'cma_…' },
     answer: {},
   },
   'POST /oauth/introspect': {
-    summary: 'Whether a token of the application is live (RFC 7662)',
+    summary: 'Whether a token of the application is active (RFC 7662)',
     form: { ...CLIENT, token: 'access or refresh token' },
     required: ['token'],
     request: { ...CLIENT_EXAMPLE, token: 'cma_…' },

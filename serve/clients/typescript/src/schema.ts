@@ -78,8 +78,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Obtain or renew tokens
-         * @description Grants: `authorization_code` (with PKCE or a secret), `refresh_token`, `password`. A refresh token works once; one that comes back ends all tokens of its authorization.
+         * Obtain or refresh tokens
+         * @description Grants: `authorization_code` (with PKCE or a secret), `refresh_token`, `password`. A refresh token works once; using it again revokes all tokens of its authorization.
          */
         post: operations["postOauthToken"];
         delete?: never;
@@ -97,7 +97,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a pair of tokens (RFC 7009) */
+        /** Revoke a pair of tokens (RFC 7009) */
         post: operations["postOauthRevoke"];
         delete?: never;
         options?: never;
@@ -114,7 +114,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whether a token of the application is live (RFC 7662) */
+        /** Whether a token of the application is active (RFC 7662) */
         post: operations["postOauthIntrospect"];
         delete?: never;
         options?: never;
@@ -129,7 +129,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What an access token is worth */
+        /** Scopes and lifetime of an access token */
         get: operations["getOauthTokenInfo"];
         put?: never;
         post?: never;
@@ -147,14 +147,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who the user is (scope openid)
-         * @description The scope openid opens it and gives sub, name, nickname, preferred_username and profile. The e-mail address is returned only with the scope email too; `email_verified` tells whether an operator has confirmed it. The scopes profile and email alone open nothing.
+         * The identity of the user (scope openid)
+         * @description Requires the scope openid, which returns sub, name, nickname, preferred_username and profile. The e-mail address is returned only if the token also has the scope email; `email_verified` says whether an operator has confirmed it. Without openid, the scopes profile and email return 403.
          */
         get: operations["getOauthUserinfo"];
         put?: never;
         /**
-         * Who the user is (scope openid)
-         * @description The scope openid opens it and gives sub, name, nickname, preferred_username and profile. The e-mail address is returned only with the scope email too; `email_verified` tells whether an operator has confirmed it. The scopes profile and email alone open nothing.
+         * The identity of the user (scope openid)
+         * @description Requires the scope openid, which returns sub, name, nickname, preferred_username and profile. The e-mail address is returned only if the token also has the scope email; `email_verified` says whether an operator has confirmed it. Without openid, the scopes profile and email return 403.
          */
         post: operations["postOauthUserinfo"];
         delete?: never;
@@ -401,7 +401,7 @@ export interface paths {
         };
         /**
          * List recent deliveries of an integration
-         * @description Newest first, with what became of their alerts. `unmatched` counts those that resolve an alert of which none is open. Needs the role Maintainer in the project.
+         * @description Newest first, with the outcomes of their alerts. `unmatched` counts events that resolve an alert while none with that fingerprint is open. Needs the role Maintainer in the project.
          */
         get: operations["getProjectsIdIntegrationsIntegration_idDeliveries"];
         put?: never;
@@ -1640,7 +1640,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Heights, holes and lag of every chain; what waits and what failed */
+        /** Heights, gaps and lag of every chain; pending and failed computations */
         get: operations["getApiStatus"];
         put?: never;
         post?: never;
@@ -1674,7 +1674,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The columns of a metric, for those who load its files: a Frictionless Table Schema */
+        /** The columns of a metric as a Frictionless Table Schema, for loading its files */
         get: operations["getApiMetricsMetricSchema"];
         put?: never;
         post?: never;
@@ -1692,8 +1692,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which days or keys of which metric have other rows than before, for pulls of what is new
-         * @description Rows that come together belong to a slice: those of a day, or of one value of the first column of the key, of a relay chain and, where the rows have one, of a chain. Each slice is listed once, at its last change; a computation that gives equal rows is no change. To keep a copy: read the list from your last cursor to its end, delete what it names, and insert what the paths answer with `changed_since` of that same cursor. A change may be listed twice and is never left out. Changes of metrics that are computed when they are read, and of contract transactions and calls, are not recorded.
+         * List the days or keys of each metric that changed
+         * @description Changes are listed per slice: one day, or one value of the first key column, of one relay chain and (where rows have one) one chain. Each slice is listed once, at its last change. Recomputing without a difference does not count as a change. To keep a copy: read the list from your last cursor to its end, delete the rows it names, and insert the rows that the paths return with `changed_since` set to that same cursor. A change may be listed twice but is never left out. Changes are not recorded for metrics that are computed on request, nor for contract transactions and calls.
          */
         get: operations["getApiChanges"];
         put?: never;
@@ -1711,7 +1711,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lines of charts: metrics by day, week or month, as columns */
+        /** Series of charts: metrics by day, week or month, as columns */
         get: operations["getApiSeries"];
         put?: never;
         post?: never;
@@ -1772,7 +1772,7 @@ export interface components {
             record: string;
             title: string;
             /**
-             * @description what it is about
+             * @description subject of the metric
              * @enum {string}
              */
             domain: "activity" | "staking" | "finance" | "governance" | "coretime" | "contracts";
@@ -1793,23 +1793,23 @@ export interface components {
             }[];
             fields: {
                 name: string;
-                /** @description what heads it on a page */
+                /** @description heading of the column on pages */
                 title: string;
                 meaning: string;
                 nullable: boolean;
-                /** @description what a number counts or measures: native is tokens of the chain, planck the smallest unit of these, a ratio of 0.6 is 60 %, a percent of 60 too, height the number of a block, identifier a number that names something, number what the title says; null when it is no number */
+                /** @description unit of the number: `native` = tokens of the chain; `planck` = smallest unit of the token; `ratio` = a fraction, 0.6 is 60 %; `percent` = hundredths, 60 is 60 %; `height` = block number; `identifier` = a number that names something; `number` = see the title; null if it is not a number */
                 unit: ("count" | "native" | "planck" | "usd" | "ratio" | "percent" | "seconds" | "bytes" | "per_second" | "height" | "identifier" | "weight" | "number") | null;
                 /**
-                 * @description what days make of a week or a month; none for distinct counts, which make nothing together
+                 * @description how the values of days are combined to a week or a month; none for distinct counts, which cannot be combined
                  * @enum {string}
                  */
                 over_time: "sum" | "mean" | "last" | "max" | "min" | "none";
                 /**
-                 * @description what chains make together
+                 * @description how the values of chains are combined
                  * @enum {string}
                  */
                 over_chains: "sum" | "mean" | "last" | "max" | "min" | "none";
-                /** @description whether it can be drawn over days or months */
+                /** @description true if it can be charted over days or months */
                 drawn: boolean;
             }[];
         };
@@ -1818,11 +1818,11 @@ export interface components {
             chain: string;
             lowest_block: number;
             highest_block: number;
-            /** @description blocks without a timestamp: stored, and in no metric */
+            /** @description blocks without a timestamp: stored, but not in any metric */
             untimed_blocks: number;
             missing_blocks: {
                 total: number;
-                /** @description how many ranges there are; the first 1,000 are listed */
+                /** @description number of ranges; the first 1,000 are listed */
                 ranges_total: number;
                 ranges: {
                     from: number;
@@ -1834,7 +1834,7 @@ export interface components {
             /** @description days without a block that are not proven to be empty */
             missing_days: {
                 total: number;
-                /** @description how many ranges there are; the first 1,000 are listed */
+                /** @description number of ranges; the first 1,000 are listed */
                 ranges_total: number;
                 ranges: {
                     /** Format: date */
@@ -1845,7 +1845,7 @@ export interface components {
             };
             days_without_price: {
                 total: number;
-                /** @description how many ranges there are; the first 1,000 are listed */
+                /** @description number of ranges; the first 1,000 are listed */
                 ranges_total: number;
                 ranges: {
                     /** Format: date */
@@ -1855,7 +1855,7 @@ export interface components {
                 }[];
                 token: string;
             };
-            /** @description missing heights that their sources did not serve; they are tried again. The first 1,000 are listed */
+            /** @description missing heights that their sources did not serve; they are retried. The first 1,000 are listed */
             skipped_heights: {
                 total: number;
                 heights: {
@@ -1874,13 +1874,13 @@ export interface components {
                 /** @description where its rows are served */
                 paths: string[];
                 relay_chain: string;
-                /** @description null where its rows have no chain */
+                /** @description null if its rows have no chain */
                 chain: string | null;
-                /** @description the column whose value, or day where it is a time, the rows share; null where these are all rows */
+                /** @description the column whose value (or day, if it is a time) the rows share; null if the change covers all rows */
                 column: string | null;
                 /** @description that value as text */
                 value: string | null;
-                /** @description rows that there are now; 0 when they are gone */
+                /** @description current number of rows; 0 if they are gone */
                 rows: number;
                 /**
                  * Format: date-time
@@ -1890,9 +1890,9 @@ export interface components {
                 /** @description number of the run that computed them; numbers grow with time */
                 run: string;
             }[];
-            /** @description where to go on, at once or later */
+            /** @description resume from here, now or later */
             cursor: string;
-            /** @description whether more changes are there already */
+            /** @description true if more changes can be read now */
             has_more: boolean;
         };
         /**
@@ -4813,7 +4813,7 @@ export interface components {
              * @description first day of the first period; weeks begin on Monday
              */
             start: string;
-            /** @description number of periods, which follow each other */
+            /** @description number of consecutive periods */
             periods: number;
             /** @description first period that is not over */
             provisional_from: string | null;
@@ -4822,31 +4822,31 @@ export interface components {
                 title: string;
                 relay_chain: string;
                 chain: string;
-                /** @description what tells the lines of a chain apart; empty where it has one */
+                /** @description labels that distinguish several series of one chain; empty if there is one */
                 parts: string[];
                 /** @enum {string} */
                 unit: "count" | "native" | "planck" | "usd" | "ratio" | "percent" | "seconds" | "bytes" | "per_second" | "height" | "identifier" | "weight" | "number";
-                /** @description symbol of the native token, where that is the unit */
+                /** @description symbol of the native token, if that is the unit */
                 token: string | null;
-                /** @description a value for each period: sum, mean, last, highest or lowest of its days, as the column says */
+                /** @description one value per period: sum, mean, last, highest or lowest of its days, depending on the column */
                 values: (number | null)[];
-                /** @description first and last period, by place, in which blocks are missing */
+                /** @description index of the first and of the last period of a range in which blocks are missing */
                 gaps: number[][];
             }[];
         };
         SystemStatus: {
-            /** @description whether what is stored was made up to look at; each answer then has `X-Demo-Data: true` */
+            /** @description true if the stored data are demo data; each response then has `X-Demo-Data: true` */
             demo_data: boolean;
             chains: {
                 relay_chain: string;
                 chain: string;
                 lowest_block: number;
                 highest_block: number;
-                /** @description blocks without a timestamp: stored, and in no metric */
+                /** @description blocks without a timestamp: stored, but not in any metric */
                 untimed_blocks: number;
                 missing_blocks: {
                     total: number;
-                    /** @description how many ranges there are; the first 1,000 are listed */
+                    /** @description number of ranges; the first 1,000 are listed */
                     ranges_total: number;
                     ranges: {
                         from: number;
@@ -4854,7 +4854,7 @@ export interface components {
                     }[];
                 };
                 blocks: number;
-                /** @description blocks that an earlier version may have decoded otherwise: ingest them again */
+                /** @description blocks that an earlier version may have decoded differently: ingest them again */
                 outdated_blocks: number;
                 newest_block_at: string | null;
                 lag_seconds: number | null;
@@ -4871,12 +4871,12 @@ export interface components {
                 }[];
             };
             refused_facts: number;
-            /** @description snapshots and prices of which the same is true */
+            /** @description snapshots and prices that an earlier version may have decoded differently: ingest them again */
             outdated_snapshots: number;
             retention: {
-                /** @description blocks of earlier days are refused; null when none are */
+                /** @description first day whose blocks are accepted; earlier ones are refused. null if none are refused */
                 blocks_from: string | null;
-                /** @description raw rows of earlier days are deleted, metrics of them stay; null when none are */
+                /** @description raw rows of earlier days are deleted, their metrics stay; null if none are deleted */
                 raw_rows_from: string | null;
             };
             metrics: {
@@ -4884,11 +4884,11 @@ export interface components {
                 version: string;
                 computed_at: string | null;
                 windows: number;
-                /** @description earliest day of loaded data that are not in the rows yet; null when all are */
+                /** @description earliest day of loaded data that are not in the rows yet; null if all are */
                 pending_from: string | null;
-                /** @description why they are not */
+                /** @description why these data are not in the rows yet */
                 pending_reason: ("loaded" | "never_computed" | "recipe_changed" | "failed") | null;
-                /** @description what keeps it from being computed: its own failures and those of metrics that it reads */
+                /** @description failures that prevent its computation: its own and those of metrics that it reads */
                 failures: {
                     metric: string;
                     /**
@@ -4905,12 +4905,12 @@ export interface components {
                     /** Format: date-time */
                     tried_at: string;
                     attempts: number;
-                    /** @description null when it waits for `chain-metrics rebuild METRIC` */
+                    /** @description null if it waits for `chain-metrics rebuild METRIC` */
                     next_attempt_at: string | null;
                 }[];
             }[];
             computing: {
-                /** @description a bulk load is under way: its days are computed when it ends */
+                /** @description true while a bulk load is running: its days are computed when it ends */
                 held: boolean;
                 touched_days_waiting: number;
                 jobs_waiting: number;
@@ -4935,7 +4935,7 @@ export interface components {
                 title: string;
                 description: string;
                 constraints: {
-                    /** @description false where a value may be null */
+                    /** @description true if the value is never null */
                     required: boolean;
                 };
                 /** @description as `/api/metrics` explains it */
@@ -4945,7 +4945,7 @@ export interface components {
                 /** @enum {string} */
                 over_chains: "sum" | "mean" | "last" | "max" | "min" | "none";
             }[];
-            /** @description absent where columns that are not served tell rows apart */
+            /** @description absent if rows are told apart by columns that are not served */
             primaryKey?: string[];
         };
         User: {
@@ -5163,7 +5163,7 @@ export interface operations {
                     client_secret?: string;
                     /** @description either token of the pair */
                     token?: string;
-                    /** @description accepted and not needed */
+                    /** @description accepted and ignored */
                     token_type_hint?: string;
                 };
             };
@@ -5236,7 +5236,7 @@ export interface operations {
     getOauthTokenInfo: {
         parameters: {
             query?: {
-                /** @description the token, unless it comes in the Authorization header */
+                /** @description the token, unless it is in the Authorization header */
                 access_token?: string;
             };
             header?: never;
@@ -6908,7 +6908,7 @@ export interface operations {
                         last_told_at: string | null;
                         last_status: number | null;
                         last_fault: string | null;
-                        /** @description when a webhook that failed is tried again; null while it accepts requests */
+                        /** @description when a failed webhook is retried; null while it accepts requests */
                         next_attempt_at: string | null;
                     }[];
                 };
@@ -6961,7 +6961,7 @@ export interface operations {
                         last_told_at: string | null;
                         last_status: number | null;
                         last_fault: string | null;
-                        /** @description when a webhook that failed is tried again; null while it accepts requests */
+                        /** @description when a failed webhook is retried; null while it accepts requests */
                         next_attempt_at: string | null;
                         secret: string;
                     };
@@ -7007,7 +7007,7 @@ export interface operations {
                         last_told_at: string | null;
                         last_status: number | null;
                         last_fault: string | null;
-                        /** @description when a webhook that failed is tried again; null while it accepts requests */
+                        /** @description when a failed webhook is retried; null while it accepts requests */
                         next_attempt_at: string | null;
                     };
                 };
@@ -7061,7 +7061,7 @@ export interface operations {
                         last_told_at: string | null;
                         last_status: number | null;
                         last_fault: string | null;
-                        /** @description when a webhook that failed is tried again; null while it accepts requests */
+                        /** @description when a failed webhook is retried; null while it accepts requests */
                         next_attempt_at: string | null;
                     };
                 };
@@ -7337,23 +7337,23 @@ export interface operations {
     "daily-uptime": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -7367,21 +7367,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -7448,23 +7448,23 @@ export interface operations {
     "daily-tps": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -7478,21 +7478,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -7559,23 +7559,23 @@ export interface operations {
     "daily-fees": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo" | "westend";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -7589,21 +7589,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -7670,23 +7670,23 @@ export interface operations {
     "daily-summary": {
         parameters: {
             query: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2023-01-01 */
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -7700,21 +7700,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -7781,23 +7781,23 @@ export interface operations {
     "monthly-unique-accounts": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `month`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
-                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `month`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `month`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -7811,21 +7811,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -7892,21 +7892,21 @@ export interface operations {
     "coretime-utilization": {
         parameters: {
             query?: {
-                /** @description relay chain; `polkadot` when omitted, or that of the given chain */
+                /** @description relay chain; default: that of the given chain, or `polkadot` */
                 relay_chain?: "polkadot" | "kusama";
                 /** @description first day, inclusive, by `date` */
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -7920,21 +7920,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8001,7 +8001,7 @@ export interface operations {
     "coretime-sales": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first day, inclusive, by `sale_init_at` */
                 start_date?: string;
@@ -8009,15 +8009,15 @@ export interface operations {
                 end_date?: string;
                 /** @description first timeslice of a sale or region */
                 region_begin?: number;
-                /** @description only rows of values of `region_begin` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `region_begin` and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8031,21 +8031,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8112,19 +8112,19 @@ export interface operations {
     "coretime-sale-metrics": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first timeslice of a sale or region */
                 region_begin?: number;
-                /** @description only rows of values of `region_begin` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `region_begin` and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8138,21 +8138,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8219,7 +8219,7 @@ export interface operations {
     "coretime-purchases": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first day, inclusive, by `timestamp` */
                 start_date?: string;
@@ -8231,15 +8231,15 @@ export interface operations {
                 who?: string;
                 /** @description bulk, or renewal */
                 purchase_type?: "bulk" | "renewal";
-                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `timestamp`) and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8253,21 +8253,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8334,7 +8334,7 @@ export interface operations {
     "coretime-renewals": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first day, inclusive, by `timestamp` */
                 start_date?: string;
@@ -8344,15 +8344,15 @@ export interface operations {
                 region_begin?: number;
                 /** @description account that paid, in any SS58 spelling */
                 who?: string;
-                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `timestamp`) and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8366,21 +8366,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8447,19 +8447,19 @@ export interface operations {
     "coretime-account-spend": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description account that paid, in any SS58 spelling */
                 who?: string;
-                /** @description only rows of values of `who` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `who` and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8473,21 +8473,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8554,17 +8554,17 @@ export interface operations {
     "coretime-total-burn": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description only rows of relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8578,21 +8578,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8659,7 +8659,7 @@ export interface operations {
     "coretime-regions": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first timeslice of a sale or region */
                 region_begin?: number;
@@ -8669,15 +8669,15 @@ export interface operations {
                 r_mask?: string;
                 /** @description account that owns it, in any SS58 spelling */
                 owner?: string;
-                /** @description only rows of values of `region_begin` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `region_begin` and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8691,21 +8691,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8772,7 +8772,7 @@ export interface operations {
     "coretime-region-events": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first day, inclusive, by `timestamp` */
                 start_date?: string;
@@ -8786,15 +8786,15 @@ export interface operations {
                 r_core?: number;
                 /** @description mask of the core’s parts, 20 hex digits */
                 r_mask?: string;
-                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `timestamp`) and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `timestamp`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
+                /** @description sort direction of `timestamp`; the other sort columns reverse with it. Default: `desc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8808,21 +8808,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -8889,7 +8889,7 @@ export interface operations {
     "coretime-region-history": {
         parameters: {
             query: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first timeslice of a sale or region */
                 region_begin: number;
@@ -8897,15 +8897,15 @@ export interface operations {
                 r_core: number;
                 /** @description mask of the core’s parts, 20 hex digits */
                 r_mask?: string;
-                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `timestamp`) and relay chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `timestamp`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `timestamp`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -8919,21 +8919,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9000,17 +9000,17 @@ export interface operations {
     "explorer-network-stats": {
         parameters: {
             query?: {
-                /** @description relay chain; `polkadot` when omitted, or that of the given chain */
+                /** @description relay chain; default: that of the given chain, or `polkadot` */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; `asset-hub-polkadot` when omitted */
+                /** @description name or alias of a chain; default: `asset-hub-polkadot` */
                 chain?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9024,21 +9024,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9105,21 +9105,21 @@ export interface operations {
     "explorer-recent-extrinsics": {
         parameters: {
             query?: {
-                /** @description relay chain; `polkadot` when omitted, or that of the given chain */
+                /** @description relay chain; default: that of the given chain, or `polkadot` */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; `asset-hub-polkadot` when omitted */
+                /** @description name or alias of a chain; default: `asset-hub-polkadot` */
                 chain?: string;
                 /** @description signer or Ethereum sender, in any SS58 spelling or as H160 */
                 address?: string;
                 /** @description comma-separated domains to leave out, of Assets, Staking, Governance, Compute, Consensus, System */
                 exclude_domains?: string;
-                /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
+                /** @description sort direction of `block_number`; the other sort columns reverse with it. Default: `desc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9133,21 +9133,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9214,23 +9214,23 @@ export interface operations {
     "daily-staking-participation": {
         parameters: {
             query: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2022-01-01 */
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9244,21 +9244,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9325,7 +9325,7 @@ export interface operations {
     "daily-staking-rewards": {
         parameters: {
             query: {
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2024-01-01 */
                 start_date: string;
@@ -9333,15 +9333,15 @@ export interface operations {
                 end_date: string;
                 /** @description accounts, in any SS58 spelling */
                 accounts?: string[];
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9355,21 +9355,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9436,23 +9436,23 @@ export interface operations {
     "monthly-active-validators": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `month`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
-                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `month`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `month`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9466,21 +9466,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9547,23 +9547,23 @@ export interface operations {
     "monthly-percent-staked": {
         parameters: {
             query: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `month`; data are served from 2022-01-01 */
                 start_date: string;
                 /** @description last day, inclusive, by `month` */
                 end_date: string;
-                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `month`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `month`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9577,21 +9577,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9658,23 +9658,23 @@ export interface operations {
     "monthly-treasury-balances": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `month`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
-                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `month`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `month`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9688,21 +9688,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9773,15 +9773,15 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9795,21 +9795,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9876,23 +9876,23 @@ export interface operations {
     "daily-coin-a": {
         parameters: {
             query: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2023-01-01 */
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -9906,21 +9906,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -9987,23 +9987,23 @@ export interface operations {
     "daily-coin-b": {
         parameters: {
             query: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `date`; data are served from 2023-01-01 */
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10017,21 +10017,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10098,23 +10098,23 @@ export interface operations {
     "daily-gov-referenda-results": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `start_date`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `start_date` */
                 end_date?: string;
-                /** @description only rows of values of `referendum_index` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `referendum_index` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `referendum_index`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `referendum_index`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10128,21 +10128,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10213,15 +10213,15 @@ export interface operations {
                 referendum_index?: string | number;
                 /** @description account that voted or delegated, in any SS58 spelling or as H160 */
                 voter?: string;
-                /** @description only rows of values of `referendum_index` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `referendum_index` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10235,21 +10235,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10316,23 +10316,23 @@ export interface operations {
     "monthly-gov-participation": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `month`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
-                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `month`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `month`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10346,21 +10346,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10427,23 +10427,23 @@ export interface operations {
     "monthly-gov-tokens": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `month`; data are served from 2023-01-01 */
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
-                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `month`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `month`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10457,21 +10457,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10540,15 +10540,15 @@ export interface operations {
             query?: {
                 /** @description id of the bounty */
                 parent_bounty_id?: string | number;
-                /** @description only rows of values of `parent_bounty_id` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `parent_bounty_id` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10562,21 +10562,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10643,7 +10643,7 @@ export interface operations {
     "gov-child-bounties": {
         parameters: {
             query?: {
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
                 /** @description first day, inclusive, by `parent_bounty_start_date` */
                 start_date?: string;
@@ -10651,15 +10651,15 @@ export interface operations {
                 end_date?: string;
                 /** @description id of the parent bounty */
                 parent_bounty_id?: string | number;
-                /** @description only rows of values of `parent_bounty_id` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `parent_bounty_id` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10673,21 +10673,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10758,15 +10758,15 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10780,21 +10780,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10865,15 +10865,15 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
-                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the days (by `date`) and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `date`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 100000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 100000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10887,21 +10887,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -10974,15 +10974,15 @@ export interface operations {
                 end_date?: string;
                 /** @description addresses of contracts, H160 */
                 addresses: string[];
-                /** @description only rows of values of `contract_address` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `contract_address` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
+                /** @description sort direction of `block_number`; the other sort columns reverse with it. Default: `desc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -10996,21 +10996,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -11083,13 +11083,13 @@ export interface operations {
                 end_date?: string;
                 /** @description addresses, H160, as sender, receiver or contract */
                 addresses: string[];
-                /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
+                /** @description sort direction of `block_number`; the other sort columns reverse with it. Default: `desc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -11103,21 +11103,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -11184,15 +11184,15 @@ export interface operations {
     "contract-call-details": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo";
-                /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
+                /** @description sort direction of `block_number`; the other sort columns reverse with it. Default: `desc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -11206,21 +11206,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -11289,15 +11289,15 @@ export interface operations {
             query: {
                 /** @description owners, in any SS58 spelling */
                 addresses: string[];
-                /** @description only rows of values of `code_hash` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `code_hash` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -11311,21 +11311,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -11392,21 +11392,21 @@ export interface operations {
     "contracts-with-code": {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "solo" | "westend";
                 /** @description address of a contract, H160 */
                 contract_address?: string;
                 /** @description owner of the code, in any SS58 spelling */
                 owner?: string;
-                /** @description only rows of values of `contract_address` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                /** @description returns all rows of the values of `contract_address` and chains that changed since this point: a cursor from `/api/changes` or an ISO 8601 time. Deleted rows appear only in `/api/changes` */
                 changed_since?: string;
-                /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
+                /** @description sort direction of `relay_chain`; the other sort columns reverse with it. Default: `asc` */
                 order?: "asc" | "desc";
-                /** @description most rows of one answer, up to 10000; without it, up to 10000. The rest follows by `Link: rel="next"` */
+                /** @description maximum number of rows, at most 10000; without it, up to 10000. Follow `Link: rel="next"` for the rest */
                 limit?: number;
-                /** @description where to go on, from the `Link` of the answer before */
+                /** @description cursor from the `Link` header of the previous page */
                 cursor?: string;
-                /** @description form of the answer, over the `Accept` header */
+                /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -11420,21 +11420,21 @@ export interface operations {
                 headers: {
                     /** @description changes whenever the rows may have changed */
                     ETag?: string;
-                    /** @description the next page, when the answer is cut */
+                    /** @description the next page of a partial response */
                     Link?: string;
-                    /** @description true when the answer is cut */
+                    /** @description true when the response is partial */
                     "X-Truncated"?: string;
-                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    /** @description set when the requested chain is unknown: says so and suggests the closest name */
                     "X-Unknown-Chain"?: string;
-                    /** @description time of the newest block behind the answer */
+                    /** @description time of the newest block behind the rows */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
                     "X-Data-Lag-Seconds"?: string;
                     /** @description complete, or partial when heights are missing in the range or rows of ended days are pending */
                     "X-Coverage"?: string;
-                    /** @description earliest day of loaded data that are not in the rows yet; absent when all are */
+                    /** @description earliest day of loaded data that are not in the rows yet; absent if all are */
                     "X-Pending-From"?: string;
-                    /** @description why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed */
+                    /** @description why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed */
                     "X-Pending-Reason"?: string;
                     /** @description first day whose rows may still change because it is not over */
                     "X-Provisional-From"?: string;
@@ -11620,9 +11620,9 @@ export interface operations {
     getApiCoverage: {
         parameters: {
             query?: {
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "westend" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
             };
             header?: never;
@@ -11683,7 +11683,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description a metric by its name or path */
+                /** @description name or path of a metric */
                 metric: string;
             };
             cookie?: never;
@@ -11740,17 +11740,17 @@ export interface operations {
     getApiChanges: {
         parameters: {
             query?: {
-                /** @description metric by its name; all when omitted */
+                /** @description name of a metric; default: all */
                 metric?: "daily_uptime" | "daily_tps" | "daily_fees" | "daily_summary" | "monthly_unique_accounts" | "coretime_utilization" | "coretime_sale" | "coretime_sale_metrics" | "coretime_purchase" | "coretime_renewal" | "coretime_account_spend" | "coretime_total_burn" | "coretime_region" | "coretime_region_event" | "daily_staking_participation" | "daily_staking_rewards" | "monthly_active_validators" | "monthly_percent_staked" | "monthly_treasury_balances" | "defi_tvl" | "daily_coin_a" | "daily_coin_b" | "gov_referendum_result" | "gov_voter_history" | "monthly_gov_participation" | "monthly_gov_tokens" | "gov_parent_bounty_summary" | "gov_child_bounty" | "contracts_deployed_heatmap" | "contract_calls_heatmap" | "contract_instance" | "code_info" | "contract_with_code_info";
-                /** @description relay chain; all when omitted */
+                /** @description relay chain; default: all */
                 relay_chain?: "polkadot" | "kusama" | "westend" | "solo";
-                /** @description chain by its name or an alias; all when omitted */
+                /** @description name or alias of a chain; default: all */
                 chain?: string;
-                /** @description moment in ISO 8601 to begin at, on the clock of the server; from the first change on when omitted */
+                /** @description ISO 8601 time to start from, by the clock of the server; default: the first change */
                 since?: string;
-                /** @description where to go on: the `cursor` of the answer before, however long ago that was */
+                /** @description resume from here: the `cursor` of an earlier response, of any age */
                 cursor?: string;
-                /** @description most changes of one answer, up to 10000; 1000 when omitted */
+                /** @description maximum number of changes, at most 10000; default 1000 */
                 limit?: number;
             };
             header?: never;
@@ -11809,15 +11809,15 @@ export interface operations {
     getApiSeries: {
         parameters: {
             query: {
-                /** @description a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Of a metric with several rows for a chain and month the columns that tell them apart follow, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable */
+                /** @description a series, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. If a metric has several rows for a chain and month, append the values of the columns that distinguish them, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable */
                 series: string[];
-                /** @description first day; 90 days before the last one when omitted */
+                /** @description first day; default: 90 days before the last one */
                 start_date?: string;
-                /** @description last day, inclusive; today when omitted */
+                /** @description last day, inclusive; default: today */
                 end_date?: string;
-                /** @description period of a value; `day` when omitted, always `month` for a monthly metric */
+                /** @description period of a value; default: `day`, always `month` for a monthly metric */
                 per?: "day" | "week" | "month";
-                /** @description `json`: columns; any other: a file with a row for each value */
+                /** @description `json` returns columns; every other format a file with one row per value */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
             };
             header?: never;
@@ -11826,7 +11826,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The lines, over the same periods */
+            /** @description The series, over the same periods */
             200: {
                 headers: {
                     [name: string]: unknown;
