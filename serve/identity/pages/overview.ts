@@ -9,7 +9,7 @@ import { walletsOf } from '../accounts/wallets.ts';
 import { applicationsOf, authorizedApplications } from '../oauth/applications.ts';
 
 /** The start page of the profile. */
-export function serveOverview(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
+export function serveProfileOverview(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
   pages.get('/profile', async (request, reply) => {
     const user = await requireUser(accounts, request);
     const [keys, tokens, applications, authorized, wallets] = await Promise.all([

@@ -5,7 +5,7 @@ import { servePages } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveApplications } from './applications.ts';
 import { serveKeys } from './keys.ts';
-import { serveOverview } from './overview.ts';
+import { serveProfileOverview } from './overview.ts';
 import { serveSecurity } from './security.ts';
 import { serveSessions } from './sessions.ts';
 import { serveSignIn } from './sign-in.ts';
@@ -14,14 +14,14 @@ import { serveWallets } from './wallet-sign-in.ts';
 import { serveWalletPages } from './wallets.ts';
 
 /** The pages for sign-in, sign-up and the profile of a user. */
-export async function serveConsole(app: FastifyInstance, accounts: Accounts): Promise<void> {
+export async function serveProfilePages(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const origin = () => publicUrl(app, accounts.settings);
   serveAssets(app);
   await servePages(app, accounts, async (pages) => {
     serveSignIn(pages, accounts);
     serveSignUp(pages, accounts);
     serveWallets(pages, accounts, origin);
-    serveOverview(pages, accounts, origin);
+    serveProfileOverview(pages, accounts, origin);
     serveKeys(pages, accounts);
     serveApplications(pages, accounts);
     serveWalletPages(pages, accounts);
