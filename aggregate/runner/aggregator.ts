@@ -10,8 +10,8 @@ import type { EntityId, MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { PlannedWindow, RoleOf } from '../planner/plan.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
-import { Changes } from './changes.ts';
 import { type ComputeMeasures, computeMeasures } from './compute-measures.ts';
+import { DataSignal } from './data-signal.ts';
 import {
   describeFailures,
   type FailedMetric,
@@ -80,7 +80,7 @@ export class Aggregator {
   readonly #rounds: Rounds;
   readonly #ledger: KnownLedger;
   readonly #versions: MetricVersions;
-  readonly #changes: Changes;
+  readonly #dataSignal: DataSignal;
   readonly #recorder: ChangeRecorder;
   readonly #laneRounds: LaneRounds;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -97,7 +97,7 @@ export class Aggregator {
     this.#runtime = runtime;
     this.#metrics = metrics;
     this.#versions = new MetricVersions(runtime, [...metrics.map(({ name }) => name), metricChanges.name]);
-    this.#changes = new Changes(runtime);
+    this.#dataSignal = new DataSignal(runtime);
     this.#ledger = new KnownLedger(runtime);
     this.#recorder = new ChangeRecorder({
       ...options,
@@ -134,7 +134,7 @@ export class Aggregator {
       changes: this.#recorder,
       isPaused: () => this.isPaused,
       isAwaited: () => this.#waiters > 0,
-      onEnded: () => this.#changes.publish(),
+      onEnded: () => this.#dataSignal.publish(),
     });
   }
 
@@ -150,7 +150,7 @@ export class Aggregator {
 
   /** Reads the versions of all metrics, and follows those of other processes unless `isContinuous` is false. */
   async followVersions(isContinuous = true): Promise<void> {
-    const follow = () => this.#changes.follow(() => this.#versions.refresh());
+    const follow = () => this.#dataSignal.follow(() => this.#versions.refresh());
     await follow();
     if (isContinuous) this.#pollShared(VERSIONS_MS, follow);
   }
@@ -158,7 +158,7 @@ export class Aggregator {
   /** Requests a round after a load. */
   async requestRound(): Promise<void> {
     this.#ledger.forget();
-    await this.#changes.publish();
+    await this.#dataSignal.publish();
     await this.#laneRounds.request('live');
   }
 
@@ -263,8 +263,8 @@ export class Aggregator {
   }
 
   /** Changes with every load and every round, and never before `version`. */
-  get changes(): string {
-    return this.#changes.token;
+  get dataToken(): string {
+    return this.#dataSignal.token;
   }
 
   /** Reads what is loaded and not yet in the rows of the metrics. */

@@ -29,7 +29,7 @@ export interface ChainFacts {
 }
 
 /** Tells what is loaded and not yet computed. */
-export type Computation = Pick<Aggregator, 'changes' | 'pending' | 'chainsAsOf'>;
+export type Computation = Pick<Aggregator, 'dataToken' | 'pending' | 'chainsAsOf'>;
 
 /** Headers with the time, in milliseconds, that they are true for. */
 interface MadeHeaders {
@@ -45,7 +45,7 @@ interface MadeHeaders {
 export class Freshness {
   readonly #store: UnchangedRows;
   readonly #computation: Computation;
-  #changes = '';
+  #dataToken = '';
   #pending: PendingByMetric = new Map();
   #chains: readonly ChainFacts[] = [];
   #reading: Promise<void> | null = null;
@@ -64,7 +64,7 @@ export class Freshness {
 
   /** Whether nothing was loaded or computed since the last time. */
   get isCurrent(): boolean {
-    return this.#changes === this.#computation.changes;
+    return this.#dataToken === this.#computation.dataToken;
   }
 
   /** Reads again when something was loaded or computed since the last time, even if that goes on meanwhile. */
@@ -72,7 +72,7 @@ export class Freshness {
     // A reading that is under way may have begun before the change.
     if (!this.isCurrent) await this.#reading;
     if (this.isCurrent) return;
-    this.#reading ??= this.#read(this.#computation.changes).finally(() => {
+    this.#reading ??= this.#read(this.#computation.dataToken).finally(() => {
       this.#reading = null;
     });
     await this.#reading;
@@ -116,7 +116,7 @@ export class Freshness {
     return { headers: withAge, from: now, until: Math.min(midnight, newest + (lagSeconds + 1) * 1000) };
   }
 
-  async #read(changes: string): Promise<void> {
+  async #read(dataToken: string): Promise<void> {
     await this.#store.refresh();
     const computed = await this.#computation.chainsAsOf(this.#store);
     // What was computed up to then is told of the rows as they are now, and not of those kept before.
@@ -126,7 +126,7 @@ export class Freshness {
     this.#chains = chains;
     this.#pending = pending;
     this.#made = new WeakMap();
-    this.#changes = changes;
+    this.#dataToken = dataToken;
   }
 }
 

@@ -1,13 +1,13 @@
 import type { KeyValue } from '../../infra/ports.ts';
 
-const CHANGES_KEY = 'changes';
+const KEY = 'changes';
 /** How long other processes remember that something has changed; each change sets it again. */
 const KEY_MS = 3_600_000;
 /** After this time a process assumes that it has missed a change: keys of a key-value store may be evicted. */
 const ASSUMED_MS = 2000;
 
 /** Tells whether data were loaded or computed since one has looked, in this process or in another. */
-export class Changes {
+export class DataSignal {
   readonly #keyValue: KeyValue;
   readonly #isShared: boolean;
   #own = 0;
@@ -27,7 +27,7 @@ export class Changes {
   async publish(): Promise<void> {
     this.#own++;
     if (this.#isShared)
-      await this.#keyValue.set(CHANGES_KEY, `${process.pid} ${Date.now()} ${this.#own}`, { ttlMs: KEY_MS });
+      await this.#keyValue.set(KEY, `${process.pid} ${Date.now()} ${this.#own}`, { ttlMs: KEY_MS });
   }
 
   /**
@@ -36,7 +36,7 @@ export class Changes {
    */
   async follow(before: () => Promise<void>): Promise<void> {
     // What is not told is assumed after a while.
-    const others = (await this.#keyValue.get(CHANGES_KEY).catch(() => null)) ?? '';
+    const others = (await this.#keyValue.get(KEY).catch(() => null)) ?? '';
     await before();
     this.#others = others;
   }
