@@ -1,6 +1,5 @@
 /**
- * Lets works pass side by side, or one alone: that one waits until those have ended that are under way, and new ones wait
- * until it has.
+ * A read-write lock: `pass` runs shared work; `alone` waits for all shared work to end and blocks new work meanwhile.
  */
 export class Gate {
   #passing = 0;
