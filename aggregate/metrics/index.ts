@@ -1,4 +1,4 @@
-import type { MaterializedMetric, Metric, ViewMetric } from '../metric.ts';
+import type { MaterializedMetric, Metric } from '../metric.ts';
 import { accountChange } from './activity/account-change.ts';
 import { accountDay } from './activity/account-day.ts';
 import { accountHistory } from './activity/account-history.ts';
@@ -111,4 +111,3 @@ export const metrics: readonly Metric[] = [
 export const materializedMetrics = metrics.filter(
   (metric): metric is MaterializedMetric => metric.materialized !== false,
 );
-export const viewMetrics = metrics.filter((metric): metric is ViewMetric => metric.materialized === false);

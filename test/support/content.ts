@@ -1,4 +1,4 @@
-import { materializedMetrics, viewMetrics } from '../../aggregate/metrics/index.ts';
+import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import {
   blocks,
@@ -41,7 +41,7 @@ export async function contentOf(pipeline: Pipeline): Promise<Content> {
       ),
     );
   }
-  for (const metric of viewMetrics) {
+  for (const metric of metrics.filter(({ materialized }) => materialized === false)) {
     const rows = await servedRows(pipeline, { metric });
     content.set(metric.name, rows.map((row) => JSON.stringify(row)).sort());
   }
