@@ -1,4 +1,5 @@
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { day, name, real } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Window } from '../../../ingest/raw/canonical.ts';
 import { scaledDown } from '../shared/amounts.ts';
 import { snapshotOfDay } from '../shared/snapshot.ts';
@@ -11,6 +12,8 @@ export interface HoldingsFact {
   readonly payload: string;
 }
 
+type Coin = 'a' | 'b';
+
 interface Holding {
   readonly coin: string;
   readonly decimals: number;
@@ -18,15 +21,58 @@ interface Holding {
   readonly sovereign_held: string;
 }
 
-export const holdingsOfDay = (window: Window): Sql =>
-  sql`SELECT relay_chain, chain, date, payload FROM ${snapshotOfDay(window, 'stable_holdings')}
-    ORDER BY date, relay_chain, chain`;
+/** What the metric of a coin is, but for its record and its fold. */
+export const coinHoldings = (coin: Coin) =>
+  ({
+    title: `Holdings of coin ${coin.toUpperCase()}`,
+    domain: 'finance',
+    doc: `How much of coin ${coin.toUpperCase()} a chain holds, by the last \`stable_holdings\` snapshot of a UTC day. On a day whose snapshot has no holding of the coin a chain has no row.`,
+    columns: {
+      relay_chain: name('relay chain', { title: 'Relay chain' }),
+      chain: name('chain of the snapshot', { title: 'Chain' }),
+      date: day('UTC day of the snapshot', { title: 'Day' }),
+      [`sum_of_coin_${coin}`]: real(
+        'sum over the chain’s assets of (issuance - held by sovereign accounts of other chains) / 10^decimals, in coins',
+        {
+          title: `Coin ${coin.toUpperCase()} held`,
+          unit: 'number',
+          overTime: 'last',
+          overChains: 'sum',
+          isDrawn: true,
+        },
+      ),
+    },
+    key: ['date', 'relay_chain', 'chain'],
+    materialized: 'daily',
+    period: 'date',
+    invalidationScope: 'day',
+    lookbackDays: 1,
+    select: (window: Window) =>
+      sql`SELECT relay_chain, chain, date, payload FROM ${snapshotOfDay(window, 'stable_holdings')}
+    ORDER BY date, relay_chain, chain`,
+    endpoints: [
+      {
+        path: `/api/daily-coin-${coin}`,
+        summary: `Amount of coin ${coin.toUpperCase()} held by a chain`,
+        relays: ['polkadot'],
+        dates: { column: 'date', floor: '2023-01-01', required: true },
+      },
+    ],
+  }) as const;
+
+/** The rows of the metric of a coin, of the snapshots that have a holding of it. */
+export const holdingRows = (coin: Coin, facts: readonly HoldingsFact[]) =>
+  facts.flatMap((fact) => {
+    const held = heldOf(`coin_${coin}`, fact);
+    const { relay_chain, chain, date } = fact;
+    return held === null ? [] : [{ relay_chain, chain, date, [`sum_of_coin_${coin}`]: held }];
+  });
 
 /**
  * The amount of a coin on a chain: its issuance less the balances of the sovereign accounts of other chains, which
  * back the issuance there. Null when the snapshot has no holding of the coin.
  */
-export function heldOf(coin: string, { payload }: HoldingsFact): number | null {
+function heldOf(coin: string, { payload }: HoldingsFact): number | null {
   const { holdings } = JSON.parse(payload) as { holdings: readonly Holding[] };
   const ofCoin = holdings.filter((holding) => holding.coin === coin);
   if (ofCoin.length === 0) return null;
