@@ -1,9 +1,10 @@
-import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { snapshotColumns } from '../shared/snapshot.ts';
 import { type ContractCodeFact, codesIn, newestCodes } from './folds/contract-codes.ts';
 
 export const codeInfo = metric({
@@ -27,12 +28,7 @@ export const codeInfo = metric({
       title: 'Behaviour version',
       unit: 'identifier',
     }),
-    snapshot_block: count('height of the snapshot; null when it has none', {
-      title: 'Block of the snapshot',
-      unit: 'height',
-      nullable: true,
-    }),
-    snapshot_at: timestamp('moment of the snapshot', { title: 'Time of the snapshot' }),
+    ...snapshotColumns,
   },
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'chain', 'code_hash'],

@@ -1,8 +1,9 @@
-import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, contractAddress } from '../shared/filters.ts';
+import { snapshotColumns } from '../shared/snapshot.ts';
 import { type ContractCodeFact, codesIn, contractsIn, newestCodes } from './folds/contract-codes.ts';
 
 export const contractWithCodeInfo = metric({
@@ -36,12 +37,7 @@ export const contractWithCodeInfo = metric({
       overTime: 'last',
     }),
     storage_items: count('items that the contract stores', { title: 'Storage items', overTime: 'last' }),
-    snapshot_block: count('height of the snapshot; null when it has none', {
-      title: 'Block of the snapshot',
-      unit: 'height',
-      nullable: true,
-    }),
-    snapshot_at: timestamp('moment of the snapshot', { title: 'Time of the snapshot' }),
+    ...snapshotColumns,
   },
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'chain', 'contract_address'],

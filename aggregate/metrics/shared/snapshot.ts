@@ -1,3 +1,4 @@
+import { count, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { SnapshotKind } from '../../../ingest/decode/snapshot.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
@@ -36,3 +37,13 @@ export const amountOf = (field: string, payload = 'payload'): string =>
   `toUInt128(JSONExtractString(${payload}, '${field}'))`;
 
 export const countOf = (field: string): Sql => raw(`JSONExtractUInt(payload, '${field}')`);
+
+/** The columns that tell which snapshot a row is from. */
+export const snapshotColumns = {
+  snapshot_block: count('height of the snapshot; null when it has none', {
+    title: 'Block of the snapshot',
+    unit: 'height',
+    nullable: true,
+  }),
+  snapshot_at: timestamp('moment of the snapshot', { title: 'Time of the snapshot' }),
+};
