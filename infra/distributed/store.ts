@@ -9,6 +9,7 @@ import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { onCluster } from '../clickhouse/cluster.ts';
 import { inDatabase } from '../clickhouse/database.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
+import { readBytes, readRows } from '../clickhouse/read-rows.ts';
 import {
   FORMATS,
   insertHead,
@@ -111,20 +112,15 @@ export class DistributedStore implements Store {
   }
 
   async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {
-    return this.#query(options, async (client, named) => {
-      const result = await client.query({
-        query: this.#limited(statement, named, options.lane),
-        format: 'JSONEachRow',
-      });
-      return result.json<Row>();
-    });
+    return this.#query(options, (client, named) =>
+      readRows<Row>(client, this.#limited(statement, named, options.lane)),
+    );
   }
 
   async bytes(statement: Sql, format: Format, options: QueryOptions = {}): Promise<Buffer> {
-    const { name, settings } = FORMATS[format];
-    return this.#query(options, async (client, named) => {
-      const query = `${this.#limited(statement, [...settings, ...named], options.lane)} FORMAT ${name}`;
-      return readAll((await client.exec({ query })).stream);
+    return this.#query(options, (client, named) => {
+      const settings = [...FORMATS[format].settings, ...named];
+      return readBytes(client, this.#limited(statement, settings, options.lane), format);
     });
   }
 

@@ -8,6 +8,7 @@ import { drainPending, Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
 import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
+import { readBytes, readRows } from '../clickhouse/read-rows.ts';
 import {
   FORMATS,
   insertFrom,
@@ -26,16 +27,7 @@ import type { InfraSettings } from '../config/settings.ts';
 import { Gate } from '../coordination/gate.ts';
 import { FOR_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
-import {
-  type Format,
-  type Lane,
-  type Pieces,
-  type QueryOptions,
-  readAll,
-  type StagedBatch,
-  type Store,
-  type StreamLimits,
-} from '../ports.ts';
+import type { Format, Lane, Pieces, QueryOptions, StagedBatch, Store, StreamLimits } from '../ports.ts';
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { DamageReport } from './damage.ts';
@@ -138,8 +130,7 @@ export class EmbeddedStore implements Store {
     const session = new Session(path, engineOptions(config));
     const client = createClient({ connection: createChdbConnection({ path }) as never } as never);
     try {
-      const rows = async <Row>({ text }: Sql) =>
-        (await client.query({ query: limited(text, PROBE_SECONDS), format: 'JSONEachRow' })).json<Row>();
+      const rows = <Row>({ text }: Sql) => readRows<Row>(client, limited(text, PROBE_SECONDS));
       return await read({ rows });
     } finally {
       await client.close();
@@ -148,20 +139,15 @@ export class EmbeddedStore implements Store {
   }
 
   async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {
-    return this.#query(options, async (client, named) => {
-      const result = await client.query({
-        query: this.#limited(statement, named, options.lane),
-        format: 'JSONEachRow',
-      });
-      return result.json<Row>();
-    });
+    return this.#query(options, (client, named) =>
+      readRows<Row>(client, this.#limited(statement, named, options.lane)),
+    );
   }
 
   async bytes(statement: Sql, format: Format, options: QueryOptions = {}): Promise<Buffer> {
-    const { name, settings } = FORMATS[format];
-    return this.#query(options, async (client, named) => {
-      const query = `${this.#limited(statement, [...settings, ...named], options.lane)} FORMAT ${name}`;
-      return readAll((await client.exec({ query })).stream);
+    return this.#query(options, (client, named) => {
+      const settings = [...FORMATS[format].settings, ...named];
+      return readBytes(client, this.#limited(statement, settings, options.lane), format);
     });
   }
 
