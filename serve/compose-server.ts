@@ -20,7 +20,6 @@ import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { canPrepareHeads } from './http/prepared-head.ts';
-import { type MetricSources, servePrometheusMetrics } from './http/prometheus-metrics.ts';
 import { publicUrl } from './http/public-url.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
@@ -37,6 +36,7 @@ import { Freshness } from './metrics/freshness.ts';
 import { type BeforeRoutes, RepeatedAnswers } from './metrics/repeated-answers.ts';
 import { serveMetrics } from './metrics/routes.ts';
 import { serveTableSchemas } from './metrics/table-schema.ts';
+import { type ScrapeSources, servePrometheus } from './prometheus/scrape.ts';
 import { schema } from './stored-schema.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
@@ -77,7 +77,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveDocs(app, demoNote, origin);
   health.require(() => alerts.checkStoring());
   await serveHealth(app, health);
-  await servePrometheusMetrics(app, {
+  await servePrometheus(app, {
     ...metricSources(pipeline),
     alerts: () => alerts.figures,
     readersWaiting: () => readers.waiting,
@@ -130,7 +130,7 @@ export function buildOperatorServer(pipeline: Pipeline, servesMetrics: boolean):
   return buildProbes({ settings: config, health, ...(servesMetrics ? { metrics } : {}) });
 }
 
-const metricSources = (pipeline: Pipeline): MetricSources => {
+const metricSources = (pipeline: Pipeline): ScrapeSources => {
   const { config, runtime, roles, measures, aggregator, loader, health } = pipeline;
   return {
     ...runtime,

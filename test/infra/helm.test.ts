@@ -287,7 +287,7 @@ describe.runIf(canRunHelm())('the chart', () => {
     );
     const [queue] = named('production', 'ScaledObject', '-work').spec.triggers ?? [];
     const metric = /chain_metrics_\w+/.exec(queue?.metadata.query ?? '')?.[0];
-    expect(read('serve/http/compute-metrics.ts')).toContain(`name: '${metric}'`);
+    expect(read('serve/prometheus/compute.ts')).toContain(`name: '${metric}'`);
   });
 
   test('hands over the alert rules and the dashboards as they are, in a package too, under the job that they ask for', () => {

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { Lag } from '../../../infra/ports.ts';
-import { logMetrics } from '../../../serve/http/log-metrics.ts';
+import { logSeries } from '../../../serve/prometheus/log.ts';
 
 const lagOf = (count: number): Lag => ({
   topic: 'blocks',
@@ -13,7 +13,7 @@ const lagOf = (count: number): Lag => ({
 test('the lag of a topic and of its partitions is read once for all scrapes of some seconds', async () => {
   const registry = new Registry();
   let reads = 0;
-  const read = logMetrics([registry], {
+  const read = logSeries([registry], {
     lag: async () => {
       reads++;
       return [lagOf(2)];
@@ -31,14 +31,14 @@ test('the lag of a topic and of its partitions is read once for all scrapes of s
 
 test('a topic has at most 1000 series, and all of its partitions in the sum', async () => {
   const registry = new Registry();
-  await logMetrics([registry], { lag: async () => [lagOf(5000)] })();
+  await logSeries([registry], { lag: async () => [lagOf(5000)] })();
   const text = await registry.metrics();
   expect(text.match(/partition_lag_messages\{/g)).toHaveLength(1000);
   expect(text).toContain('chain_metrics_log_lag_messages{topic="blocks",group="load"} 5000\n');
 });
 
 test('a log that does not answer fails the scrape of its figures only', async () => {
-  const read = logMetrics([new Registry()], {
+  const read = logSeries([new Registry()], {
     lag: async () => {
       throw new Error('no broker answers');
     },

@@ -5,7 +5,7 @@ import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
 import type { Clock, Store } from '../../infra/ports.ts';
 
 /** Gauges of the computation; returns how they are read. */
-export function computeMetrics(
+export function computeSeries(
   registers: Registry[],
   aggregator: Pick<Aggregator, 'jobs' | 'pending'>,
   clock: Clock,

@@ -13,7 +13,7 @@ const PARTITIONS_MAX = 1000;
  * What waits on the log, read at a scrape. Any process that reaches the log exports it, so that it is known while
  * nothing loads. Resolves to false when the log does not answer in time; then the figures are those of an earlier scrape.
  */
-export function logMetrics(registers: Registry[], log: Pick<Log, 'lag'>): () => Promise<boolean> {
+export function logSeries(registers: Registry[], log: Pick<Log, 'lag'>): () => Promise<boolean> {
   const unread = new Gauge({
     name: 'chain_metrics_log_lag_messages',
     help: 'Messages of a topic that its group has not consumed yet.',

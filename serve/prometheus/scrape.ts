@@ -8,17 +8,17 @@ import { inTime } from '../../infra/coordination/in-time.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import type { Clock, DamageList, Log } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
-import { alertMetrics } from './alert-metrics.ts';
-import { chainMetrics } from './chain-metrics.ts';
-import { computeMetrics } from './compute-metrics.ts';
-import { ingestMetrics, loadMetrics } from './ingest-metrics.ts';
-import { logMetrics } from './log-metrics.ts';
-import { type ProcessSources, processMetrics } from './process-metrics.ts';
-import { problemResponse } from './responses.ts';
-import { route } from './route.ts';
+import { problemResponse } from '../http/responses.ts';
+import { route } from '../http/route.ts';
+import { alertSeries } from './alerts.ts';
+import { chainSeries } from './chains.ts';
+import { computeSeries } from './compute.ts';
+import { ingestSeries, loadSeries } from './ingest.ts';
+import { logSeries } from './log.ts';
+import { type ProcessSources, processSeries } from './process.ts';
 
 /** What the gauges read when Prometheus scrapes them. */
-export interface MetricSources extends ProcessSources {
+export interface ScrapeSources extends ProcessSources {
   readonly clock: Clock;
   readonly log: Pick<Log, 'lag'>;
   readonly damage: DamageList;
@@ -41,14 +41,14 @@ const MISNAMED = [
 ];
 
 /** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */
-export async function servePrometheusMetrics(app: FastifyInstance, sources: MetricSources): Promise<void> {
+export async function servePrometheus(app: FastifyInstance, sources: ScrapeSources): Promise<void> {
   const registers = [new Registry()] as [Registry];
   const [registry] = registers;
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   for (const measure of sources.measures) registry.registerMetric(measure);
-  const readServices = serviceMetrics(sources, registers);
-  const readProcess = localMetrics(sources, registers);
+  const readServices = serviceSeries(sources, registers);
+  const readProcess = localSeries(sources, registers);
   route(
     app,
     {
@@ -82,9 +82,9 @@ chain_metrics_dead_letters 0
 `;
 
 /** What the process knows itself. */
-function localMetrics({ loads, alerts, readersWaiting }: MetricSources, registers: Registry[]): () => void {
-  const readLoads = loadMetrics(registers, loads);
-  const readAlerts = alerts && alertMetrics(registers, alerts);
+function localSeries({ loads, alerts, readersWaiting }: ScrapeSources, registers: Registry[]): () => void {
+  const readLoads = loadSeries(registers, loads);
+  const readAlerts = alerts && alertSeries(registers, alerts);
   const waiting = new Gauge({
     name: 'chain_metrics_reader_queries_waiting',
     help: 'Queries of readers that wait for their turn.',
@@ -98,18 +98,18 @@ function localMetrics({ loads, alerts, readersWaiting }: MetricSources, register
 }
 
 /** What the services have to be asked for. */
-function serviceMetrics(sources: MetricSources, registers: Registry[]): () => Promise<void> {
+function serviceSeries(sources: ScrapeSources, registers: Registry[]): () => Promise<void> {
   const { store, clock, log, damage, aggregator } = sources;
   const failures = new Counter({
     name: 'chain_metrics_scrape_failures_total',
     help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
     registers,
   });
-  const { readReady, readStore } = processMetrics(registers, sources);
-  const readLog = logMetrics(registers, log);
-  const readComputation = computeMetrics(registers, aggregator, clock);
-  const readIngest = ingestMetrics(registers, damage);
-  const readChains = chainMetrics(registers, aggregator);
+  const { readReady, readStore } = processSeries(registers, sources);
+  const readLog = logSeries(registers, log);
+  const readComputation = computeSeries(registers, aggregator, clock);
+  const readIngest = ingestSeries(registers, damage);
+  const readChains = chainSeries(registers, aggregator);
   const probes = { rows: <Row>(query: Sql) => store.rows<Row>(query, { lane: 'probes' }) };
   const stored = recent(DATA_MS_MAX, () =>
     inTime(

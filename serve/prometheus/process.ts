@@ -3,10 +3,10 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import type { InfraSettings } from '../../infra/config/settings.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Store } from '../../infra/ports.ts';
+import type { HttpSettings } from '../http/settings.ts';
 import type { ProcessHealth } from '../process-health.ts';
 import type { ProcessRole } from '../process-roles.ts';
 import { VERSION } from '../version.ts';
-import type { HttpSettings } from './settings.ts';
 
 export interface ProcessSources {
   readonly store: Store;
@@ -19,7 +19,7 @@ export interface ProcessSources {
 const READY_MS_MAX = 5000;
 
 /** Gauges of what a process is and whether it can work; returns how they are read. */
-export function processMetrics(
+export function processSeries(
   registers: Registry[],
   { store, health, roles, settings }: ProcessSources,
 ): { readReady(): Promise<void>; readStore(): Promise<void> } {

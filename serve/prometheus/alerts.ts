@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 
 /** Registers the metrics of the alert pipeline; the returned function sets them at each scrape. */
-export function alertMetrics(registers: Registry[], read: () => AlertFigures): () => void {
+export function alertSeries(registers: Registry[], read: () => AlertFigures): () => void {
   const accepted = new Counter({
     name: 'chain_metrics_alert_deliveries_accepted_total',
     help: 'Deliveries that this process has accepted: the log has them.',

@@ -5,7 +5,7 @@ import { countDeadLetters } from '../../ingest/log/dead-letters.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 
 /** Gauges of what was refused or damaged; returns how they are read. */
-export function ingestMetrics(
+export function ingestSeries(
   registers: Registry[],
   damage: DamageList,
 ): (store: Pick<Store, 'rows'>) => Promise<void> {
@@ -32,7 +32,7 @@ export function ingestMetrics(
 }
 
 /** Counters of what this process has loaded since its start; returns how they are read. */
-export function loadMetrics(registers: Registry[], read: () => Readonly<LoadCounters>): () => void {
+export function loadSeries(registers: Registry[], read: () => Readonly<LoadCounters>): () => void {
   const counters: Readonly<Record<keyof LoadCounters, Counter>> = {
     messages: new Counter({
       name: 'chain_metrics_load_messages_total',

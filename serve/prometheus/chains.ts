@@ -9,7 +9,7 @@ import { countSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 const FOLDED = `of more than ${LABELLED_CHAINS_MAX} chains the last ones by name are one, other`;
 
 /** Gauges of every chain; returns how they are read. */
-export function chainMetrics(
+export function chainSeries(
   registers: Registry[],
   aggregator: Pick<Aggregator, 'chainsAsOf'>,
 ): (store: Pick<Store, 'rows'>) => Promise<void> {
