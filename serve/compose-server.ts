@@ -5,8 +5,8 @@ import { UnchangedRows } from '../infra/clickhouse/unchanged-rows.ts';
 import { recent } from '../infra/coordination/recent.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
+import { ListReader } from './console/lists/list-reader.ts';
 import { serveConsole } from './console/module.ts';
-import { RecordReader } from './console/records/record-reader.ts';
 import { serveSeries } from './console/series/route.ts';
 import { SeriesReader } from './console/series/series.ts';
 import { serveGuides } from './guides/routes.ts';
@@ -85,7 +85,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveIdentity(app, accounts);
   const series = new SeriesReader(sources);
   await serveGuides(app, accounts, origin, (pages) => limitAnonymous(pages, sources));
-  await serveConsole(app, { ...sources, series, records: new RecordReader(sources) }, accounts);
+  await serveConsole(app, { ...sources, series, listReader: new ListReader(sources) }, accounts);
   await serveAlerts(app, {
     ...{ runtime, accounts, readers, pipeline: alerts },
     ...{ settings: config, measures: measures.consequences },

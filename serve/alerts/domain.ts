@@ -3,7 +3,7 @@ import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
 import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
-import { Records } from '../records/records.ts';
+import { Records } from '../stored-records/records.ts';
 import type { ConsequenceMeasures } from './consequences/consequence-measures.ts';
 import { EventRetention } from './consequences/event-retention.ts';
 import { ConsequenceProgress } from './consequences/progress.ts';

@@ -11,6 +11,8 @@ import type { HttpSettings } from '../http/settings.ts';
 import type { Freshness } from '../metrics/freshness.ts';
 import type { PageAccounts } from '../pages/forms.ts';
 import { servePages } from '../pages/page.ts';
+import type { ListReader } from './lists/list-reader.ts';
+import { serveLists } from './lists/routes.ts';
 import { serveChain } from './pages/chain.ts';
 import { serveChainList } from './pages/chains.ts';
 import { serveCompare } from './pages/compare.ts';
@@ -20,8 +22,6 @@ import { serveMetricList } from './pages/metrics.ts';
 import { serveOverview } from './pages/overview.ts';
 import { serveSearch } from './pages/search.ts';
 import { servePreviews } from './preview/routes.ts';
-import type { RecordReader } from './records/record-reader.ts';
-import { serveRecords } from './records/routes.ts';
 import type { SeriesReader } from './series/series.ts';
 import { serveStatus } from './status.ts';
 
@@ -34,7 +34,7 @@ export interface ConsoleSources {
   readonly registry: Registry;
   readonly freshness: Freshness;
   readonly series: SeriesReader;
-  readonly records: RecordReader;
+  readonly listReader: ListReader;
   readonly keyValue: LimitCounts;
   readonly settings: HttpSettings & Parameters<typeof publicUrl>[1];
 }
@@ -57,7 +57,7 @@ export async function serveConsole(
     serveEmbed(pages, given);
     servePreviews(pages, given);
     serveSearch(pages, given);
-    serveRecords(pages, given);
+    serveLists(pages, given);
     serveStatus(pages, given);
     servePageNotFound(pages);
   });

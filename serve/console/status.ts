@@ -10,9 +10,9 @@ import { wideTable } from '../pages/wide-table.ts';
 import { type CoveredDays, coverage } from './charts/coverage.ts';
 import type { ConsolePages } from './console-pages.ts';
 import { formatExact, formatShort } from './format.ts';
+import { moment } from './lists/cells.ts';
+import { plainText } from './lists/plain-text.ts';
 import { chainName, relayName } from './names.ts';
-import { moment } from './records/cells.ts';
-import { plainText } from './records/plain-text.ts';
 
 export interface StatusSources extends Pick<ConsolePages, 'accounts' | 'freshness' | 'series'> {
   readonly status: () => Promise<SystemStatus>;

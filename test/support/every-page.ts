@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { contracts } from '../../serve/console/records/contracts.ts';
-import { coretime } from '../../serve/console/records/coretime.ts';
-import { governance } from '../../serve/console/records/governance.ts';
+import { contracts } from '../../serve/console/lists/contracts.ts';
+import { coretime } from '../../serve/console/lists/coretime.ts';
+import { governance } from '../../serve/console/lists/governance.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';
 
 const LISTS = [governance, coretime, contracts].flatMap(({ pages }) => pages.map(({ path }) => path));

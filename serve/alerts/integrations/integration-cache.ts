@@ -2,7 +2,7 @@ import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { isActiveOncallLink } from '../notifications/oncall-link.ts';
 import type { Integration, IntegrationSummary, Project, Webhook } from '../projects/tables.ts';
 

@@ -6,7 +6,7 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { hashSecret, newSecret } from '../../identity/accounts/secrets.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { requireHttpUrl } from '../notifications/http-url.ts';
 import { type OncallLinks, requireExclusive } from '../notifications/oncall-link.ts';
 import { RequestRefused } from '../projects/access.ts';

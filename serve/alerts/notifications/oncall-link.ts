@@ -1,4 +1,4 @@
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
 import { RequestRefused } from '../projects/access.ts';

@@ -3,7 +3,7 @@ import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { ALERT_CHANGES, type AlertChangeName } from '../consequences/event-history.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { RequestRefused } from '../projects/access.ts';

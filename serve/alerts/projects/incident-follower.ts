@@ -6,7 +6,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { Tracer } from '../../../infra/tracing/tracer.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import {

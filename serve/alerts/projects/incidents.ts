@@ -4,7 +4,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from './access.ts';
 import type { AlertActions } from './alert-actions.ts';
 import type { AlertReader } from './alert-reader.ts';

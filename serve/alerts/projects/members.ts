@@ -3,7 +3,7 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from './access.ts';
 import type { Member } from './tables.ts';
 import type { UserLookup } from './users.ts';

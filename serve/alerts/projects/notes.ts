@@ -2,7 +2,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from './access.ts';
 import type { Note } from './tables.ts';
 

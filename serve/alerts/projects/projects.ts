@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { type Membership, RequestRefused } from './access.ts';
 import type { Members } from './members.ts';

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
-import type { Records } from '../../records/records.ts';
+import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from './access.ts';
 import type { SavedFilter } from './tables.ts';
 

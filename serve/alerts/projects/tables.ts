@@ -1,9 +1,9 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
-import { type RowOf, recordTable } from '../../records/record-table.ts';
+import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes only.
 
-export const projects = recordTable({
+export const projects = storedTable({
   name: 'projects',
   doc: 'Projects that receive alerts. The id is an integer as text.',
   columns: {
@@ -22,7 +22,7 @@ export const projects = recordTable({
 });
 export type Project = RowOf<typeof projects>;
 
-export const members = recordTable({
+export const members = storedTable({
   name: 'project_members',
   doc: 'Members of projects. The id is the project, a slash and the user.',
   columns: {
@@ -36,7 +36,7 @@ export const members = recordTable({
 });
 export type Member = RowOf<typeof members>;
 
-export const integrations = recordTable({
+export const integrations = storedTable({
   name: 'alert_integrations',
   doc: 'Integrations of projects. The id is part of the webhook URL.',
   columns: {
@@ -81,7 +81,7 @@ export const heartbeats = table({
   orderBy: ['integration'],
 });
 
-export const incidents = recordTable({
+export const incidents = storedTable({
   name: 'alert_incidents',
   doc: 'Incidents of alerts. The id is the project, a slash and the number.',
   columns: {
@@ -103,7 +103,7 @@ export const incidents = recordTable({
 });
 export type Incident = RowOf<typeof incidents>;
 
-export const notes = recordTable({
+export const notes = storedTable({
   name: 'alert_notes',
   doc: 'Notes of users on alerts.',
   columns: {
@@ -118,7 +118,7 @@ export const notes = recordTable({
 });
 export type Note = RowOf<typeof notes>;
 
-export const savedFilters = recordTable({
+export const savedFilters = storedTable({
   name: 'alert_filters',
   doc: 'Filters of lists of alerts that users have named.',
   columns: {
@@ -136,7 +136,7 @@ export const savedFilters = recordTable({
 });
 export type SavedFilter = RowOf<typeof savedFilters>;
 
-export const webhooks = recordTable({
+export const webhooks = storedTable({
   name: 'alert_hooks',
   doc: 'Outgoing webhooks of projects.',
   columns: {

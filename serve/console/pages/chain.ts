@@ -9,9 +9,9 @@ import { type CoveredDays, coverage, gapText } from '../charts/coverage.ts';
 import { lastOf } from '../charts/section.ts';
 import { tileFigures, tilesAsOf } from '../charts/tile.ts';
 import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts';
+import { moment } from '../lists/cells.ts';
 import { chainName, relayName } from '../names.ts';
 import { addDays } from '../periods.ts';
-import { moment } from '../records/cells.ts';
 import { drawnColumnOf, drawnMetrics, fullTitle, type Line } from '../series/drawn.ts';
 import { behind } from './chains.ts';
 

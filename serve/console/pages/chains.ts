@@ -4,8 +4,8 @@ import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
 import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
 import { formatShort } from '../format.ts';
+import { moment } from '../lists/cells.ts';
 import { chainName, relayName } from '../names.ts';
-import { moment } from '../records/cells.ts';
 
 /** Every chain that has blocks, with how fresh and whole it is. */
 export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {

@@ -132,14 +132,14 @@ const MERGED: Readonly<Record<Merge, string>> = {
   none: 'Days do not add up; a week or month shows the mean of its days.',
 };
 
-function withoutChart({ metric, endpoint, records }: ShownMetric): Html {
+function withoutChart({ metric, endpoint, list }: ShownMetric): Html {
   const path = html`<code>${endpoint.path}</code>`;
   // Without the parameters that it needs the path refuses the request.
   const needsMore =
     endpoint.dates?.required || Object.values(endpoint.filters ?? {}).some(({ required }) => required);
   const api = needsMore ? path : html`<a href="${endpoint.path}?limit=100">${path}</a>`;
   return html`<div class="card"><p>${metric.undrawn ?? 'This metric is a list, not a line over time.'} Its rows by the API: ${api}.</p>
-${records !== undefined && html`<p class="actions"><a class="button" href="${records}">Open the list</a></p>`}</div>`;
+${list !== undefined && html`<p class="actions"><a class="button" href="${list}">Open the list</a></p>`}</div>`;
 }
 
 const UNIT_NAMES: Readonly<Record<Unit, string>> = {

@@ -8,9 +8,9 @@ import { select } from '../charts/selection.ts';
 import { tileFigures, tilesAsOf } from '../charts/tile.ts';
 import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
 import { formatShort } from '../format.ts';
+import type { ListReader } from '../lists/list-reader.ts';
 import { chainName } from '../names.ts';
 import { addDays } from '../periods.ts';
-import type { RecordReader } from '../records/record-reader.ts';
 import { type DrawnColumn, type Line, lineOf } from '../series/drawn.ts';
 import { chainsTable } from './chains.ts';
 import { news } from './news.ts';
@@ -39,7 +39,7 @@ const tiles: readonly Line[] = ECOSYSTEMS.flatMap((of) =>
 /** The first page: what is going on, at a glance. */
 export function serveOverview(
   pages: FastifyInstance,
-  sources: ConsolePages & { readonly records: RecordReader },
+  sources: ConsolePages & { readonly listReader: ListReader },
 ): void {
   pages.get('/', async (request, reply) => {
     const { series, freshness } = sources;

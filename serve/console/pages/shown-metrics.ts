@@ -1,9 +1,9 @@
 import { dependencies, type Metric, type MetricEndpoint } from '../../../aggregate/metric.ts';
 import { materializedMetrics, metrics } from '../../../aggregate/metrics/index.ts';
-import { contracts } from '../records/contracts.ts';
-import { coretime } from '../records/coretime.ts';
-import { extrinsics } from '../records/explorer/explorer.ts';
-import { governance } from '../records/governance.ts';
+import { contracts } from '../lists/contracts.ts';
+import { coretime } from '../lists/coretime.ts';
+import { extrinsics } from '../lists/explorer/explorer.ts';
+import { governance } from '../lists/governance.ts';
 
 /** A path of the API as a page shows it. */
 export interface ShownMetric {
@@ -15,7 +15,7 @@ export interface ShownMetric {
   /** The raw tables that it is computed from. */
   readonly sources: readonly string[];
   /** The page that lists its rows, where there is one. */
-  readonly records?: string;
+  readonly list?: string;
 }
 
 const tables = new Map(materializedMetrics.map((metric) => [metric.name, metric]));
@@ -28,14 +28,14 @@ const lists = new Map(
 
 export const shownMetrics: readonly ShownMetric[] = metrics.flatMap((metric) =>
   metric.endpoints.map((endpoint) => {
-    const records = lists.get(endpoint.path);
+    const list = lists.get(endpoint.path);
     return {
       id: endpoint.path.replace('/api/', '').replaceAll('/', '-'),
       title: endpoint.title ?? metric.title,
       metric,
       endpoint,
       sources: [...rawTablesOf(metric)].sort(),
-      ...(records !== undefined && { records }),
+      ...(list !== undefined && { list }),
     };
   }),
 );

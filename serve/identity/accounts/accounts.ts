@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
-import { type RecordContext, Records } from '../../records/records.ts';
+import { type RecordContext, Records } from '../../stored-records/records.ts';
 import type { identitySettings } from '../settings.ts';
 import { AttemptLimits } from './attempts.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';

@@ -1,9 +1,9 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
-import { type RowOf, recordTable } from '../../records/record-table.ts';
+import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Secrets are stored as hashes.
 
-export const users = recordTable({
+export const users = storedTable({
   name: 'users',
   doc: 'Accounts of people. The id is a whole number as text.',
   columns: {
@@ -33,7 +33,7 @@ export const users = recordTable({
 });
 export type User = RowOf<typeof users>;
 
-export const sessions = recordTable({
+export const sessions = storedTable({
   name: 'sessions',
   doc: 'Browsers that are signed in, or on the way to it. The id is the hash of the secret in the cookie.',
   columns: {
@@ -51,7 +51,7 @@ export const sessions = recordTable({
 });
 export type Session = RowOf<typeof sessions>;
 
-export const wallets = recordTable({
+export const wallets = storedTable({
   name: 'wallets',
   doc: 'Polkadot accounts that sign in as a user. The id is the account id, 32 bytes as 0x hex.',
   columns: {
@@ -67,7 +67,7 @@ export const wallets = recordTable({
 });
 export type Wallet = RowOf<typeof wallets>;
 
-export const applications = recordTable({
+export const applications = storedTable({
   name: 'applications',
   doc: 'Registered applications of third parties. The id is the client_id.',
   columns: {
@@ -92,7 +92,7 @@ export type Application = RowOf<typeof applications>;
  * An authorization: a code with its current pair of tokens, a personal access token, or an API key. All of it is one
  * row that is replaced as a whole, so that two pairs are never valid at the same time.
  */
-export const grants = recordTable({
+export const grants = storedTable({
   name: 'grants',
   doc: 'Codes, tokens and keys, as hashes.',
   columns: {

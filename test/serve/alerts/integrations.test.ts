@@ -8,7 +8,7 @@ import {
   type Webhook,
   webhooks,
 } from '../../../serve/alerts/projects/tables.ts';
-import { Records } from '../../../serve/records/records.ts';
+import { Records } from '../../../serve/stored-records/records.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service } from './service.ts';

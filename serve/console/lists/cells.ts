@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import type { Metric } from '../../../aggregate/metric.ts';
+import { type Column, clickhouseType, shownOf } from '../../../infra/clickhouse/columns.ts';
+import type { Registry } from '../../../ingest/chains/registry.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { formatExact, formatShort, NO_VALUE } from '../format.ts';
+import { chainName, relayName } from '../names.ts';
+import type { ColumnView, ListRow } from './list-page.ts';
+import { plainText } from './plain-text.ts';
+
+/** What a cell is made of. */
+export interface CellOf {
+  readonly metric: Metric;
+  readonly view: ColumnView;
+  readonly row: ListRow;
+  readonly registry: Registry;
+  /** Whether numbers have all their digits: where they stand alone, not in a table. */
+  readonly isExact?: boolean;
+}
+
+/** States by how good they are for those whom they concern; others have no colour. */
+const GOOD = new Set(['Approved', 'Claimed', 'Active', 'assigned', 'aye', 'owned']);
+const BAD = new Set(['Rejected', 'Killed', 'nay', 'dropped']);
+const OPEN = new Set(['Ongoing', 'PendingPayout', 'CuratorProposed', 'Proposed']);
+
+/** The title of a column. */
+export function headOf(metric: Metric, { column, title }: ColumnView): string {
+  const declared = metric.columns[column] as Column;
+  const name = title ?? shownOf(declared).title;
+  return clickhouseType(declared).includes('DateTime64') ? `${name} (UTC)` : name;
+}
+
+/** Whether the values of a column stand below each other by their digits. */
+export function isNumeric(metric: Metric, { column }: ColumnView): boolean {
+  const { unit } = shownOf(metric.columns[column] as Column);
+  return unit !== null && unit !== 'identifier';
+}
+
+/** A value for people; its title is the exact one where it is rounded or shortened. */
+export function cell(of: CellOf): Html {
+  const { view, row } = of;
+  const shown = shownValue(of);
+  const link = view.to?.(row) ?? null;
+  return link === null ? shown : html`<a href="${link}">${shown}</a>`;
+}
+
+function shownValue({ metric, view, row, registry, isExact = false }: CellOf): Html {
+  const { column, as } = view;
+  const value = row[column];
+  if (value === null || value === undefined) return html`<span class="none">${NO_VALUE}</span>`;
+  const declared = metric.columns[column] as Column;
+  const type = clickhouseType(declared);
+  if (type.includes('DateTime64')) return moment(String(value));
+  if (type.includes('Date')) return html`<time datetime="${String(value)}">${String(value)}</time>`;
+  if (typeof value === 'boolean') {
+    const word = value ? 'Yes' : 'No';
+    return as === 'state' ? html`<span class="tag ${value ? 'good' : 'bad'}">${word}</span>` : html`${word}`;
+  }
+  if (typeof value === 'object') return html`${plainText(JSON.stringify(value))}`;
+  const { unit } = shownOf(declared);
+  if (unit !== null) {
+    const token = tokenOf(row, registry);
+    const short = formatShort(value as number | string, unit, token);
+    const exact = exactAmount({ metric, view, row, registry }) ?? formatExact(value as number, unit, token);
+    return isExact
+      ? html`${exact}`
+      : short === exact
+        ? html`${short}`
+        : html`<span title="${exact}">${short}</span>`;
+  }
+  const text = String(value);
+  if (column === 'relay_chain') return html`${relayName(text)}`;
+  const chain = column === 'chain' ? nameOfKnown(text, registry) : null;
+  if (chain !== null) return html`${chain}`;
+  if (as === 'account' || as === 'hash') return shortened(text);
+  if (as === 'state') return state(text);
+  // A name from a fixed list or the registry needs no isolation.
+  if (declared instanceof z.ZodEnum) return html`${text}`;
+  const plain = plainText(text);
+  // Wider than its cell.
+  return html`<bdi${plain.length > WIDE_CHARS && html` title="${plain}"`}>${plain}</bdi>`;
+}
+
+/** The amount that a column of native tokens is rounded from, where the record has it in planck; null where not. */
+function exactAmount({ metric, view, row, registry }: CellOf): string | null {
+  const planck = row[`${view.column}_planck`];
+  if (!(`${view.column}_planck` in metric.columns) || typeof planck !== 'string') return null;
+  const chain = registry.find(String(row.chain));
+  if (chain === undefined) return null;
+  const digits = planck.padStart(chain.decimals + 1, '0');
+  const at = digits.length - chain.decimals;
+  return formatExact(`${digits.slice(0, at)}.${digits.slice(at) || '0'}`, 'native', chain.token);
+}
+
+/** A chain of the registry as visitors read it; any other name as it is. */
+export const nameOfChain = (name: string, registry: Registry): string => nameOfKnown(name, registry) ?? name;
+
+function nameOfKnown(name: string, registry: Registry): string | null {
+  const known = registry.find(name);
+  return known?.name === name ? chainName(`${known.relay_chain}/${name}`) : null;
+}
+
+const tokenOf = (row: ListRow, registry: Registry): string | null =>
+  registry.find(String(row.chain))?.token ?? null;
+
+/** A point in time to the minute; its title has the rest. */
+export function moment(iso: string): Html {
+  return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;
+}
+
+/** An address or hash whose middle is left out by the style sheet alone: what is selected and read out is all of it. */
+export function shortened(text: string): Html {
+  const plain = plainText(text);
+  if (plain.length <= KEPT_START + KEPT_END) return html`<code>${plain}</code>`;
+  const [from, to] = [KEPT_START, plain.length - KEPT_END];
+  return html`<code class="mid" title="${plain}">${plain.slice(0, from)}<span>${plain.slice(from, to)}</span>${plain.slice(to)}</code>`;
+}
+
+const WIDE_CHARS = 40;
+const KEPT_START = 8;
+const KEPT_END = 6;
+
+/** A state as a chip, in words: `PendingPayout` is "Pending payout". */
+export function state(name: string): Html {
+  const look = GOOD.has(name) ? ' good' : BAD.has(name) ? ' bad' : OPEN.has(name) ? ' warn' : '';
+  return html`<span class="tag${look}">${plainText(inWords(name))}</span>`;
+}
+
+/** `bulk_purchases` and `BulkPurchases` are "Bulk purchases". */
+export function inWords(name: string): string {
+  const words = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').replaceAll('_', ' ');
+  const [first = '', ...rest] = words.split(' ');
+  return [first.charAt(0).toUpperCase() + first.slice(1), ...rest.map(lowered)].join(' ');
+}
+
+/** Names in capitals stay. */
+const lowered = (word: string) => (word === word.toUpperCase() ? word : word.toLowerCase());

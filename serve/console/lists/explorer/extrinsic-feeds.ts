@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { HttpError, RETRY_SOON } from '../../../http/errors.ts';
+import type { ListRow } from '../list-page.ts';
+
+/** A page that follows a chain. */
+export interface ExtrinsicListener {
+  /** Whom it is counted for. */
+  readonly caller: string;
+  readonly chain: string;
+  /** The newest extrinsic that it has; null when it has none. */
+  readonly after: Place | null;
+  /** Called with new ones, oldest first. */
+  send(rows: readonly ListRow[]): void;
+}
+
+/** Where an extrinsic stands: height, and place in the block. */
+export type Place = readonly [block: number, index: number];
+
+export const placeOf = ({ block_number, extrinsic_index }: ListRow): Place => [
+  Number(block_number),
+  Number(extrinsic_index),
+];
+
+const isAfter = (row: ListRow, place: Place | null): boolean => {
+  if (place === null) return true;
+  const [block, index] = placeOf(row);
+  return block > place[0] || (block === place[0] && index > place[1]);
+};
+
+interface ExtrinsicFeed {
+  readonly listeners: Map<ExtrinsicListener, Place | null>;
+  readonly end: AbortController;
+}
+
+const POLL_MS = 2000;
+
+/**
+ * Tells listeners of new extrinsics. Each chain that somebody follows is read once for all of its listeners, and none
+ * that nobody follows.
+ */
+export class ExtrinsicFeeds {
+  readonly #read: (chain: string, signal: AbortSignal) => Promise<readonly ListRow[]>;
+  readonly #listenersMax: number;
+  readonly #pollMs: number;
+  readonly #feeds = new Map<string, ExtrinsicFeed>();
+  readonly #byCaller = new Map<string, number>();
+  #count = 0;
+
+  /** `read` gives the newest extrinsics of a chain, newest first. */
+  constructor(of: {
+    readonly read: (chain: string, signal: AbortSignal) => Promise<readonly ListRow[]>;
+    readonly listenersMax: number;
+    readonly pollMs?: number;
+  }) {
+    this.#read = of.read;
+    this.#listenersMax = of.listenersMax;
+    this.#pollMs = of.pollMs ?? POLL_MS;
+  }
+
+  get listeners(): number {
+    return this.#count;
+  }
+
+  /** Adds a listener; the result removes it. Throws when there are too many. */
+  listen(listener: ExtrinsicListener): () => void {
+    const ofCaller = this.#byCaller.get(listener.caller) ?? 0;
+    if (this.#count >= this.#listenersMax || ofCaller >= Math.ceil(this.#listenersMax / 4)) {
+      throw new HttpError('unavailable', 'Too many pages follow a chain; reload this one.', RETRY_SOON);
+    }
+    this.#count++;
+    this.#byCaller.set(listener.caller, ofCaller + 1);
+    const feed = this.#feeds.get(listener.chain) ?? this.#begin(listener.chain);
+    feed.listeners.set(listener, listener.after);
+    return () => this.#remove(feed, listener);
+  }
+
+  #remove(feed: ExtrinsicFeed, listener: ExtrinsicListener): void {
+    if (!feed.listeners.delete(listener)) return;
+    this.#count--;
+    const left = (this.#byCaller.get(listener.caller) ?? 1) - 1;
+    if (left > 0) this.#byCaller.set(listener.caller, left);
+    else this.#byCaller.delete(listener.caller);
+    if (feed.listeners.size > 0) return;
+    this.#feeds.delete(listener.chain);
+    feed.end.abort(new HttpError('unavailable', 'Nobody follows the chain any more.'));
+  }
+
+  #begin(chain: string): ExtrinsicFeed {
+    const feed: ExtrinsicFeed = { listeners: new Map(), end: new AbortController() };
+    this.#feeds.set(chain, feed);
+    void this.#follow(chain, feed);
+    return feed;
+  }
+
+  async #follow(chain: string, { listeners, end: { signal } }: ExtrinsicFeed): Promise<void> {
+    while (!signal.aborted) {
+      // What a failing store does not tell now, it tells at the next time.
+      const rows = await this.#read(chain, signal).catch(() => []);
+      if (signal.aborted) return;
+      const [newest] = rows;
+      for (const [listener, after] of listeners) {
+        const fresh = rows.filter((row) => isAfter(row, after)).reverse();
+        if (newest) listeners.set(listener, isAfter(newest, after) ? placeOf(newest) : after);
+        if (fresh.length > 0) listener.send(fresh);
+      }
+      await pause(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+}

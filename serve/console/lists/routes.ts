@@ -1,0 +1,46 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { HttpSettings } from '../../http/settings.ts';
+import { contracts } from './contracts.ts';
+import { coretime, revenue } from './coretime.ts';
+import { sendBounty } from './details/bounty.ts';
+import { sendContract } from './details/contract.ts';
+import { sendReferendum } from './details/referendum.ts';
+import { type RegionAddress, sendRegion } from './details/region.ts';
+import { sendSale } from './details/sale.ts';
+import { extrinsics, sendExplorer } from './explorer/explorer.ts';
+import { serveLive } from './explorer/live.ts';
+import type { ListPages, ListVisit } from './frame.ts';
+import { governance } from './governance.ts';
+import { sendRevenue } from './revenue.ts';
+import { sendTable } from './table-page.ts';
+
+/** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
+export function serveLists(
+  pages: FastifyInstance,
+  of: ListPages & { readonly settings: Pick<HttpSettings, 'LIVE_LISTENERS_MAX'> },
+): void {
+  const visit = async (request: FastifyRequest, reply: FastifyReply): Promise<ListVisit> => ({
+    ...of,
+    request,
+    reply,
+    reader: await of.readers.open(request, reply),
+  });
+  for (const section of [governance, coretime, contracts]) {
+    for (const page of section.pages) {
+      const send = page === revenue ? sendRevenue : (one: ListVisit) => sendTable(one, section, page);
+      pages.get(page.path, async (request, reply) => send(await visit(request, reply)));
+    }
+  }
+  pages.get(extrinsics.path, async (request, reply) => sendExplorer(await visit(request, reply)));
+  serveLive(pages, { ...of, listenersMax: of.settings.LIVE_LISTENERS_MAX });
+  const detail = <Address>(
+    path: string,
+    send: (visit: ListVisit, address: Address) => Promise<FastifyReply>,
+  ) =>
+    pages.get(path, async (request, reply) => send(await visit(request, reply), request.params as Address));
+  detail('/governance/referenda/:relay/:index', sendReferendum);
+  detail('/governance/bounties/:relay/:id', sendBounty);
+  detail('/coretime/sales/:relay/:begin', sendSale);
+  detail<RegionAddress>('/coretime/regions/:relay/:begin/:core/:mask', sendRegion);
+  detail('/contracts/:chain/:address', sendContract);
+}
