@@ -29,23 +29,23 @@ export interface Runtime {
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
   /** Everything that is stored, as it is at one moment; absent where services store it and make backups of their own. */
-  readonly snapshot?: () => Promise<DataSnapshot>;
+  readonly freeze?: () => Promise<FrozenDirectory>;
   close(): Promise<void>;
 }
 
-/** A file of a snapshot: where it is now, and where it belongs in a data directory. */
-export interface DataSnapshotFile {
+/** A file of a frozen directory: where it is now, and where it belongs in a data directory. */
+export interface FrozenFile {
   readonly from: string;
   readonly to: string;
   readonly bytes: number;
 }
 
 /** Everything that a data directory held at one moment. */
-export interface DataSnapshot {
+export interface FrozenDirectory {
   readonly takenAt: Date;
   /** For so long nothing was written to the store. */
   readonly heldMs: number;
-  readonly files: readonly DataSnapshotFile[];
+  readonly files: readonly FrozenFile[];
   release(): void;
 }
 

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { settledMap } from '../coordination/settled-map.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { makeDirectory } from '../make-directory.ts';
-import type { DataSnapshot } from '../ports.ts';
+import type { FrozenDirectory } from '../ports.ts';
 import { forceToDisk } from './force-to-disk.ts';
 
 /** The form of a backup: a manifest, a list of checksums, and a data directory. */
@@ -70,12 +70,12 @@ const COPY_MODE = 0o600;
 const SMALL_BYTES_MAX = 2 ** 20;
 
 /**
- * Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last, when the rest
+ * Writes frozen files into a directory, which is a backup when its manifest is there: that is written last, when the rest
  * is on the disk.
  */
 export async function writeBackup(
   directory: string,
-  snapshot: DataSnapshot,
+  frozen: FrozenDirectory,
   facts: BackupFacts,
   { onProgress, signal }: { readonly onProgress: OnProgress; readonly signal: AbortSignal },
 ): Promise<BackupManifest> {
@@ -92,10 +92,10 @@ export async function writeBackup(
   }
   await requireEmpty(directory, 'a backup is written into a directory of its own');
   try {
-    const total = snapshot.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const total = frozen.files.reduce((sum, { bytes }) => sum + bytes, 0);
     let done = 0;
     const lines = await settledMap(
-      snapshot.files,
+      frozen.files,
       async ({ from, to, bytes }) => {
         signal.throwIfAborted();
         const sum = await copyFile(from, join(directory, DATA, to));
@@ -107,13 +107,13 @@ export async function writeBackup(
     );
     const sums = lines.sort().join('');
     await writeFile(join(directory, SUMS), sums, { flush: true });
-    await settledMap(directoriesOf(directory, snapshot), forceToDisk, FILES_AT_ONCE);
+    await settledMap(directoriesOf(directory, frozen), forceToDisk, FILES_AT_ONCE);
     const manifest: BackupManifest = {
       format: FORMAT,
-      taken_at: snapshot.takenAt.toISOString(),
+      taken_at: frozen.takenAt.toISOString(),
       ...facts,
-      held_ms: Math.round(snapshot.heldMs),
-      files: snapshot.files.length,
+      held_ms: Math.round(frozen.heldMs),
+      files: frozen.files.length,
       bytes: total,
       sums_sha256: createHash('sha256').update(sums).digest('hex'),
     };
@@ -129,8 +129,8 @@ export async function writeBackup(
   }
 }
 
-/** The directories that hold the files of a snapshot, and those that hold them, up to the one of the backup. */
-function directoriesOf(directory: string, { files }: DataSnapshot): string[] {
+/** The directories that hold frozen files, and those that hold them, up to the one of the backup. */
+function directoriesOf(directory: string, { files }: FrozenDirectory): string[] {
   const all = new Set([directory]);
   for (const { to } of files) {
     for (let path = dirname(join(DATA, to)); path !== '.'; path = dirname(path))

@@ -5,10 +5,10 @@ import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
 import { DamageReport } from './damage.ts';
+import { freezeOf } from './freeze.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';
-import { snapshotsOf } from './snapshot.ts';
 import { EmbeddedStore } from './store.ts';
 
 /** Opens the ports of the embedded profile: one process and one data directory, without services. */
@@ -33,7 +33,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock): Promise
     damage,
     connect: async () => undefined,
     openSequence: async (newest) => new Sequence(clock, await newest()),
-    snapshot: snapshotsOf(store, config.DATA_DIR),
+    freeze: freezeOf(store, config.DATA_DIR),
     close: () => closePorts(ports),
   };
 }

@@ -64,7 +64,7 @@ export class EmbeddedStore implements Store {
   readonly #parts: StoredParts;
   readonly #names: ForcedNames | null;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
-  /** What writes passes it; a snapshot holds it. */
+  /** What writes passes it; a freeze holds it. */
   readonly #writes = new Gate();
   readonly #threadsOfPlace: number;
   readonly #structures = new TableStructures(this);

@@ -25,7 +25,7 @@ export const backup = operation<CopyProgress>()({
   /** An absolute path: the process that runs this may be in another directory. */
   input: z.object({ path: z.string().startsWith('/') }),
   run: async ({ runtime, config }, { path }, { onProgress, signal }) => {
-    if (runtime.snapshot === undefined) {
+    if (runtime.freeze === undefined) {
       throw new ProductError(
         'usage',
         'backup is for the embedded profile; ClickHouse makes its own, see `chain-metrics backup --help`',
@@ -39,7 +39,7 @@ export const backup = operation<CopyProgress>()({
         'usage',
         `${partOf(path)} is there: another backup writes it, or was interrupted, and then you can delete it`,
       );
-    const snapshot = await runtime.snapshot();
+    const frozen = await runtime.freeze();
     try {
       const [engine] = await runtime.store.rows<{ version: string }>(sql`SELECT version() AS version`);
       const hasKey = existsSync(join(config.DATA_DIR, 'secrets.key'));
@@ -50,12 +50,12 @@ export const backup = operation<CopyProgress>()({
         secrets_key: config.SECRETS_KEY !== undefined ? 'setting' : hasKey ? 'included' : 'none',
         damage: runtime.damage.list().length,
       } as const;
-      if (!isArchive(path)) return await writeBackup(path, snapshot, facts, { onProgress, signal });
-      const manifest = await writeBackup(partOf(path), snapshot, facts, { onProgress, signal });
+      if (!isArchive(path)) return await writeBackup(path, frozen, facts, { onProgress, signal });
+      const manifest = await writeBackup(partOf(path), frozen, facts, { onProgress, signal });
       await pack(partOf(path), path);
       return manifest;
     } finally {
-      snapshot.release();
+      frozen.release();
       if (isArchive(path)) await rm(partOf(path), { recursive: true, force: true });
     }
   },

@@ -1,7 +1,7 @@
 import { constants, copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ProductError } from '../errors.ts';
-import type { DataSnapshot } from '../ports.ts';
+import type { FrozenDirectory } from '../ports.ts';
 import type { EmbeddedStore } from './store.ts';
 
 /** Copies of the files that change, beside the data that they were copied from. */
@@ -12,11 +12,11 @@ const NOT_OF_TABLES = 'frozen_metadata.txt';
 const KEY = 'secrets.key';
 
 /**
- * Takes snapshots of a data directory that is in use, one at a time. For a moment no statement writes: parts of tables,
+ * Freezes a data directory that is in use, one at a time. For a moment no statement writes: parts of tables,
  * which never change, are linked by the engine, and what changes is copied, the log, staged input, the key and
  * definitions. The log and the staged input are as a kill would leave them, and the next process goes on from there.
  */
-export function snapshotsOf(store: EmbeddedStore, directory: string): () => Promise<DataSnapshot> {
+export function freezeOf(store: EmbeddedStore, directory: string): () => Promise<FrozenDirectory> {
   const [copies, frozen] = [join(directory, COPIES), join(directory, 'store', 'shadow', FROZEN)];
   const clear = () => {
     for (const path of [copies, frozen]) rmSync(path, { recursive: true, force: true });
