@@ -1,17 +1,15 @@
 import { createWriteStream, type ReadStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { type AsyncBuffer, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { reasonOf } from '../../infra/errors.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { PARQUET_BROKEN } from './parquet-broken.ts';
-
-/** Rows are decoded in parts of about so many bytes: a row is a whole block and a file may hold a year of them. */
-const PART_BYTES = 32 * 2 ** 20;
+import { rowParts } from './parquet-parts.ts';
 
 /** Columns that hold structure: as text they are JSON, which goes on as it is. */
 const STRUCTURED: ReadonlySet<string> = new Set([
@@ -67,7 +65,7 @@ export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGe
   const decompressors = limited(LINES_PER_PAGE_MAX * lineBytes);
   try {
     const metadata = await parquetMetadataAsync(file);
-    for (const { from, until } of partsOf(metadata)) {
+    for await (const { from, until } of rowParts(file, metadata)) {
       const rows = await parquetReadObjects({
         file,
         metadata,
@@ -84,19 +82,6 @@ export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGe
     throw Object.assign(new Error(`no readable Parquet: ${reasonOf(error)}`), { code: PARQUET_BROKEN });
   } finally {
     await close();
-  }
-}
-
-function* partsOf({ row_groups }: FileMetaData): Generator<{ from: number; until: number }> {
-  let first = 0;
-  for (const { num_rows, total_byte_size } of row_groups) {
-    const rows = Number(num_rows);
-    const parts = Math.max(1, Math.ceil(Number(total_byte_size) / PART_BYTES));
-    const step = Math.max(1, Math.ceil(rows / parts));
-    for (let from = first; from < first + rows; from += step) {
-      yield { from, until: Math.min(from + step, first + rows) };
-    }
-    first += rows;
   }
 }
 
@@ -140,12 +125,37 @@ async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close
   const directory = await mkdtemp(join(tmpdir(), 'chain-metrics-'));
   try {
     const copy = join(directory, 'input.parquet');
-    await pipeline(bytes, createWriteStream(copy));
+    await pipeline(bytes, leavingRoom(directory), createWriteStream(copy));
     return await openFile(copy);
   } finally {
     // The open descriptor still reads the deleted file.
     await rm(directory, { recursive: true });
   }
+}
+
+/** What stays free where a stream is copied, and after how many bytes that is looked at. */
+const FREE_BYTES_MIN = 512 * 2 ** 20;
+const BYTES_PER_LOOK = 64 * 2 ** 20;
+
+/** A stream may be longer than the disk, which others need too. */
+function leavingRoom(directory: string): Transform {
+  let [copied, looked] = [0, 0];
+  const look = async () => {
+    const { bavail, bsize } = await statfs(directory);
+    if (bavail * bsize >= FREE_BYTES_MIN) return;
+    throw new ProductError(
+      'source_failed',
+      `a stream of Parquet is copied to ${tmpdir()} first, where ${copied} bytes of it leave less than ${FREE_BYTES_MIN} free: set TMPDIR, or give it as a file`,
+    );
+  };
+  return new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      copied += piece.length;
+      if (copied - looked < BYTES_PER_LOOK) return done(null, piece);
+      looked = copied;
+      look().then(() => done(null, piece), done);
+    },
+  });
 }
 
 async function openFile(path: string): Promise<{ file: AsyncBuffer; close(): Promise<void> }> {

@@ -1,9 +1,10 @@
 import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { bareName, decompressed, readLines } from '../../../ingest/sources/lines.ts';
+import { parquetLines } from '../../../ingest/sources/parquet.ts';
 import { openStore } from '../../support/open-store.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -16,6 +17,11 @@ const blocks = recordedLines('blocks')
   .filter(({ line }) => line.length < 8000)
   .slice(0, 10)
   .map(({ line }) => JSON.parse(line) as Record<string, unknown>);
+const disk = vi.hoisted(() => ({ free: Number.POSITIVE_INFINITY }));
+vi.mock('node:fs/promises', async (original) => ({
+  ...(await original<object>()),
+  statfs: async () => ({ bavail: disk.free, bsize: 1 }),
+}));
 const directory = temporaryDirectory();
 let opened: Awaited<ReturnType<typeof openStore>>;
 beforeAll(async () => {
@@ -108,6 +114,43 @@ describe('the rows of a Parquet file', () => {
       });
     },
   );
+
+  const equalRows = (columns: Sql, rows: number) => sql`SELECT ${columns} FROM numbers(${rows})
+    SETTINGS max_threads = 1, max_block_size = ${rows}, output_format_parquet_row_group_size = ${rows},
+      output_format_parquet_row_group_size_bytes = 100000000000, output_format_parquet_compression_method = 'zstd'`;
+
+  test('that take next to no bytes are decoded in parts as well', async () => {
+    const bytes = await written(equalRows(sql`'{"number":"1"}' AS payload`, 8_000_000));
+    expect(bytes.length).toBeLessThan(2000);
+    const before = process.memoryUsage().heapUsed;
+    for await (const line of parquetLines(Readable.from([bytes]), 1000)) {
+      expect(String(line)).toBe('{"number":"1"}\n');
+      break;
+    }
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 2 ** 20);
+  });
+
+  test('are not decoded where the pages of all columns hold too much at once', async () => {
+    const columns = sql`'a' AS a, 'b' AS b, 'c' AS c, 'd' AS d, 'e' AS e`;
+    await expect(
+      documentsOf(Readable.from([await written(equalRows(columns, 4_000_000))])),
+    ).rejects.toMatchObject({
+      code: 'PARQUET_BROKEN',
+      message: expect.stringContaining('pages of more than 16777216 values'),
+    });
+  });
+
+  test('of a stream are not copied to a disk that has no room for them', async () => {
+    disk.free = 2 ** 20;
+    const endless = function* () {
+      for (let pieces = 0; pieces < 128; pieces++) yield Buffer.alloc(2 ** 20);
+    };
+    await expect(documentsOf(Readable.from(endless()))).rejects.toMatchObject({
+      code: 'source_failed',
+      message: expect.stringMatching(/67108864 bytes of it leave less than 536870912 free: set TMPDIR/),
+    });
+    disk.free = Number.POSITIVE_INFINITY;
+  });
 
   test('that cannot be read are said to be broken', async () => {
     await expect(documentsOf(Readable.from([Buffer.from('no parquet at all')]))).rejects.toMatchObject({
