@@ -7,7 +7,10 @@ import type { UnservedHeight } from './skipped-heights.ts';
 export const LINE_END = Buffer.from('\n');
 
 /** A source of blocks, as far as heights are fetched from it. */
-export type BlockSource = Pick<Sidecar, 'block' | 'head'>;
+export type BlockSource = Pick<Sidecar, 'block' | 'head'> & {
+  /** Asks for a block that nobody takes, where `block` counts what it gives. */
+  readonly probe?: (number: number) => Promise<unknown>;
+};
 
 /** The block of a height as a line, or why there is none. */
 export type FetchedHeight = { readonly number: number; readonly line: Buffer } | UnservedHeight;
@@ -22,6 +25,17 @@ export async function* fetchHeights(
   concurrency: number,
 ): AsyncGenerator<FetchedHeight> {
   let servedAt = Number.NEGATIVE_INFINITY;
+  let probe: Promise<boolean> | null = null;
+  /** Heights of a range that is not there are asked for at the same time: what the source says to one holds for all. */
+  const serves = async (number: number): Promise<boolean> => {
+    if (probe !== null && (await probe)) return true;
+    const own = servesAnother(source, number);
+    probe = own;
+    const isServed = await own;
+    if (isServed) servedAt = performance.now();
+    if (probe === own) probe = null;
+    return isServed;
+  };
   const fetchLine = async (number: number): Promise<FetchedHeight> => {
     const line = await source.block(number);
     servedAt = performance.now();
@@ -33,7 +47,7 @@ export async function* fetchHeights(
       return await fetchLine(number);
     } catch (error) {
       if (!isOfSource(error)) throw error;
-      if (servedAt < began && !(await servesAnother(source, number))) throw error;
+      if (servedAt < began && !(await serves(number))) throw error;
     }
     try {
       // The source may have been away before: it is asked once more while it is known to serve.
@@ -54,7 +68,7 @@ async function servesAnother(source: BlockSource, number: number): Promise<boole
   try {
     const head = await source.head();
     if (head.number === number) return false;
-    await source.block(head.number);
+    await (source.probe ? source.probe(head.number) : source.block(head.number));
     return true;
   } catch {
     return false;

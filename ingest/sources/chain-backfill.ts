@@ -192,6 +192,7 @@ export class ChainBackfill implements Feed {
     const shared: BlockSource = {
       head: () => sidecar.head(),
       block: (number) => this.#member.ask(() => sidecar.block(number)),
+      probe: (number) => sidecar.block(number),
     };
     const fetched = this.#counted(fetchHeights(shared, ranges, concurrency));
     const limits = { bytesMax: portionBytes, msMax: PORTION_MS_MAX };

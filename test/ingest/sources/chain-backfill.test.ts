@@ -72,10 +72,14 @@ class Heap implements BackfillTarget {
   }
 }
 
-function backfillOf(sources: readonly BlocksFrom[], plan: Partial<ChainPlan> = {}, portionBytes = 100_000) {
+function backfillOf(
+  sources: readonly BlocksFrom[],
+  plan: Partial<ChainPlan> = {},
+  { portionBytes = 100_000, bytesMax = 1e9 } = {},
+) {
   const chain = registry.find('polkadot');
   if (!chain) throw new Error('no polkadot');
-  const share = new FairShare({ requestsMax: 8, bytesMax: 1e9 });
+  const share = new FairShare({ requestsMax: 8, bytesMax });
   const around = {
     registry,
     config: readConfig({}),
@@ -115,6 +119,19 @@ describe('the sources of a chain', () => {
     expect(faultsOf(backfill)).toEqual([expect.stringMatching(/127.0.0.1:9 answers neither/)]);
     expect(backfill.range).toEqual({ from: first, to: last });
     expect(backfill.got).toBe(heights.length);
+  });
+
+  it('may lack a range whose heads together are more than is held of answers', async () => {
+    const lacking = await fakeOf();
+    const cut = heights[Math.floor(heights.length * 0.6)] as number;
+    for (const height of heights) {
+      if (height < cut) lacking.fail(new RegExp(`blocks/${height}$`), '404', 99);
+    }
+    const heap = await run(backfillOf([at(lacking.url)], {}, { portionBytes: 15_000, bytesMax: 60_000 }));
+    expect([...heap.stored].sort((a, b) => a - b)).toEqual(heights.filter((height) => height >= cut));
+    expect([...heap.noted.keys()]).toEqual(heights.filter((height) => height < cut));
+    // Heights that were asked for at the same time share the block that tells of the source.
+    expect(lacking.asked.filter((height) => height === last).length).toBeLessThan(heap.noted.size / 2);
   });
 
   it('are left alone once nothing of the range is missing', async () => {
@@ -199,7 +216,7 @@ describe('an archive', () => {
     const heap = new Heap();
     for (const height of some.slice(3, 9)) heap.stored.add(height);
     const text = `${packed(some)}\n{"schema":"snapshot/1"}\n`;
-    await run(backfillOf([archiveOf(name, pack(text))], {}, 1), heap);
+    await run(backfillOf([archiveOf(name, pack(text))], {}, { portionBytes: 1 }), heap);
     expect(heap.lines.map(([number]) => number)).toEqual([1, 2, 3, 10, 11, 12, 13]);
     expect(heap.lines.map(([, line]) => line)).toEqual(
       text.split('\n').filter((_, i) => i < 3 || (i > 8 && i < 13)),
@@ -247,7 +264,11 @@ describe('an archive', () => {
     });
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
-    const backfill = backfillOf([{ archive: `http://127.0.0.1:${port}/polkadot.ndjson?part=1` }], {}, 1);
+    const backfill = backfillOf(
+      [{ archive: `http://127.0.0.1:${port}/polkadot.ndjson?part=1` }],
+      {},
+      { portionBytes: 1 },
+    );
     const heap = await run(backfill);
     expect([...heap.stored].sort((a, b) => a - b)).toEqual(heights);
     expect(heap.lines.length).toBe(heights.length);
