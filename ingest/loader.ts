@@ -40,6 +40,7 @@ interface Attempt extends Pick<ReadyLines, 'stored'> {
   /** The first sequences of earlier commits of these lines, which failed and may have stored some of them. */
   readonly tried: readonly bigint[];
 }
+type Refuse = (letters: readonly DeadLetter[]) => Promise<void>;
 const UNKNOWN: Attempt = { stored: 'some', tried: [] };
 
 /** Waits before a line is tried again that the store cannot load, and does not refuse either. */
@@ -130,8 +131,15 @@ export class Loader {
 
   async #loadInOrder(stream: Stream, batch: WaitingBatch): Promise<void> {
     await this.#finishFormer();
-    await this.#writeDeadLetters(batch.deadLetters);
-    for await (const ready of this.#ready.ready(stream, batch)) await this.#load(stream, ready);
+    const refused: DeadLetter[] = [];
+    const refuse = async (letters: readonly DeadLetter[]) => {
+      // A log that redelivers brings the batch until it is loaded: its letters would be written each time.
+      if (!this.#runtime.log.redelivers) await this.#writeDeadLetters(letters);
+      else for (const letter of letters) refused.push(letter);
+    };
+    await refuse(batch.deadLetters);
+    for await (const ready of this.#ready.ready(stream, batch)) await this.#load(stream, ready, refuse);
+    await this.#writeDeadLetters(refused);
   }
 
   async #finishFormer(): Promise<void> {
@@ -153,11 +161,11 @@ export class Loader {
     }
   }
 
-  async #load(stream: Stream, ready: ReadyLines): Promise<void> {
+  async #load(stream: Stream, ready: ReadyLines, refuse: Refuse): Promise<void> {
     const { store } = this.#runtime;
     await noteReadAgain(store, ready.readAgain);
-    await this.#writeDeadLetters(ready.deadLetters);
-    const lines = await this.#withoutClosed(stream, ready.lines);
+    await refuse(ready.deadLetters);
+    const lines = await this.#withoutClosed(stream, ready.lines, refuse);
     if (lines.length < ready.lines.length) await takeStaged(ready)?.discard();
     if (lines.length === 0) return;
     this.#committed.length = 0;
@@ -315,23 +323,23 @@ export class Loader {
         // Nothing of a damaged file is loaded: what is wrong in one line may be wrong in another, and look right.
         return batch.setAside(reasonOf(error));
       }
-      const open = await this.#withoutClosed(stream, lines);
+      const open = await this.#withoutClosed(stream, lines, (letters) => this.#writeDeadLetters(letters));
       if (open.length > 0) await this.#underLease(() => this.#stageAndCommit(stream, open, UNKNOWN));
     }
     await batch.discard();
   }
 
-  async #withoutClosed(stream: Stream, lines: readonly LandingLine[]): Promise<readonly LandingLine[]> {
+  async #withoutClosed(stream: Stream, lines: readonly LandingLine[], refuse: Refuse) {
     if (stream !== 'blocks') return lines;
     const { open, refused } = await this.#closedDays.split(lines);
-    await this.#writeDeadLetters(refused);
+    await refuse(refused);
     return open;
   }
 
-  #writeDeadLetters(deadLetters: readonly DeadLetter[]): Promise<void> {
-    this.counters.refused += deadLetters.length;
+  async #writeDeadLetters(deadLetters: readonly DeadLetter[]): Promise<void> {
     const { store, clock, log } = this.#runtime;
-    return writeDeadLetters(store, deadLetters, clock.now(), this.#deadLetterBytes, log);
+    await writeDeadLetters(store, deadLetters, clock.now(), this.#deadLetterBytes, log);
+    this.counters.refused += deadLetters.length;
   }
 }
 
