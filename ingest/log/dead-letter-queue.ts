@@ -3,12 +3,12 @@ import { retry } from '../../infra/coordination/retry.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Clock, Store } from '../../infra/ports.ts';
 import {
-  attemptsAt,
   type DeadLetter,
   type DeadLetterRow,
   deadLetterRow,
   insertDeadLetters,
   ROW_BYTES,
+  triesOf,
 } from './dead-letters.ts';
 
 export interface DeadLetterQueueOptions {
@@ -79,7 +79,7 @@ export class DeadLetterQueue {
     const { store, onFailure } = this.#options;
     const attempt = async () => {
       try {
-        await insertDeadLetters(store, rows, await attemptsAt(store, rows));
+        await insertDeadLetters(store, rows, await triesOf(store, rows));
       } catch (error) {
         onFailure(error);
         throw error;

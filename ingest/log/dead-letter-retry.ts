@@ -92,7 +92,8 @@ async function redelivered(
 async function countAttempt({ store, clock }: Runtime, { id }: RetriedLetter, reason: string): Promise<void> {
   const now = clock.now();
   await store.run(
-    sql`INSERT INTO ${deadLetters} SELECT * REPLACE (${reason} AS reason, attempts + 1 AS attempts, ${now} AS version,
+    sql`INSERT INTO ${deadLetters} SELECT * REPLACE (${reason} AS reason, attempts + 1 AS attempts,
+      greatest(${now}, version + 1) AS version,
       fromUnixTimestamp64Milli(toInt64(${now})) AS received_at) FROM ${deadLetters} FINAL WHERE id = ${id}`,
   );
 }

@@ -40,9 +40,9 @@ export async function writeDeadLetters(
 ): Promise<void> {
   for (const part of partsOf(letters, PART_BYTES, (letter) => keptOf(letter, bytesMax).length + ROW_BYTES)) {
     const rows = part.map((letter) => deadLetterRow(letter, now, bytesMax));
-    const attempts = await attemptsAt(store, rows);
-    const offsets = log ? await publishDeadLetters(log, part, rows, attempts) : [];
-    await insertDeadLetters(store, rows, attempts, offsets);
+    const tries = await triesOf(store, rows);
+    const offsets = log ? await publishDeadLetters(log, part, rows, tries) : [];
+    await insertDeadLetters(store, rows, tries, offsets);
   }
 }
 
@@ -69,13 +69,13 @@ export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number)
 export async function insertDeadLetters(
   store: Store,
   rows: readonly DeadLetterRow[],
-  attempts: readonly number[],
+  tries: readonly LetterTry[],
   offsets: readonly (string | null)[] = [],
 ): Promise<void> {
   const whole = rows.map((row, i) => ({
     ...row,
+    ...tries[i],
     is_deleted: 0,
-    attempts: attempts[i] ?? 1,
     log_offset: offsets[i] ?? '',
   }));
   try {
@@ -95,7 +95,7 @@ async function publishDeadLetters(
   log: Log,
   letters: readonly DeadLetter[],
   rows: readonly DeadLetterRow[],
-  attempts: readonly number[],
+  tries: readonly LetterTry[],
 ): Promise<(string | null)[]> {
   const offsets: (string | null)[] = letters.map(() => null);
   const whole = letters.keys().filter((i) => letters[i]?.keptBytes === undefined);
@@ -105,7 +105,7 @@ async function publishDeadLetters(
       indexes.map((i) => {
         const { reason, origin, line } = rows[i] as DeadLetterRow;
         const { bytes: value } = letters[i] as DeadLetter;
-        return { value, reason, origin: `${origin}:${line}`, attempt: attempts[i] ?? 1 };
+        return { value, reason, origin: `${origin}:${line}`, attempt: tries[i]?.attempts ?? 1 };
       }),
     );
     indexes.forEach((index, i) => {
@@ -128,14 +128,31 @@ function idOf(letter: DeadLetter): string {
     .slice(0, 32);
 }
 
-/** The number of the attempt that failed now; letters that were dropped or retried count too. */
-export async function attemptsAt(store: Store, rows: readonly { readonly id: string }[]): Promise<number[]> {
-  const before = new Map<string, number>();
+/** Of a letter that is written now. */
+export interface LetterTry {
+  /** The number of the attempt that failed; letters that were dropped or retried count too. */
+  readonly attempts: number;
+  /**
+   * Newer than all that is stored of it, also where the clock is behind that of another process, and than the tombstone
+   * of a retry that is under way.
+   */
+  readonly version: number;
+}
+
+type Versioned = Pick<DeadLetterRow, 'id' | 'version'>;
+
+export async function triesOf(store: Store, rows: readonly Versioned[]): Promise<LetterTry[]> {
+  const before = new Map<string, { readonly attempts: number; readonly version: string }>();
   for (const ids of inParts(new Set(rows.map(({ id }) => id)))) {
-    const found = await store.rows<{ id: string; attempts: number }>(
-      sql`SELECT id, max(dead_letters.attempts) AS attempts FROM ${deadLetters} WHERE id IN (${ids}) GROUP BY id`,
+    const found = await store.rows<{ id: string; attempts: number; version: string }>(
+      sql`SELECT id, max(dead_letters.attempts) AS attempts, toString(max(dead_letters.version)) AS version
+        FROM ${deadLetters} WHERE id IN (${ids}) GROUP BY id`,
     );
-    for (const { id, attempts } of found) before.set(id, attempts);
+    for (const one of found) before.set(one.id, one);
   }
-  return rows.map(({ id }) => (before.get(id) ?? 0) + 1);
+  return rows.map(({ id, version }) => {
+    const last = before.get(id);
+    if (last === undefined) return { attempts: 1, version };
+    return { attempts: last.attempts + 1, version: Math.max(version, Number(last.version) + 2) };
+  });
 }

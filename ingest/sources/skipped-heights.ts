@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
 import { type ChainOf, ofChain } from '../raw/canonical.ts';
@@ -76,6 +76,7 @@ export async function noteSkippedHeights(
   const noted = [...unserved.filter(({ number }) => known.has(number)), ...fresh.slice(0, room)];
   const now = clock.now();
   const at = new Date(now).toISOString();
+  const version = await versionAfter(store, place, now);
   await store.insert(
     skippedHeights,
     noted.map(({ number, reason }) => ({
@@ -85,7 +86,7 @@ export async function noteSkippedHeights(
       first_tried_at: known.get(number)?.first_tried_at ?? at,
       last_tried_at: at,
       tries: (known.get(number)?.tries ?? 0) + 1,
-      version: now,
+      version,
       is_deleted: 0,
     })),
   );
@@ -100,6 +101,14 @@ export async function noteSkippedHeights(
 
 async function deleteFilled(store: Store, place: ChainOf, now: number): Promise<void> {
   await store.run(sql`
-    INSERT INTO ${skippedHeights} SELECT * REPLACE (${raw(String(now))} AS version, 1 AS is_deleted)
+    INSERT INTO ${skippedHeights} SELECT * REPLACE (greatest(${now}, version + 1) AS version, 1 AS is_deleted)
     FROM ${skippedHeights} FINAL WHERE ${ofChain(place)} AND (relay_chain, chain, number) IN (${filled})`);
+}
+
+/** Newer than all that is stored of a chain: the clock of the process that stored it may have been ahead. */
+async function versionAfter(store: Store, place: ChainOf, now: number): Promise<number> {
+  const [last] = await store.rows<{ version: string }>(
+    sql`SELECT toString(max(skipped_heights.version)) AS version FROM ${skippedHeights} WHERE ${ofChain(place)}`,
+  );
+  return Math.max(now, Number(last?.version ?? 0) + 1);
 }

@@ -15,11 +15,16 @@ const height = Number(JSON.parse(block).number);
 const KEPT_BYTES = 64 * 1024;
 
 let opened: TestPipeline;
+/** How far the clock is ahead. */
+let aheadMs = 0;
 beforeAll(async () => {
-  opened = await openTestPipeline();
+  opened = await openTestPipeline({ now: () => Date.now() + aheadMs });
 });
 afterAll(() => opened.close());
-beforeEach(() => emptyPipeline(opened.pipeline));
+beforeEach(() => {
+  aheadMs = 0;
+  return emptyPipeline(opened.pipeline);
+});
 
 const order = (given: DeadLetterRequest) => {
   const { runtime, registry, waitUntilLoaded } = opened.pipeline;
@@ -92,6 +97,19 @@ describe('dead letters', () => {
     await order({ action: 'drop', ids: [letters[0]?.id as string] });
     expect((await order({ action: 'list' })).total).toBe(1);
     await take('unknown.ndjson', 'garbage', 'rubbish');
+    expect((await order({ action: 'list' })).total).toBe(2);
+  });
+
+  test('stay, and come again, where the clock is behind the one that stored them', async () => {
+    const odd = JSON.stringify({ ...JSON.parse(block), extrinsics: 'none' });
+    await take('unknown.ndjson', odd, 'garbage');
+    aheadMs = -5000;
+    const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
+    expect(outcomes?.map(({ refused }) => refused === null)).toEqual([false, false]);
+    const { letters } = await order({ action: 'list' });
+    expect(letters.map(({ attempts }) => attempts)).toEqual([2, 2]);
+    await order({ action: 'drop', all: true });
+    await take('unknown.ndjson', odd, 'garbage');
     expect((await order({ action: 'list' })).total).toBe(2);
   });
 
