@@ -6,7 +6,7 @@ import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Registry } from '../chains/registry.ts';
 import { deadLetters } from '../raw/tables.ts';
 import { chainOfFile } from '../sources/lines.ts';
-import { type DeadLetter, writeDeadLetters } from './dead-letters.ts';
+import { type DeadLetter, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
 import { readLine } from './envelope.ts';
 import type { Stream } from './topics.ts';
 import { TOPICS } from './topics.ts';
@@ -69,7 +69,10 @@ export async function retryDeadLetters(
     if (deliver === undefined) lines.push(letter);
     else outcomes.push(await redelivered(dependencies, letter, deliver));
   }
-  for (const part of partsOf(lines, PART_BYTES, ({ size }) => Math.min(size, deadLetterBytes) + 1000)) {
+  // The log gives whole lines, the store what is kept of them.
+  const bytesOf = ({ size, log_offset }: RetriedLetter) =>
+    ROW_BYTES + (log_offset === '' ? Math.min(size, deadLetterBytes) : size);
+  for (const part of partsOf(lines, PART_BYTES, bytesOf)) {
     for (const outcome of await retryLines(dependencies, part, chainName)) outcomes.push(outcome);
   }
   return outcomes;
