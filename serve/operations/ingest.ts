@@ -12,7 +12,7 @@ import { deadLetters } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
 import { unpackFiles } from './files-body.ts';
-import { operation } from './operation.ts';
+import { type CallContext, operation } from './operation.ts';
 
 /** Kinds of reasons in one report; further ones are counted. */
 const REASONS_MAX = 100;
@@ -51,17 +51,17 @@ export const ingest = operation<IngestSummary>()({
     firstLine: z.int().min(1).optional(),
     demo,
   }),
-  async run(pipeline, { name, firstLine, ...of }, { body, onProgress }): Promise<IngestReport> {
+  async run(pipeline, { name, firstLine, ...of }, { body, ...context }): Promise<IngestReport> {
     const source = { name, bytes: body, ...(firstLine === undefined ? {} : { firstLine }) };
-    return load(pipeline, [source], of, onProgress);
+    return load(pipeline, [source], of, context);
   },
 });
 
 /** Loads files one after the other; `chain` is that of the bare blocks of all of them. */
 export const ingestFiles = operation<IngestSummary>()({
   input: z.object({ chain: z.string().optional(), demo }),
-  async run(pipeline, of, { body, files, onProgress }): Promise<IngestReport> {
-    return load(pipeline, files ?? unpackFiles(body), of, onProgress);
+  async run(pipeline, of, { body, files, ...context }): Promise<IngestReport> {
+    return load(pipeline, files ?? unpackFiles(body), of, context);
   },
 });
 
@@ -69,7 +69,7 @@ async function load(
   pipeline: Pipeline,
   sources: OpenSources,
   { chain, demo }: { readonly chain?: string | undefined; readonly demo: boolean },
-  onProgress: (soFar: IngestSummary) => void,
+  { onProgress, signal }: Pick<CallContext<IngestSummary>, 'onProgress' | 'signal'>,
 ): Promise<IngestReport> {
   const { isShared, store, location } = pipeline.runtime;
   // Shared stores never hold demo data, and their log takes blocks while they do not answer.
@@ -79,8 +79,8 @@ async function load(
   const found: ForeignAddress[] = [];
   const onForeignAddress = (one: ForeignAddress) => found.push(one);
   const summary = await pipeline.ingestAll(ofChain(sources, chain), { run, onProgress, onForeignAddress });
-  // Some lines are refused only when they are loaded.
-  await pipeline.waitUntilLoaded();
+  // Some lines are refused only when they are loaded, maybe by other processes, and maybe by none.
+  await pipeline.waitUntilLoaded(signal);
   const foreign_addresses = await newlyForeign(store, run, found);
   return { ...(await reportOf(store, run, summary)), foreign_addresses };
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { LocalClient } from '../../../serve/operations/client.ts';
 
@@ -11,4 +12,20 @@ test('a wrong input is reported as wrong usage, by the name of its field', async
     code: 'usage',
     message: expect.stringMatching(/^from: /),
   });
+});
+
+test('a caller who hangs up ends the wait for what no process loads', async () => {
+  const hungUp = new AbortController();
+  const pipeline = {
+    runtime: { location: 'nowhere', isShared: true },
+    ingestAll: async () => ({ lines: 1, blocks: 1, snapshots: 0, refused_lines: 0 }),
+    waitUntilLoaded: async (signal = new AbortController().signal) => {
+      setImmediate(() => hungUp.abort(new Error('hung up')));
+      await once(signal, 'abort');
+      signal.throwIfAborted();
+    },
+  };
+  const client = new LocalClient(pipeline as never);
+  const ingested = client.call('ingest', { name: 'polkadot.ndjson' }, { signal: hungUp.signal });
+  await expect(ingested).rejects.toThrow('hung up');
 });
