@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts';
 import type { Clock, KeyValue } from '../ports.ts';
 
 interface Entry {
@@ -12,13 +13,16 @@ const elapsed: Clock = { now: () => performance.now() };
 export class EmbeddedKeyValue implements KeyValue {
   readonly #entries = new Map<string, Entry>();
   readonly #groups = new Map<string, Map<string, number>>();
-  readonly #clock: Clock;
+  readonly #valueClock: Clock;
   readonly #membershipClock: Clock;
   readonly #sweeper: NodeJS.Timeout;
 
-  /** Memberships end by a time of their own: a clock that is set ahead would end leases whose holders work. */
+  /**
+   * Memberships end by a time of their own: a clock that is set ahead would end leases whose holders work. So do values by
+   * the clock of the system: set back by a day, it would let the counter of a minute count for that day.
+   */
   constructor(clock: Clock, membershipClock = elapsed) {
-    this.#clock = clock;
+    this.#valueClock = clock === systemClock ? elapsed : clock;
     this.#membershipClock = membershipClock;
     this.#sweeper = setInterval(() => this.#sweep(), 60_000).unref();
   }
@@ -29,7 +33,7 @@ export class EmbeddedKeyValue implements KeyValue {
 
   async set(key: string, value: string, { ttlMs = Infinity, onlyIfAbsent = false } = {}): Promise<boolean> {
     if (onlyIfAbsent && this.#entry(key)) return false;
-    this.#entries.set(key, { value, expires: this.#clock.now() + ttlMs });
+    this.#entries.set(key, { value, expires: this.#valueClock.now() + ttlMs });
     return true;
   }
 
@@ -48,7 +52,7 @@ export class EmbeddedKeyValue implements KeyValue {
     const entry = this.#entry(key);
     const sum = Number(entry?.value ?? 0) + by;
     if (entry) entry.value = String(sum);
-    else this.#entries.set(key, { value: String(sum), expires: this.#clock.now() + ttlMs });
+    else this.#entries.set(key, { value: String(sum), expires: this.#valueClock.now() + ttlMs });
     return sum;
   }
 
@@ -103,7 +107,7 @@ export class EmbeddedKeyValue implements KeyValue {
 
   #entry(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry && entry.expires <= this.#clock.now()) {
+    if (entry && entry.expires <= this.#valueClock.now()) {
       this.#entries.delete(key);
       return undefined;
     }
