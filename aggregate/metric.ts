@@ -97,7 +97,7 @@ interface Definition<C extends Columns> {
 }
 
 /** What a fold is told besides its facts. */
-export interface FoldedRelay {
+interface FoldedRelay {
   readonly relay_chain: string;
 }
 

@@ -21,7 +21,7 @@ export const aggregateSettings = {
   ),
 };
 
-export type AggregateSettings = z.output<z.ZodObject<typeof aggregateSettings>>;
+type AggregateSettings = z.output<z.ZodObject<typeof aggregateSettings>>;
 
 /** How an aggregator works by the settings. */
 export const aggregatorLimits = (settings: AggregateSettings & { readonly LEASE_MS: number }) => ({

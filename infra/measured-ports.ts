@@ -49,7 +49,7 @@ export const portMeasures = () => ({
   }),
 });
 
-export type PortMeasures = ReturnType<typeof portMeasures>;
+type PortMeasures = ReturnType<typeof portMeasures>;
 
 /** The same ports, whose statements and messages are counted; statements are also spans of what is traced. */
 export const measuredRuntime = (runtime: Runtime, measures: PortMeasures): Runtime => ({

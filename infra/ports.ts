@@ -34,7 +34,7 @@ export interface Runtime {
 }
 
 /** A file of a frozen directory: where it is now, and where it belongs in a data directory. */
-export interface FrozenFile {
+interface FrozenFile {
   readonly from: string;
   readonly to: string;
   readonly bytes: number;

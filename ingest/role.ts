@@ -17,7 +17,7 @@ export const POLL_MS = 2000;
 const CLAIM_POLL_MS = 1000;
 const CONCURRENCY = 8;
 
-export interface IngestRoleOptions {
+interface IngestRoleOptions {
   readonly target: IngestTarget;
   readonly settings: IngestSettings & {
     /** Time after which the chain of a process that died is free. */

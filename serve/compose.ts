@@ -73,7 +73,7 @@ export interface Pipeline {
   close(): Promise<void>;
 }
 
-export interface PipelineOptions {
+interface PipelineOptions {
   readonly clock?: Clock;
   readonly roles?: ReadonlySet<ProcessRole>;
   /** The services without which it does not start and is not ready; all when absent. */

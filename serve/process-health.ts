@@ -14,7 +14,7 @@ export const healthMeasures = () => ({
   }),
 });
 
-export type HealthMeasures = ReturnType<typeof healthMeasures>;
+type HealthMeasures = ReturnType<typeof healthMeasures>;
 
 const LABELS: Readonly<Record<Service, string>> = { store: 'store', log: 'log', keyValue: 'key_value' };
 

@@ -71,8 +71,9 @@ describe('the house', () => {
     expect(circles).toEqual([]);
   });
 
-  test('values are exported for another file', () => {
-    const declaration = /^export\s+(?:async\s+)?(?:const|let|function\*?|class|enum)\s+([\w$]+)/gm;
+  test('values and types are exported for another file', () => {
+    const declaration =
+      /^export\s+(?:async\s+)?(?:const|let|function\*?|class|enum|type|interface)\s+([\w$]+)/gm;
     const namedIn = new Map<string, number>();
     for (const { text } of all) {
       for (const word of new Set(text.match(/[\w$]+/g))) namedIn.set(word, (namedIn.get(word) ?? 0) + 1);

@@ -31,7 +31,7 @@ import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
 import type { AlertSettings } from './settings.ts';
 
-export type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
+type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
 export interface AlertFigures {
   /** Deliveries that the log has acknowledged for this process. */

@@ -11,7 +11,7 @@ import { type Comparison, recordChanges, type Suspects, suspectsOf } from './rec
 import { isRecorded, slicingOf } from './slices.ts';
 import { changeRuns, metricChanges } from './tables.ts';
 
-export interface ChangeRecorderOptions {
+interface ChangeRecorderOptions {
   readonly store: Store;
   readonly keyValue: KeyValue;
   readonly numbers: Numbers;

@@ -20,7 +20,7 @@ export const firstOpenDay = (now: number): string => isoDay(now - CLOCKS_APART_M
 export const endOfOpenDay = (now: number): bigint =>
   sequenceAt(Date.parse(firstOpenDay(now)) + DAY_MS + CLOCKS_APART_MS);
 
-export interface ChangesAfter {
+interface ChangesAfter {
   readonly after: bigint;
   /** As `firstOpenDay` gives it. */
   readonly openDay: string;

@@ -18,7 +18,7 @@ export interface Comparison {
   readonly suspects: Suspects;
 }
 
-export interface Recording {
+interface Recording {
   readonly comparisons: readonly Comparison[];
   readonly run: bigint;
   readonly sequence: bigint;

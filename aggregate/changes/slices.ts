@@ -6,7 +6,7 @@ import type { MaterializedMetric, Metric } from '../metric.ts';
  * How the rows of a metric are divided into what changes together. A slice is of a relay chain and, where the key has
  * it, of a chain.
  */
-export interface Slicing {
+interface Slicing {
   /** The rows of a slice share its value, or its day where it is a time; null where nothing divides them further. */
   readonly column: string | null;
   readonly isByDay: boolean;

@@ -44,7 +44,7 @@ const VERSIONS_MS = 50;
 /** While rounds fail, the sweep requests one so often. */
 const SWEEP_FAILED_MS = 60_000;
 
-export interface AggregatorOptions {
+interface AggregatorOptions {
   readonly runtime: Runtime;
   readonly roleOf: RoleOf;
   readonly numbers: Numbers;

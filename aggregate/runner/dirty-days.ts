@@ -42,7 +42,7 @@ interface DirtyScope {
 }
 
 /** What a round of a lane finds dirty. */
-export interface DirtyOfRound {
+interface DirtyOfRound {
   readonly days: readonly NumberedDirtyDay[];
   /** Of the other lane, the dirty days with blocks by `relay chain/chain`; also chains where only other days are dirty. */
   readonly daysOfOther: DaysWithBlocks;

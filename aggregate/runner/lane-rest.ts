@@ -6,7 +6,7 @@ import { isLoading } from '../../ingest/loads-in-progress.ts';
 const QUIET_MS = 300;
 const POLL_MS = 25;
 
-export interface LaneRestOptions {
+interface LaneRestOptions {
   readonly keyValue: KeyValue;
   /** A round may wait for so many times as long as the last one took: what changes all the time is computed all the same. */
   readonly ofRound: number;

@@ -23,11 +23,11 @@ const COMPUTED_UP_TO = 'computed_up_to';
 /** The longest wait for loads, by the time of the last round: the live lane waits beside a bulk load only. */
 const REST_OF_ROUND: Readonly<Record<ComputeLane, number>> = { live: 1, backfill: 4 };
 
-export interface FailedRound extends FailedJob {
+interface FailedRound extends FailedJob {
   readonly lane: ComputeLane;
 }
 
-export interface LaneRoundsOptions {
+interface LaneRoundsOptions {
   readonly runtime: Runtime;
   readonly rounds: Rounds;
   readonly changes: ChangeRecorder;

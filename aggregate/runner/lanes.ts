@@ -16,7 +16,7 @@ const MAX_SEQUENCE = 2n ** 64n - 1n;
 export const firstLiveDay = (now: number, liveDays: number): string => isoDay(now - (liveDays - 1) * DAY_MS);
 
 /** The load up to which a lane is computed. Each round has its own first live day, so it is part of the mark. */
-export interface LaneMark {
+interface LaneMark {
   readonly sequence: bigint;
   /** The first day of the live lane then: the mark of the live lane holds from it on, the other before it. */
   readonly day: string;

@@ -38,7 +38,7 @@ const WHOLE_WINDOWS = { daysMax: Number.POSITIVE_INFINITY, validDaysMax: 0 };
 /** What is pending by metric; metrics whose rows hold everything that is loaded are not in it. */
 export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
-export interface PendingOptions {
+interface PendingOptions {
   readonly roleOf: RoleOf;
   readonly metrics: readonly MaterializedMetric[];
   readonly liveFrom: string;

@@ -53,7 +53,7 @@ export class RoundReads {
   }
 }
 
-export interface RefoldOptions {
+interface RefoldOptions {
   readonly store: Store;
   readonly reads: RoundReads;
   readonly numbers: Numbers;

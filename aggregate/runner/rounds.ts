@@ -55,7 +55,7 @@ import type { ComputedRound, WindowExecutor } from './window-executor.ts';
 
 export const LOCK_LOST = 'another process may have planned meanwhile';
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly runtime: Runtime;
   readonly roleOf: RoleOf;
   readonly numbers: Numbers;

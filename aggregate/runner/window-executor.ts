@@ -30,7 +30,7 @@ import { TableWriters } from './table-writers.ts';
 import { WindowLocks } from './window-locks.ts';
 import { partsOf } from './window-parts.ts';
 
-export interface WindowExecutorOptions {
+interface WindowExecutorOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
   readonly metrics: readonly MaterializedMetric[];

@@ -16,7 +16,7 @@ interface ColumnFacts {
   readonly total: string | undefined;
 }
 
-export interface NestedTypes {
+interface NestedTypes {
   /** ClickHouse type of the value in JSON. */
   readonly type: string;
   /** SQL of the value in Parquet and Arrow, where those cannot hold the type. */

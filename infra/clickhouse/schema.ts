@@ -53,7 +53,7 @@ export interface Schema {
   readonly beforePartitions?: (store: Store, table: Table) => Promise<void>;
 }
 
-export interface SchemaOptions {
+interface SchemaOptions {
   /** Settings of every table. */
   readonly tableSettings?: readonly string[];
   /** Whether the tables are on a cluster, where this server cannot tell what a new replica lacks. */
@@ -253,7 +253,7 @@ function definitions(schema: Schema): Map<string, string> {
 const drop = (store: Store, table: NamedTable) => store.run(dropTable(table));
 
 /** How a store compares with the schema of this process. */
-export interface SchemaComparison {
+interface SchemaComparison {
   /** `none`: there are no tables yet; `due`: a migration has something to do. */
   readonly state: 'none' | 'newer' | 'due' | 'current';
   readonly version: number;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-export interface BatcherOptions<Item> {
+interface BatcherOptions<Item> {
   /** Sums that a batch does not exceed, unless its first item alone does. */
   readonly limits?: readonly { readonly max: number; readonly of: (item: Item) => number }[];
   /** Time that an item waits for more items when it arrived during a batch; the shortest one ends the wait. */

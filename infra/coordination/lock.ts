@@ -69,7 +69,7 @@ export class Lease {
   }
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** Time after which the lock of a process that died is free. */
   readonly ttlMs: number;
   /** Time after which a process no longer waits for a lock of another process. */

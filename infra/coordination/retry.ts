@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import { ProductError, reasonOf } from '../errors.ts';
 
-export interface RetryOptions {
+interface RetryOptions {
   /** Wait before the second attempt; it doubles with each further one up to `waitMsMax`. */
   readonly waitMs: number;
   readonly waitMsMax: number;

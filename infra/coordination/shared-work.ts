@@ -1,5 +1,5 @@
 /** Who waits for work: each call is one of them. */
-export interface Sharer {
+interface Sharer {
   /** Aborted when it does not wait any more. */
   readonly signal: AbortSignal;
 }

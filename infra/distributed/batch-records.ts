@@ -7,7 +7,7 @@ const KEPT_BYTES = 64 * 1024;
 const RECORD_OVERHEAD_BYTES = 64 * 1024;
 const EMPTY = varint(-1);
 
-export interface RecordLimits {
+interface RecordLimits {
   readonly recordBytes: number;
   /** Of all records together. */
   readonly bytes: number;

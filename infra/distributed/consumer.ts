@@ -7,7 +7,7 @@ import type { Ack, LogRecord } from '../ports.ts';
 import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
 import { type GrowthDependencies, PartitionGrowth } from './partition-growth.ts';
 
-export interface ConsumerOptions {
+interface ConsumerOptions {
   readonly client: KafkaClient;
   readonly config: InfraSettings;
   readonly logger: Logger;

@@ -4,7 +4,7 @@ import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 
-export interface LateLogOptions {
+interface LateLogOptions {
   /** Connects, or throws after a time. */
   readonly open: () => Promise<Log>;
   readonly messageBytesMax: number;

@@ -9,7 +9,7 @@ import type { Logger } from '../logger.ts';
 import type { FailedJob, Job, Queue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
 
-export interface QueueOptions {
+interface QueueOptions {
   /** A connection without a limit of retries, which BullMQ workers need. */
   readonly redis: RedisClient;
   readonly prefix: string;

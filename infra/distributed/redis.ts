@@ -8,7 +8,7 @@ import type { Logger } from '../logger.ts';
 /** A client of one Redis, of the master that Sentinels name, or of a cluster. */
 export type RedisClient = Redis | Cluster;
 
-export interface RedisClientOptions {
+interface RedisClientOptions {
   readonly keyPrefix?: string;
   /** Attempts to reconnect before a command fails; null for as many as it takes. */
   readonly maxRetriesPerRequest: number | null;

@@ -41,7 +41,7 @@ const manifestShape = z.object({
   sums_sha256: z.string(),
 });
 export type BackupManifest = z.output<typeof manifestShape>;
-export type BackupFacts = Pick<
+type BackupFacts = Pick<
   BackupManifest,
   'product_version' | 'schema_version' | 'engine_version' | 'secrets_key' | 'damage'
 >;

@@ -78,7 +78,7 @@ function checkPermissions(directory: string, uid: number): Finding {
 const giveRemedy = (directory: string) =>
   `give everything to the user who runs the server, with \`chown -R USER ${directory}\`, and run commands as that user`;
 
-export interface DirectorySize {
+interface DirectorySize {
   readonly bytes: number;
   readonly entries: number;
   /** Whether every entry was counted. */

@@ -12,7 +12,7 @@ const FIRST_HEADER_BYTES = 12;
 /** No key is longer; a longer length of the first version is no length. */
 const FIRST_KEY_BYTES_MAX = 4096;
 
-export interface StoredRecord {
+interface StoredRecord {
   readonly offset: number;
   readonly message: Message;
 }

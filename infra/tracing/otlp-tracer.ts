@@ -29,7 +29,7 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-export interface OtlpTracerOptions {
+interface OtlpTracerOptions {
   readonly provider: TracerProvider;
   readonly version: string;
   /** Whether traces of callers are continued, and receivers are told of ours. */

@@ -9,10 +9,10 @@ import { nestedCalls, ranInside } from './wrappers.ts';
 // itself; these have to be worked out from the tree of calls and the events.
 
 /** `path` counts positions from the extrinsic down: `0.2` is the third call of a batch in a proxy. */
-export type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
-export type RefusedCall = { extrinsic_index: number | null; reason: string; raw: string };
+type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
+type RefusedCall = { extrinsic_index: number | null; reason: string; raw: string };
 
-export type DecodedExtrinsic = { calls: NestedCall[]; topLevelActor: string | null };
+type DecodedExtrinsic = { calls: NestedCall[]; topLevelActor: string | null };
 export type DecodedBlock = {
   calls: (NestedCall & { extrinsic_index: number })[];
   /** Of extrinsics that wrap others; every other domain follows from the name alone. */

@@ -18,7 +18,7 @@ export type FieldKind =
   | 'workload'
   | 'any';
 
-export interface EventFields {
+interface EventFields {
   /** In the order of their positions. */
   readonly fields: Readonly<Record<string, FieldKind>>;
   /** Numbers of fields that runtimes emitted; all fields where it is left out. */

@@ -152,7 +152,7 @@ type SnapshotOf<Kind extends SnapshotKind> = Omit<z.output<typeof envelope>, 'ki
   payload: Payloads[Kind];
 };
 export type Snapshot = { [Kind in SnapshotKind]: SnapshotOf<Kind> }[SnapshotKind];
-export type ParsedSnapshot = { ok: true; snapshot: Snapshot } | { ok: false; reason: string };
+type ParsedSnapshot = { ok: true; snapshot: Snapshot } | { ok: false; reason: string };
 
 /** A snapshot is taken whole or refused whole. The names in it are the caller's to resolve. */
 export function parseSnapshot(document: unknown): ParsedSnapshot {

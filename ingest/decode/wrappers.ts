@@ -7,7 +7,7 @@ import { type CallName, recordOf } from './names.ts';
 // from the events; without one nothing inside ran.
 
 /** A nested call that ran: where it stands in the wrapper, and its actor (null: root or none). */
-export type Ran = { index: number; call: unknown; actor: string | null };
+type Ran = { index: number; call: unknown; actor: string | null };
 
 type Args = Record<string, unknown>;
 type Rule = (args: Args, actor: string | null, events: EventsBackwards) => Iterable<Ran>;

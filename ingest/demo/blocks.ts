@@ -15,7 +15,7 @@ export interface DemoExtrinsic {
   readonly events: readonly DemoEvent[];
 }
 
-export interface DemoBlock {
+interface DemoBlock {
   readonly number: number;
   readonly hash: string;
   readonly parentHash: string;

@@ -12,7 +12,7 @@ interface Entry {
   readonly extrinsic?: DemoExtrinsic;
 }
 
-export interface SignOptions {
+interface SignOptions {
   readonly success?: boolean;
   /** Anywhere in the day, instead of after all that was written before. */
   readonly anytime?: boolean;

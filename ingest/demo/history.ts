@@ -23,7 +23,7 @@ const SNAPSHOT_DAYS = 5;
 /** The first day of a history that is made at a time. */
 export const firstDemoDay = (now: number): string => isoDay(now - (DEMO_DAYS - 1) * DAY_MS);
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly firstDay: string;
   /** Milliseconds since the epoch: nothing happens later. */
   readonly now: number;

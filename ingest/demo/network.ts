@@ -27,7 +27,7 @@ const SIZES = {
   },
 } as const;
 
-export type DemoRelay = keyof typeof SIZES;
+type DemoRelay = keyof typeof SIZES;
 export const DEMO_RELAYS = Object.keys(SIZES) as DemoRelay[];
 
 /** Relay blocks in a timeslice of coretime. */

@@ -11,7 +11,7 @@ import {
   triesOf,
 } from './dead-letters.ts';
 
-export interface DeadLetterQueueOptions {
+interface DeadLetterQueueOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Bytes of a refused input that are stored with its reason. */

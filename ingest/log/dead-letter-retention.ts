@@ -13,7 +13,7 @@ import { deadLetters } from '../raw/tables.ts';
 const LETTERS_MAX = 10_000;
 const PAUSE_MS = 1000;
 
-export interface DeadLetterRetentionOptions {
+interface DeadLetterRetentionOptions {
   readonly runtime: Pick<Runtime, 'store' | 'keyValue' | 'clock'>;
   /** Days that a letter is kept after its last refusal; 0 for ever. */
   readonly days: number;

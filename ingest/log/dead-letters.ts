@@ -129,7 +129,7 @@ function idOf(letter: DeadLetter): string {
 }
 
 /** Of a letter that is written now. */
-export interface LetterTry {
+interface LetterTry {
   /** The number of the attempt that failed; letters that were dropped or retried count too. */
   readonly attempts: number;
   /**

@@ -14,7 +14,7 @@ import { FirstAddress, type ForeignAddress } from './first-address.ts';
 import { TOPICS } from './topics.ts';
 
 /** A file, or what stands for one. */
-export interface IngestSource {
+interface IngestSource {
   /** File name: its extensions name the compression, the rest names the chain of bare blocks. */
   readonly name: string;
   /** Chain of bare blocks, over the file's name. */
@@ -48,7 +48,7 @@ export interface IngestSummary {
   refused_lines: number;
 }
 
-export interface PublishLimits {
+interface PublishLimits {
   readonly batchBytes: number;
   readonly lineBytes: number;
   /** The setting that says so. */

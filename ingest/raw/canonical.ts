@@ -19,7 +19,7 @@ export interface Window {
 }
 
 /** Loads that had ended before a window is computed. */
-export interface EndedLoads {
+interface EndedLoads {
   /** All up to this number. */
   readonly upTo: string;
   /** Whether one that began before was still running: of later ones, those have ended whose blocks are noted as loaded. */

@@ -25,7 +25,7 @@ export const isDeletable = (table: string): boolean => DELETABLE.some(({ name })
  */
 export type RetentionStage = 'closed' | 'frozen' | 'deleted';
 
-export interface RetentionBound {
+interface RetentionBound {
   /** Days before this one. */
   readonly before: string;
   /** When the stage was reached. */

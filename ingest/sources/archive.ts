@@ -7,7 +7,7 @@ import type { Input } from './input-files.ts';
 import { chainOfFile, decompressed, readLines } from './lines.ts';
 
 /** Lines of an archive that are not stored yet, in the order of the file. */
-export interface ArchivePortion {
+interface ArchivePortion {
   readonly name: string;
   /** The number that the first line has in the file. */
   readonly firstLine: number;
@@ -16,14 +16,14 @@ export interface ArchivePortion {
   bytes: number;
 }
 
-export interface ArchiveLimits {
+interface ArchiveLimits {
   readonly lineBytes: number;
   readonly bytesMax: number;
   readonly msMax: number;
 }
 
 /** Which blocks of an archive are wanted. */
-export interface Wanted {
+interface Wanted {
   /** Heights of a range that are not stored. */
   missing(range: Heights): Promise<readonly Heights[]>;
   readonly heights: Heights;

@@ -46,7 +46,7 @@ export interface BackfillTarget {
   storedDays: StoredDays;
 }
 
-export interface BackfillSurroundings {
+interface BackfillSurroundings {
   readonly registry: Registry;
   readonly config: IngestSettings;
   readonly share: FairShare;

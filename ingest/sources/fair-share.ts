@@ -1,5 +1,5 @@
 /** What all chains of a process together may ask for, and hold of what was answered. */
-export interface ShareLimits {
+interface ShareLimits {
   /** Requests at a time. */
   readonly requestsMax: number;
   /** Bytes of answers that are not stored yet; those of requests under way come on top. */

@@ -2,7 +2,7 @@ import { type FetchedHeight, LINE_END } from './backfill.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
 
 /** Consecutive fetched heights up to `last`. */
-export interface Portion {
+interface Portion {
   readonly lines: Buffer[];
   readonly unserved: UnservedHeight[];
   last: number;

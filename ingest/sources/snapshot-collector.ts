@@ -9,7 +9,7 @@ import { isUnreachable, type Sidecar } from './sidecar.ts';
 import { KINDS, type SnapshotMoment, type Subject } from './snapshot-kinds.ts';
 
 /** What snapshots are taken of, and who is called when a kind is not available. */
-export interface CollectorOptions extends Subject {
+interface CollectorOptions extends Subject {
   /** Called once for each kind and reason that the source does not serve. */
   readonly onUnavailable: (kind: SnapshotKind, reason: string) => void;
   readonly now?: () => number;

@@ -20,7 +20,7 @@ export interface Subject {
   readonly treasury: readonly string[];
 }
 
-export interface KindOfSource {
+interface KindOfSource {
   readonly kind: SnapshotKind;
   readonly isOf: (subject: Subject) => boolean;
   /** The payload, or a failure that says what is not given. */

@@ -20,7 +20,7 @@ import { serveAlertPages } from './pages/routes.ts';
 /** A sample payload is a string inside JSON, where every quote takes two bytes. */
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
-export interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
+interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
   readonly readers: Readers;
   readonly settings: AlertDomainDependencies['settings'] &
     Parameters<typeof publicUrl>[1] &

@@ -9,7 +9,7 @@ import { failedWords } from './ingest-inputs.ts';
 import { alignedTable, duration, number, plural } from './words.ts';
 
 /** What became of one chain. Heights are null where no service was there to tell them. */
-export interface ChainReport {
+interface ChainReport {
   readonly chain: string;
   readonly from: number | null;
   readonly to: number | null;
@@ -22,19 +22,19 @@ export interface ChainReport {
   readonly unchecked: readonly string[];
 }
 
-export interface SourceFailure {
+interface SourceFailure {
   readonly source: string;
   readonly reason: string;
 }
 
 /** The report of a backfill of one chain from one service. */
-export interface BackfillReport extends ChainReport {
+interface BackfillReport extends ChainReport {
   readonly seconds: number;
   readonly failed_metrics: readonly FailedMetric[];
 }
 
 /** What became of the values of one feed for one chain. */
-export interface SeriesReport {
+interface SeriesReport {
   readonly kind: string;
   readonly adapter: string;
   readonly chain: string;

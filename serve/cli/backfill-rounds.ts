@@ -18,7 +18,7 @@ const REFRESH_MS = 200;
 /** The name of the line that shows the computation. */
 export const METRICS = 'metrics';
 
-export interface RoundsWork {
+interface RoundsWork {
   readonly client: OperationClient;
   readonly loads: readonly FeedLoad[];
   readonly displays: Displays;

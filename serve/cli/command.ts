@@ -6,7 +6,7 @@ import type { OperationClient } from '../operations/client.ts';
 import type { Config } from '../settings.ts';
 
 /** What a command is run with. `args` are its positional arguments, in the order of their declaration. */
-export interface Invocation<Args extends readonly unknown[], Options> {
+interface Invocation<Args extends readonly unknown[], Options> {
   readonly args: Args;
   readonly options: Options;
   readonly config: Config;

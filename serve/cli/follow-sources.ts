@@ -12,7 +12,7 @@ import { ingestTarget } from './ingest-target.ts';
 import { plural } from './words.ts';
 
 /** What holds for all chains that are followed. */
-export type FollowAll = Pick<SourceFollowerOptions, 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
+type FollowAll = Pick<SourceFollowerOptions, 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
 
 interface Surroundings {
   readonly client: OperationClient;

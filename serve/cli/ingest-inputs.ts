@@ -32,7 +32,7 @@ export async function ingestInputs(
   return { files: inputs.length, ...report, seconds, failed_metrics };
 }
 
-export interface InputsOf {
+interface InputsOf {
   /** Of bare blocks, over the names of the files. */
   readonly chain?: string | undefined;
   /** Whether they are the demo data. */

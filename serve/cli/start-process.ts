@@ -19,7 +19,7 @@ import { keepFollowingSources } from './follow-sources.ts';
 import { ingestTarget } from './ingest-target.ts';
 import { ProcessStop } from './process-stop.ts';
 
-export interface StartOptions {
+interface StartOptions {
   readonly config: Config;
   readonly roles: ReadonlySet<ProcessRole>;
   /** What an empty store gets first; nothing when absent. */

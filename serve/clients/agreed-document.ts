@@ -12,13 +12,13 @@ export interface ApiOperation {
   readonly parameters?: readonly ApiParameter[];
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, ApiContent>> }>>;
 }
-export interface ApiParameter {
+interface ApiParameter {
   readonly name: string;
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: ApiSchema;
 }
-export interface ApiContent {
+interface ApiContent {
   readonly schema: ApiSchema;
 }
 export interface ApiSchema {

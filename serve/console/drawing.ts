@@ -30,7 +30,7 @@ export interface DrawnSeries {
   readonly axis: number;
 }
 
-export interface DrawnAxis {
+interface DrawnAxis {
   readonly unit: Unit;
   /** Null where several tokens share the axis. */
   readonly token: string | null;

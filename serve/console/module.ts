@@ -26,7 +26,7 @@ import type { SeriesReader } from './series/series.ts';
 import { serveStatus } from './status.ts';
 
 /** What the pages of the metrics stand on. */
-export interface ConsoleSources {
+interface ConsoleSources {
   readonly readers: Readers;
   readonly status: () => Promise<SystemStatus>;
   readonly coverage: () => Promise<readonly ChainCoverage[]>;

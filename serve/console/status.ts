@@ -14,7 +14,7 @@ import { moment } from './lists/cells.ts';
 import { plainText } from './lists/plain-text.ts';
 import { chainName, relayName } from './names.ts';
 
-export interface StatusSources extends Pick<ConsolePages, 'accounts' | 'freshness' | 'series'> {
+interface StatusSources extends Pick<ConsolePages, 'accounts' | 'freshness' | 'series'> {
   readonly status: () => Promise<SystemStatus>;
   readonly coverage: () => Promise<readonly ChainCoverage[]>;
 }

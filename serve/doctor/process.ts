@@ -9,7 +9,7 @@ import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore } from './store-check.ts';
 
 /** What a process tells of itself that has opened the store. */
-export interface ProcessDiagnosis {
+interface ProcessDiagnosis {
   readonly version: string;
   readonly node: string;
   readonly pid: number;

@@ -4,7 +4,7 @@ import { Html, html } from '../pages/html.ts';
 import { writeAsPages } from '../pages/markdown-rules.ts';
 import type { Guide } from './guides.ts';
 
-export interface Heading {
+interface Heading {
   readonly id: string;
   readonly text: string;
 }

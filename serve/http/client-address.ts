@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 /** Which proxies say truly whom they act for: none, so many in a row, or those with these addresses and networks. */
-export type TrustedProxies = false | number | readonly string[];
+type TrustedProxies = false | number | readonly string[];
 
 /** More in a row is a mistake. */
 const HOPS_MAX = 10;
@@ -33,7 +33,7 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
   return names.every((name) => networksOf(name) !== null) ? names : undefined;
 }
 
-export type ProxyTrust = false | ((address: string | undefined, hop: number) => boolean);
+type ProxyTrust = false | ((address: string | undefined, hop: number) => boolean);
 
 /** What Fastify asks for each address from the connection outwards: is this host a proxy to believe? */
 export function proxyTrust(trusted: TrustedProxies): ProxyTrust {

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../infra/errors.ts';
 
 /** A host or port to listen on, with the setting that names it. */
-export interface NamedValue<Value> {
+interface NamedValue<Value> {
   readonly name: string;
   readonly value: Value;
 }

@@ -6,7 +6,7 @@ import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
 
-export type ReaderSettings = Pick<
+type ReaderSettings = Pick<
   HttpSettings,
   'READERS_WAITING_MAX' | 'READER_WAIT_SECONDS_MAX' | 'ANONYMOUS_STORE_SECONDS' | 'KEY_STORE_SECONDS'
 > & { readonly READER_CONNECTIONS: number };

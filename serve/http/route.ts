@@ -52,7 +52,7 @@ export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodTy
   readonly authorize?: (request: FastifyRequest) => Promise<void>;
 }
 
-export interface RouteCall<Params, Query, Body> {
+interface RouteCall<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

@@ -46,7 +46,7 @@ type TracedVersions = Pick<Aggregator, 'version' | 'traceOf'>;
 export type AnswerSettings = RowBounds & Pick<HttpSettings, 'CACHE_BYTES' | 'ANSWER_BYTES_MAX'>;
 
 /** What an answer is asked for. */
-export interface AnswerRequest {
+interface AnswerRequest {
   readonly key: AnswerKey;
   readonly metric: Metric;
   readonly endpoint: MetricEndpoint;

@@ -27,7 +27,7 @@ import { orderOf } from './cursor.ts';
 import { parametersOf, type RowBounds } from './parameters.ts';
 
 /** What the endpoints about the data read. */
-export interface CatalogueSources {
+interface CatalogueSources {
   readonly status: () => Promise<SystemStatus>;
   readonly coverage: () => Promise<readonly ChainCoverage[]>;
   readonly registry: Registry;

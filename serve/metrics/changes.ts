@@ -25,7 +25,7 @@ import {
 import { CURSOR_CHARS_MAX } from './cursor.ts';
 
 /** What the list of changes reads. */
-export interface ChangeSources {
+interface ChangeSources {
   readonly readers: Readers;
   readonly clock: Clock;
   readonly registry: Registry;

@@ -22,7 +22,7 @@ export const exportRequest = z.object({
   from: z.iso.date().optional(),
   until: z.iso.date().optional(),
 });
-export type ExportRequest = z.output<typeof exportRequest>;
+type ExportRequest = z.output<typeof exportRequest>;
 
 interface ExportStatement {
   readonly statement: Sql;

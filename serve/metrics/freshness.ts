@@ -163,7 +163,7 @@ const pendingIn = (
     .filter((one) => one.from <= end && one.until > start);
 
 /** The first day of loaded data that rows lack, and why. */
-export interface PendingRows {
+interface PendingRows {
   readonly from: string;
   readonly reason: PendingReason;
 }

@@ -5,7 +5,7 @@ import type { Format } from '../../infra/ports.ts';
 // the bytes: parsing all its rows would cost more than rendering them.
 
 /** A page as it is sent, and its last row when another page follows. */
-export interface CutPage {
+interface CutPage {
   readonly body: Buffer;
   readonly last: Readonly<Record<string, unknown>> | null;
 }

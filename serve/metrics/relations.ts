@@ -5,7 +5,7 @@ import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 
 /** What a query of an operator may read by this name: canonical rows of a raw table, or the rows of a metric. */
-export interface Relation {
+interface Relation {
   readonly name: string;
   readonly doc: string;
   /** ClickHouse types by column. */

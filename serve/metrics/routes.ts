@@ -21,7 +21,7 @@ import { acceptedFormat } from './response-formats.ts';
 const REFRESH_MS_MAX = 2000;
 
 /** What the metrics API stands on. */
-export interface MetricsApi {
+interface MetricsApi {
   readonly readers: Readers;
   readonly clock: Clock;
   readonly tracer: Tracer;

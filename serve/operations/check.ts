@@ -5,12 +5,12 @@ import type { Damage } from '../../infra/ports.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { operation } from './operation.ts';
 
-export interface CheckProgress {
+interface CheckProgress {
   readonly done: number;
   readonly total: number;
 }
 
-export interface CheckResult {
+interface CheckResult {
   readonly tables: number;
   readonly parts: number;
   /** All that is damaged, with what was found before. */

@@ -28,7 +28,7 @@ export interface IngestReport extends IngestSummary {
 }
 
 /** Files whose addresses have a prefix that no address of their chain had before. */
-export interface ForeignAddresses {
+interface ForeignAddresses {
   readonly relay_chain: string;
   readonly chain: string;
   readonly prefix: number;

@@ -224,7 +224,7 @@ function placeOf(registry: Registry, name: string) {
   return { relay_chain, chain };
 }
 
-export type Operations = typeof operations;
+type Operations = typeof operations;
 export type OperationName = keyof Operations;
 
 type InputSchemaOf<Name extends OperationName> =

@@ -17,7 +17,7 @@ import { INPUT_HEADER, toWire, type WireLine } from './wire.ts';
  * The operators' socket. Its file permissions are its access control: who may write into the data directory may
  * call operations, so there are no keys.
  */
-export interface OperationSocket {
+interface OperationSocket {
   readonly path: string;
   close(): Promise<void>;
 }

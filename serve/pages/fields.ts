@@ -2,7 +2,7 @@ import { SCOPE_NAMES, SCOPES } from '../identity/accounts/scopes.ts';
 import { type Html, html } from './html.ts';
 import { wideTable } from './wide-table.ts';
 
-export interface TextField {
+interface TextField {
   readonly name: string;
   /** For a page with several fields of the same name. */
   readonly id?: string;
@@ -83,7 +83,7 @@ const SECOND_FORMAT = new Intl.DateTimeFormat('en-GB', { ...MINUTE, second: '2-d
 export const tags = (names: readonly string[]): Html =>
   html`${names.map((name) => html`<span class="tag">${name}</span>`)}`;
 
-export interface TableContent {
+interface TableContent {
   readonly caption: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly Html[])[];

@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
+type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlValue[]): Html {
   return new Html(strings.map((text, i) => (i === 0 ? text : `${render(parts[i - 1])}${text}`)).join(''));

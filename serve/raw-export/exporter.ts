@@ -44,7 +44,7 @@ interface TableReport {
   removed: number;
 }
 
-export interface RawExportProgress {
+interface RawExportProgress {
   readonly chain: string;
   readonly date: string;
   /** Days of tables, with and without rows. */

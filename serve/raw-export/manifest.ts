@@ -31,7 +31,7 @@ const manifestShape = z.object({
 });
 
 /** The partitions that a manifest is about: so few that it can be written again with each of them. */
-export interface ChainMonth {
+interface ChainMonth {
   readonly relay_chain: string;
   readonly chain: string;
   readonly month: string;

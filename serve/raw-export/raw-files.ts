@@ -9,7 +9,7 @@ import { type RawPlace, rowsStatement, windowOf } from './partition.ts';
 /** A statement takes as long as the rows of a few hundred: days that have fewer share one. */
 const ROWS_TOGETHER_MAX = 20_000;
 
-export interface RawDays extends RawPlace {
+interface RawDays extends RawPlace {
   readonly table: RawTable;
   /** In their order, at least one. */
   readonly dates: readonly string[];

@@ -19,7 +19,7 @@ import {
 
 export type PayloadLimits = Omit<ParsingRules, 'depth'>;
 
-export interface GenericRules extends PayloadLimits {
+interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;

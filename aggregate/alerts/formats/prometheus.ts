@@ -43,7 +43,7 @@ export function missingAttributes(body: JsonObject): string[] {
   return missing;
 }
 
-export interface ReadItem {
+interface ReadItem {
   readonly item?: AlertItem;
   readonly refused?: string;
 }

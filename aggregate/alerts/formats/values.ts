@@ -154,7 +154,7 @@ const NOTHING: ReadonlySet<string> = new Set();
 export const sha256 = (text: string): string => hash('sha256', text.toWellFormed(), 'hex');
 
 /** What has to be known of JSON before it is parsed. */
-export interface JsonShape {
+interface JsonShape {
   /** The nesting depth of lists and objects. */
   readonly depth: number;
   /** Whether it ends within a list or an object, and so is no JSON. */

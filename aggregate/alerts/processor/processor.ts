@@ -26,7 +26,7 @@ interface DecodedOrder {
   readonly record: LogRecord;
 }
 
-export interface AlertProcessorOptions {
+interface AlertProcessorOptions {
   readonly store: Store;
   readonly tracer: Tracer;
   readonly writer: AlertWriter;

@@ -34,7 +34,7 @@ export interface DecodedEvent extends ParsedEvent {
   readonly record: LogRecord;
 }
 
-export interface ProjectStateCacheOptions {
+interface ProjectStateCacheOptions {
   readonly store: Store;
   readonly parser: EventParser;
   readonly rules: GroupingRules;

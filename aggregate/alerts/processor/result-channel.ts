@@ -22,7 +22,7 @@ export interface EventResult {
 
 type Head = EventHead | OrderHead;
 
-export interface ResultChannelOptions {
+interface ResultChannelOptions {
   readonly keyValue: KeyValue;
   readonly store: Store;
   /** Seconds after which a request stops to wait for its result. */

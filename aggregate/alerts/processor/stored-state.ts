@@ -42,7 +42,7 @@ export async function storedProgressOf(store: Store, project: number): Promise<S
 export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
   a.eventPosition === b.eventPosition && a.alertPosition === b.alertPosition;
 
-export interface LoadedState {
+interface LoadedState {
   readonly state: ProjectState;
   /** Whether it has every unresolved alert of the project. */
   readonly hasAllOpen: boolean;

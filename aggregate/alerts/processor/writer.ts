@@ -30,7 +30,7 @@ const RETRY_MS_MAX = 5000;
 /** How long one row may be too large for the store before it is replaced: other statements may hold the memory. */
 const EXHAUSTED_SECONDS_MAX = 3;
 
-export interface AlertWriterOptions {
+interface AlertWriterOptions {
   readonly store: Store;
   readonly tracer: Tracer;
   readonly deadLetters: DeadLetterQueue;

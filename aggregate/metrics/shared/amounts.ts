@@ -52,7 +52,7 @@ export function dividedDown(integer: bigint, divisor: bigint, scale: number): nu
 }
 
 /** The two parts of an exact USD amount, as SQL: neither fits 256 bits with the other, and each may be summed by itself. */
-export type UsdParts = { readonly high: string; readonly low: string };
+type UsdParts = { readonly high: string; readonly low: string };
 
 /** Planck times price (`usd_scaled` of the prices table), as `high * 10^34 + low` of 10^-48 USD. */
 export function usdPartsSql(planck: string, decimals: string, priceScaled: string): UsdParts {

@@ -6,7 +6,7 @@ import type { FetchedBatch, KafkaConsumer, KafkaConsumerOptions } from '../kafka
 import { METADATA_MS } from '../kafka-refusal.ts';
 import { onFetchStart } from './codecs.ts';
 
-export interface KafkajsConsumerOptions extends KafkaConsumerOptions {
+interface KafkajsConsumerOptions extends KafkaConsumerOptions {
   readonly kafka: Kafka;
   readonly sessionMs: number;
   readonly logger: Logger;

@@ -13,7 +13,7 @@ import type { FetchedBatch, KafkaAdmin, KafkaConsumer, KafkaConsumerOptions } fr
 import { type FetchedPartition, fetchFrom } from './fetch.ts';
 import { decodeBatches, decompressWithin } from './record-batches.ts';
 
-export interface PlatformaticConsumerOptions extends KafkaConsumerOptions {
+interface PlatformaticConsumerOptions extends KafkaConsumerOptions {
   readonly config: InfraSettings;
   readonly logger: Logger;
   readonly admin: KafkaAdmin;

@@ -2,7 +2,7 @@ import { type Connection, fetchV12, type Reader } from '@platformatic/kafka';
 import type { AbortedTransaction } from './record-batches.ts';
 
 /** What is asked of a partition. */
-export interface FetchedFrom {
+interface FetchedFrom {
   readonly partition: number;
   readonly offset: number;
 }
@@ -16,7 +16,7 @@ export interface FetchedPartition {
   readonly aborted: readonly AbortedTransaction[];
 }
 
-export interface FetchLimits {
+interface FetchLimits {
   readonly waitMs: number;
   readonly bytes: number;
 }

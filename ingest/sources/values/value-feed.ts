@@ -44,7 +44,7 @@ export interface ValueSeries {
 export type StoredDays = (request: StoredDaysRequest) => Promise<readonly string[]>;
 
 /** Snapshots of one answer as lines, refused ones among them. */
-export interface ValueLines {
+interface ValueLines {
   readonly source: string;
   readonly lines: readonly Buffer[];
   /** Days that were asked for, and those that have a value. */

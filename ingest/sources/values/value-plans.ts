@@ -43,7 +43,7 @@ const feed = z
 export const feedsShape = z.array(feed).min(1, 'names no feed').max(FEEDS_MAX);
 export const FEED_KEYS = Object.keys(feed.shape);
 
-export interface PlanSurroundings {
+interface PlanSurroundings {
   readonly registry: Registry;
   /** Where the file lies. */
   readonly directory: string;

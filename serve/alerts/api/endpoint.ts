@@ -10,7 +10,7 @@ import type { Projects } from '../projects/projects.ts';
 import { askedPage, WHOLE_DOC, wholeQuery } from './paging.ts';
 
 /** One endpoint of the REST API: its checks and its part of the OpenAPI document come from this one value. */
-export interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
+interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind `/api/v4`, with `:name` for each of the path's parameters. */
   readonly path: string;

@@ -21,7 +21,7 @@ export interface EventConsumer {
   run(project: number, name: string): Promise<TaskResult>;
 }
 
-export interface ConsequenceLoopOptions {
+interface ConsequenceLoopOptions {
   readonly pipeline: AlertPipeline;
   readonly clock: Clock;
   readonly consumer: EventConsumer;

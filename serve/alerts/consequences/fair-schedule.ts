@@ -11,7 +11,7 @@ export interface TaskResult {
   readonly isBroken?: boolean;
 }
 
-export interface WokenTask {
+interface WokenTask {
   readonly project: number;
   readonly name: string;
   readonly notBeforeMs?: number;
@@ -36,7 +36,7 @@ interface ProjectTasks {
   costly: number;
 }
 
-export interface FairScheduleOptions {
+interface FairScheduleOptions {
   readonly clock: Clock;
   /** Tasks that run at the same time. */
   readonly concurrency: number;

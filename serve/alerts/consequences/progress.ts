@@ -23,7 +23,7 @@ export interface Progress {
   readonly version: number;
 }
 
-export type ProgressChanges = Partial<Omit<Progress, 'project' | 'target' | 'at' | 'version'>>;
+type ProgressChanges = Partial<Omit<Progress, 'project' | 'target' | 'at' | 'version'>>;
 
 interface ProgressDependencies {
   readonly store: Store;

@@ -17,7 +17,7 @@ import { INTEGRATION_TYPES } from '../integrations/types.ts';
 import { deliveryOf } from './delivery.ts';
 import { describeIntake } from './openapi.ts';
 
-export interface IntakeDependencies {
+interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
   readonly cache: IntegrationCache;
   readonly heartbeats: Heartbeats;

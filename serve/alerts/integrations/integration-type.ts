@@ -12,7 +12,7 @@ export interface IntakeEndpoint {
 }
 
 /** A setting that only some types have; every integration has a name, a heartbeat and whether it is active. */
-export interface SettingField {
+interface SettingField {
   readonly name: 'api_url';
   readonly label: string;
   readonly hint: string;

@@ -3,7 +3,7 @@ import type { IntegrationType } from './integration-type.ts';
 import { prometheusIntegration } from './prometheus.ts';
 
 /** What an integration is reached by. Both addresses take both formats. */
-export interface IntegrationAccess {
+interface IntegrationAccess {
   readonly id: string;
   /** For tools that send JSON of their own, and for those that send the format of Prometheus. */
   readonly generic: string;

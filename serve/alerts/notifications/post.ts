@@ -51,7 +51,7 @@ export class TargetConnections {
   }
 }
 
-export interface Post {
+interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }

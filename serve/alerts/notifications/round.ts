@@ -3,7 +3,7 @@ import type { Notification } from './notification.ts';
 // What a target is sent in one round, in which order. Pure functions.
 
 /** Notifications about one alert, in their order: one is sent after the other was accepted. */
-export type NotificationChain = readonly Notification[];
+type NotificationChain = readonly Notification[];
 
 interface RoundInput {
   /** Set aside before, in the order of the events. */
@@ -25,7 +25,7 @@ export function chainsToSend({ waiting, fresh, now, isProbe }: RoundInput): Noti
   return probe ? [probe.slice(0, 1)] : [];
 }
 
-export interface Sending {
+interface Sending {
   readonly chains: readonly NotificationChain[];
   readonly concurrency: number;
   /** After it no further notification is sent in this round. */
@@ -66,7 +66,7 @@ export async function sendChains({
 }
 
 /** The new notifications that a round leaves behind. */
-export interface Cut {
+interface Cut {
   /** How far the events are read: all before are accepted, failed or to be set aside. */
   readonly position: number;
   readonly item: number;

@@ -35,7 +35,7 @@ export const oncallTarget = ({ id, url }: OncallLink): NotificationTarget => ({
   encryptedSecret: '',
 });
 
-export interface WebhookEvent {
+interface WebhookEvent {
   readonly event: WebhookEventName | 'test';
   readonly alert: Alert;
   /** The same for every attempt to send this event. */
@@ -77,7 +77,7 @@ interface WebhookSenderDependencies {
 }
 
 /** Users by id. */
-export type KnownUsers = Awaited<ReturnType<UserLookup['byId']>>;
+type KnownUsers = Awaited<ReturnType<UserLookup['byId']>>;
 
 /** What is needed to send events to a target. Close it after use. */
 export interface OpenTarget {

@@ -15,7 +15,7 @@ export const WEBHOOK_EVENTS = ALERT_CHANGES;
 export type WebhookEventName = AlertChangeName;
 const WEBHOOKS_PER_PROJECT = 20;
 
-export interface WebhookChanges {
+interface WebhookChanges {
   readonly name?: string;
   readonly url?: string;
   readonly events?: readonly WebhookEventName[];

@@ -20,7 +20,7 @@ const TABS = [
   { name: 'members', label: 'Members', least: 'Guest' },
   { name: 'settings', label: 'Settings', least: 'Maintainer' },
 ] as const;
-export type Tab = (typeof TABS)[number]['name'];
+type Tab = (typeof TABS)[number]['name'];
 
 /** The number of the alert or incident that an address names; 0, which none has, where it names none. */
 export const iidOf = (request: FastifyRequest): number =>
@@ -35,7 +35,7 @@ export interface Visit {
   readonly store: QueryStore;
 }
 
-export interface ProjectPage {
+interface ProjectPage {
   readonly tab: Tab;
   readonly title: string;
   readonly body: Html;

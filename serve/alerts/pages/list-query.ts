@@ -41,7 +41,7 @@ export const CHIP_NAMES = Object.keys(CHIPS) as ChipName[];
 const VALUE_CHARACTERS_MAX = 300;
 /** Parameters that are texts, in the order in which an address has them. */
 const TEXTS = ['search', 'severity', 'assignee', 'integration', ...CHIP_NAMES] as const;
-export type FilterName = (typeof TEXTS)[number];
+type FilterName = (typeof TEXTS)[number];
 
 /** The list that an address names. */
 export interface ListQuery {

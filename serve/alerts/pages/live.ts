@@ -21,7 +21,7 @@ interface LivePartsDependencies {
 }
 
 /** The parts of a page that follow the alerts of a project. */
-export interface LivePart {
+interface LivePart {
   readonly project: string;
   /** What names the parts among those of the project. */
   readonly name: string;

@@ -13,7 +13,7 @@ import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';
 const PATH = '/projects/:id/alerts/filters';
 
 /** A filter that was not saved, and why. */
-export interface RefusedFilter {
+interface RefusedFilter {
   readonly name: string;
   readonly isDefault: boolean;
   readonly fault: string;

@@ -7,7 +7,7 @@ import type { Members } from './members.ts';
 
 const ASSIGNEES_MAX = 20;
 
-export interface AlertChange {
+interface AlertChange {
   readonly status?: AlertStatus;
   /** Ids of users, members with at least the Developer role. */
   readonly assignees?: readonly string[];

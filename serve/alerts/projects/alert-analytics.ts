@@ -31,7 +31,7 @@ export interface NoisyAlert {
   readonly last_iid: number;
 }
 
-export interface FlappingAlert extends NoisyAlert {
+interface FlappingAlert extends NoisyAlert {
   /** Median time from the start of an alert to its end; null while none has ended. */
   readonly median_seconds_open: number | null;
 }

@@ -44,7 +44,7 @@ export interface AlertFilter {
   readonly started_before?: number | undefined;
 }
 
-export interface PageOfList {
+interface PageOfList {
   readonly number: number;
   readonly size: number;
 }
@@ -65,7 +65,7 @@ export interface AlertCounts {
   readonly severities: Readonly<Record<Severity, number>>;
 }
 
-export interface AlertDetails {
+interface AlertDetails {
   /** The body that created the alert, or the item of it. */
   readonly payload: unknown;
   /** Annotations that are not shown as fields of the alert. */

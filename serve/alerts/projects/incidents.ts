@@ -12,7 +12,7 @@ import type { Incident } from './tables.ts';
 
 export const DESCRIPTION_CHARACTERS_MAX = 100_000;
 
-export interface IncidentChange {
+interface IncidentChange {
   readonly title?: string;
   readonly description?: string;
   readonly isClosed?: boolean;

@@ -18,7 +18,7 @@ export interface ProjectMember {
 }
 
 /** How a caller names a user who is to become a member. */
-export interface NamedUser {
+interface NamedUser {
   readonly id?: number | undefined;
   readonly username?: string | undefined;
 }

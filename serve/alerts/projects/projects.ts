@@ -13,7 +13,7 @@ const PROJECTS_PER_ACCOUNT = 100;
 const NAME_CHARACTERS_MAX = 255;
 const DESCRIPTION_CHARACTERS_MAX = 2000;
 
-export interface ProjectChanges {
+interface ProjectChanges {
   readonly name?: string;
   readonly description?: string;
   readonly plan?: string;

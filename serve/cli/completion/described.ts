@@ -22,7 +22,7 @@ export interface DescribedCommand {
 }
 
 /** Names that only the running program knows. */
-export interface KnownNames {
+interface KnownNames {
   readonly metrics: readonly string[];
   readonly chains: readonly string[];
 }

@@ -26,7 +26,7 @@ const STYLE_NAMES: Readonly<Record<ChartStyle, string>> = {
 };
 
 /** What a visitor can choose of a chart. */
-export interface Offered {
+interface Offered {
   readonly action: string;
   readonly state: ChartState;
   readonly days: Days;

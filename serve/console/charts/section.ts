@@ -16,7 +16,7 @@ import { plot } from './plot.ts';
 const TABLE_ROWS = 60;
 
 /** A chart with its controls, its legend and the same values as a table. */
-export interface ChartSection {
+interface ChartSection {
   readonly title: string;
   readonly controls: Html | null;
   readonly lines: readonly Line[];

@@ -7,7 +7,7 @@ import type { ChartModel } from './model.ts';
 /** Dates change with every digit that is typed. */
 const DATE_MS = 700;
 
-export interface ControlEvents {
+interface ControlEvents {
   /** The drawing alone is another one. */
   readonly onDrawing: () => void;
   readonly onData: (submitter: HTMLElement | null) => void;

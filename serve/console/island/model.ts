@@ -21,7 +21,7 @@ export interface ChartModel {
   readonly actions: ChartActions;
 }
 
-export interface ChartActions {
+interface ChartActions {
   readonly toggle: (id: string) => void;
   readonly zoom: (from: number, until: number) => void;
   readonly reset: () => void;
@@ -47,7 +47,7 @@ export function chartModel(
   };
 }
 
-export interface ToldValue {
+interface ToldValue {
   readonly data: SeriesData;
   readonly colour: number;
   readonly value: number | null;

@@ -9,7 +9,7 @@ import { extentOf, logExtentOf, logTicks } from '../value-axes.ts';
 import { type Colours, colourOf } from './colours.ts';
 import { lonePlaces, pathBuilder } from './paths.ts';
 
-export interface PlotEvents {
+interface PlotEvents {
   /** The period at the crosshair. */
   readonly onCursor: (place: number | null) => void;
   /** The first and last period that were marked. */

@@ -9,7 +9,7 @@ import type { ColumnView, ListRow } from './list-page.ts';
 import { plainText } from './plain-text.ts';
 
 /** What a cell is made of. */
-export interface CellOf {
+interface CellOf {
   readonly metric: Metric;
   readonly view: ColumnView;
   readonly row: ListRow;

@@ -13,7 +13,7 @@ const COMMON: readonly FilterField[] = [
   { name: 'end_date', label: 'Until' },
 ];
 
-export interface FilterFormOf {
+interface FilterFormOf {
   readonly path: string;
   readonly source: ListSource;
   readonly fields: readonly FilterField[];

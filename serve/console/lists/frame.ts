@@ -28,7 +28,7 @@ export interface ListVisit extends ListPages {
   readonly reader: Reader;
 }
 
-export interface ListBody {
+interface ListBody {
   readonly section: ListSection;
   /** The path of the tab that is open. */
   readonly tab: string;

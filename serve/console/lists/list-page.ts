@@ -7,7 +7,7 @@ import { type Parameter, parametersOf, querySchema } from '../../metrics/paramet
 export type ListRow = Readonly<Record<string, unknown>>;
 
 /** What is shown of a text: an account, contract or hash that is shortened in its middle, a state, or the text. */
-export type TextKind = 'account' | 'hash' | 'state' | 'text';
+type TextKind = 'account' | 'hash' | 'state' | 'text';
 
 /** A column of a table, in its place. */
 export interface ColumnView {

@@ -12,7 +12,7 @@ import type { ListRow, ListSource } from './list-page.ts';
 const PAGE_ROWS = 50;
 
 /** What a page about one thing narrows rows by, where the path of the API has no parameter for it. */
-export interface RowScope {
+interface RowScope {
   readonly relay_chain?: string;
   readonly chain?: string;
   readonly condition?: Sql;

@@ -2,7 +2,7 @@ import type { OrderDirection } from '../../metrics/cursor.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { ListSource } from './list-page.ts';
 
-export interface SameRowsOf {
+interface SameRowsOf {
   readonly source: ListSource;
   /** Filters as the API takes them. */
   readonly values: Readonly<Record<string, unknown>>;

@@ -13,7 +13,7 @@ import { sameRows } from './same-rows.ts';
 import { listTable, turning } from './table-parts.ts';
 
 /** What a page has besides its table. */
-export interface TableExtras {
+interface TableExtras {
   readonly above?: Html | null;
   readonly beneathForm?: Html | null;
   readonly script?: 'explorer.js';

@@ -4,7 +4,7 @@ import { wideTable } from '../../pages/wide-table.ts';
 import { cell, headOf, isNumeric } from './cells.ts';
 import type { ColumnView, ListRow, ListSource } from './list-page.ts';
 
-export interface ListTableOf {
+interface ListTableOf {
   readonly source: ListSource;
   readonly columns: readonly ColumnView[];
   readonly rows: readonly ListRow[];

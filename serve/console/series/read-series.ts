@@ -7,7 +7,7 @@ import { addDays, dayAt, type Periods } from '../periods.ts';
 import { type Line, lineId } from './drawn.ts';
 
 /** The values of each line by its id, one for each period, null where there is none. */
-export type LineValues = ReadonlyMap<string, readonly (number | null)[]>;
+type LineValues = ReadonlyMap<string, readonly (number | null)[]>;
 
 /** What is read in one statement: lines of a metric, of one chain where that decides which of its rows are served. */
 export function statementsOf(lines: readonly Line[]): readonly (readonly Line[])[] {

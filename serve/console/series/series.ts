@@ -20,7 +20,7 @@ export interface Days {
   readonly until: string;
 }
 
-export interface SeriesSources {
+interface SeriesSources {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly versions: TableVersions;
@@ -37,7 +37,7 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 export const DAYS_MAX = 7320;
 
 /** A chain that a metric has rows of, or a part of it that has a line of its own. */
-export interface MetricLine {
+interface MetricLine {
   readonly relay_chain: string;
   readonly chain: string;
   readonly parts: readonly string[];

@@ -22,7 +22,7 @@ import {
 import { Uses } from './uses.ts';
 
 /** The settings that identity uses: its own, the data directory and the listen address. */
-export type IdentitySettings = Readonly<
+type IdentitySettings = Readonly<
   z.output<z.ZodObject<typeof identitySettings>> & { DATA_DIR: string; HOST: string; PORT: number }
 >;
 

@@ -57,7 +57,7 @@ export function revokeGrant(
 }
 
 /** Whom a grant stands for. */
-export interface GrantHolder {
+interface GrantHolder {
   readonly user: User;
   /** Null for a grant without an application. */
   readonly application: Application | null;

@@ -54,7 +54,7 @@ export function isSameText(a: string, b: string): boolean {
 }
 
 /** Where the server's key comes from. */
-export interface SealSettings {
+interface SealSettings {
   readonly SECRETS_KEY?: string | undefined;
   readonly DATA_DIR: string;
 }

@@ -5,7 +5,7 @@ import { FieldError } from './field-error.ts';
 import { hashPassword, isPasswordOf, passwordFault } from './passwords.ts';
 import type { User } from './tables.ts';
 
-export interface NewUser {
+interface NewUser {
   readonly username: string;
   readonly email: string;
   /** Whether an operator vouches for the email. */

@@ -14,7 +14,7 @@ const SECRET_PREFIX = 'cms_';
 const NAME_CHARACTERS_MAX = 60;
 const REDIRECT_URIS_MAX = 10;
 
-export interface NewApplication {
+interface NewApplication {
   readonly name: string;
   /** One URI per line. */
   readonly redirect_uris: string;
@@ -96,7 +96,7 @@ export function applicationsOf(
 }
 
 /** An application that a user has authorized. */
-export interface AuthorizedApplication {
+interface AuthorizedApplication {
   readonly application: Application;
   readonly scopes: readonly string[];
   readonly since_ms: number;

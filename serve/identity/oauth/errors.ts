@@ -3,7 +3,7 @@ import { NO_STORE_HEADERS } from '../../http/dialects.ts';
 import { HttpError, type HttpErrorCode } from '../../http/errors.ts';
 
 /** Codes of RFC 6749 §5.2 and §4.1.2.1, RFC 7009 §2.2.1 and OpenID Connect Core §3.1.2.6 that this server uses. */
-export type OAuthCode = Extract<
+type OAuthCode = Extract<
   HttpErrorCode,
   | 'invalid_request'
   | 'invalid_client'

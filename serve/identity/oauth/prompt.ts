@@ -4,7 +4,7 @@ import { OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
 /** What an application wants the user to be asked (OpenID Connect Core §3.1.2.1). */
-export interface Prompt {
+interface Prompt {
   /** Nothing: the answer is an error where a page would be needed. */
   readonly isSilent: boolean;
   readonly wantsConsent: boolean;

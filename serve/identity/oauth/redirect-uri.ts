@@ -1,4 +1,4 @@
-export interface RedirectRules {
+interface RedirectRules {
   /** Whether plain http is accepted on every host, for development. */
   readonly insecure: boolean;
 }

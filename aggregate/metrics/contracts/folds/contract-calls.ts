@@ -28,7 +28,7 @@ export interface ContractCall {
 }
 
 /** What is sent along, in native tokens and in planck. */
-export interface CallValue {
+interface CallValue {
   readonly native: number | null;
   readonly planck: bigint | null;
 }

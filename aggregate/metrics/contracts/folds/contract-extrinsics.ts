@@ -10,7 +10,7 @@ import {
 import type { ContractFact } from './contract-facts.ts';
 
 /** A created contract and the call that created it; `by` is null when another contract created it. */
-export interface CreatedContract {
+interface CreatedContract {
   readonly contract: string;
   readonly deployer: string;
   readonly event_index: number;

@@ -25,7 +25,7 @@ export const REGION_STATUSES = [
   'dropped',
   'expired',
 ] as const;
-export type RegionStatus = (typeof REGION_STATUSES)[number];
+type RegionStatus = (typeof REGION_STATUSES)[number];
 
 export interface Region {
   readonly id: RegionId;

@@ -4,7 +4,7 @@ import { type Direction, partsOf, weigh } from './account-vote.ts';
 import type { Step } from './steps.ts';
 import { type CastVote, type Delegation, Voting, type VotingListener } from './voting.ts';
 
-export type VoteType = 'direct' | 'delegated';
+type VoteType = 'direct' | 'delegated';
 
 /** What a referendum adds to a month on a chain. */
 interface Contribution {

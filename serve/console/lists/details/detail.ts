@@ -10,7 +10,7 @@ import { listTable } from '../table-parts.ts';
 /** Rows of a table on the page of one thing; the page of the list has the rest. */
 const ROWS_MAX = 25;
 
-export interface DetailOf {
+interface DetailOf {
   readonly section: ListSection;
   /** The page of the list that it is from. */
   readonly list: ListPage;

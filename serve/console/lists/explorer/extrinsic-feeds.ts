@@ -3,7 +3,7 @@ import { HttpError, RETRY_SOON } from '../../../http/errors.ts';
 import type { ListRow } from '../list-page.ts';
 
 /** A page that follows a chain. */
-export interface ExtrinsicListener {
+interface ExtrinsicListener {
   /** Whom it is counted for. */
   readonly caller: string;
   readonly chain: string;

@@ -30,7 +30,7 @@ export const BOUNTY_STATUSES = [
   'Rejected',
   'Canceled',
 ] as const;
-export type BountyStatus = (typeof BOUNTY_STATUSES)[number];
+type BountyStatus = (typeof BOUNTY_STATUSES)[number];
 
 export interface Bounty {
   readonly id: number;
