@@ -4,6 +4,7 @@ import type { Table } from '../../infra/clickhouse/table.ts';
 import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../infra/days.ts';
+import { ProductError } from '../../infra/errors.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
 import type { RecordColumns } from './stored-table.ts';
 
@@ -35,17 +36,14 @@ export interface RecordContext {
 export class Records<Row extends RecordColumns> {
   readonly table: Table;
   readonly #context: RecordContext;
-  readonly #writes: Batcher<Row, null>;
+  readonly #writes: Batcher<Row, unknown>;
   readonly #reads: Batcher<string, Row | null>;
   readonly #listeners: ((row: Row) => void)[] = [];
 
   constructor(context: RecordContext, table: Table) {
     this.table = table;
     this.#context = context;
-    this.#writes = new Batcher(async (rows) => {
-      await context.store.insert(table, rows as never);
-      return rows.map(() => null);
-    }, BATCH_LIMITS);
+    this.#writes = new Batcher((rows) => insertEach(context.store, table, rows), BATCH_LIMITS);
     this.#reads = new Batcher(async (ids) => {
       const rows = await context.store.rows<Row>(sql`SELECT * FROM ${table} FINAL WHERE id IN ${[...ids]}`);
       const found = new Map(rows.map((row) => [row.id, row]));
@@ -119,7 +117,8 @@ export class Records<Row extends RecordColumns> {
     const key = this.#key(row.id);
     // If the process dies between the two writes, the cache must not hold the old row.
     await keyValue.set(key, CHANGING, { ttlMs: CACHED_MS });
-    await this.#writes.add(row);
+    const failure = await this.#writes.add(row);
+    if (failure !== null) throw failure;
     await keyValue.set(key, JSON.stringify(row), { ttlMs: CACHED_MS });
     for (const listener of this.#listeners) listener(row);
   }
@@ -137,3 +136,33 @@ export class Records<Row extends RecordColumns> {
     return `${this.table.name}/${id}`;
   }
 }
+
+/**
+ * Inserts rows in one statement. Where the store refuses that for what the rows are, each has a statement of its own, so
+ * that none fails for another. Returns the error of each row, or null.
+ */
+async function insertEach<Row extends RecordColumns>(
+  store: Pick<Store, 'insert'>,
+  table: Table,
+  rows: readonly Row[],
+): Promise<unknown[]> {
+  try {
+    await store.insert(table, rows as never);
+    return rows.map(() => null);
+  } catch (error) {
+    if (rows.length === 1 || !isAboutRows(error)) throw error;
+  }
+  const failures: unknown[] = [];
+  for (const row of rows) {
+    failures.push(
+      await store.insert(table, [row] as never).then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    );
+  }
+  return failures;
+}
+
+const isAboutRows = (error: unknown): boolean =>
+  error instanceof ProductError && (error.code === 'store_refused' || error.code === 'store_exhausted');

@@ -160,7 +160,7 @@ export class Integrations {
       key_hash: hashSecret(key),
       key_created_ms: now,
       old_key_hash: current.key_hash,
-      old_key_ends_ms: now + hours * HOUR_MS,
+      old_key_ends_ms: Math.round(now + hours * HOUR_MS),
     }));
     return { integration, key };
   }

@@ -246,6 +246,15 @@ describe('keys', () => {
     rotated = { ...rotated, key: body.authorization_key };
   });
 
+  test('the previous one is kept for any part of an hour', async () => {
+    const since = Date.now();
+    const answer = await service.api(ann, 'POST', `${one()}/rotate_key`, { hours: 1.1234567 });
+    expect(answer).toMatchObject({ status: 200 });
+    const kept = Date.parse(answer.body.old_key_expires_at) - since;
+    expect(Math.abs(kept / 3_600_000 - 1.1234567)).toBeLessThan(0.01);
+    rotated = { ...rotated, key: answer.body.authorization_key };
+  });
+
   test('are revoked at once by a reset', async () => {
     const { body } = await service.api(ann, 'POST', `${one()}/rotate_key`, {});
     const { body: reset } = await service.api(ann, 'POST', `${one()}/reset_key`);
