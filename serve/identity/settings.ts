@@ -26,6 +26,9 @@ export const identitySettings = {
   SIGN_IN_WAITING_MAX: whole(256, 16, 10_000).describe(
     'sign-ins and sign-ups that may run or wait (of one browser or address: at most an eighth); beyond that 503',
   ),
+  WALLET_CHALLENGES_PER_MINUTE: whole(60).describe(
+    'messages for a wallet to sign that an address may ask for in a minute; 0 = no limit',
+  ),
   SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
   KEYS_PER_ACCOUNT: whole(50, 1, 1000).describe(
     'active API keys, personal access tokens or wallets of one account',

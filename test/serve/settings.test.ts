@@ -29,6 +29,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   SIGN_UP: { byDefault: 'open', good: [['closed', 'closed']], bad: ['false', 'OPEN'] },
   SIGN_IN_ATTEMPTS: { byDefault: 10, good: [['1', 1]], bad: ['0'] },
   SIGN_IN_WAITING_MAX: { byDefault: 256, good: [['16', 16]], bad: ['15', '10001'] },
+  WALLET_CHALLENGES_PER_MINUTE: { byDefault: 60, good: [['0', 0]], bad: ['-1'] },
   SESSION_HOURS: { byDefault: 336, good: [['1', 1]], bad: ['0'] },
   KEYS_PER_ACCOUNT: { byDefault: 50, good: [['1', 1]], bad: ['0'] },
   APPLICATIONS_PER_ACCOUNT: { byDefault: 50, good: [['1', 1]], bad: ['0'] },

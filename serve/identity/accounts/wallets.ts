@@ -16,6 +16,8 @@ export type WalletPurpose = 'sign in' | 'link this account';
 export class WalletError extends Error {}
 
 interface Challenge {
+  /** Unlike that of every other challenge. */
+  readonly nonce: string;
   readonly message: string;
   readonly accountId: string;
   readonly address: string;
@@ -26,11 +28,17 @@ interface Challenge {
   readonly expires_ms: number;
 }
 
-/** Creates a message for the wallet to sign. Its nonce is valid once, for five minutes. */
-export async function challengeWallet(
-  accounts: Pick<Accounts, 'keyValue' | 'clock'>,
+/** What binds an encrypted challenge to its use. */
+const SEALED = 'wallet challenge';
+
+/**
+ * Creates a message for the wallet to sign, which is valid once, for five minutes. The challenge goes to the caller and
+ * comes back with the signature, so that those who only ask for challenges take no memory here.
+ */
+export function challengeWallet(
+  accounts: Pick<Accounts, 'seal' | 'clock'>,
   request: { address: string; scheme: string; purpose: WalletPurpose; origin: string; holder: string },
-): Promise<{ readonly nonce: string; readonly message: string }> {
+): { readonly sealed: string; readonly message: string } {
   const { address, scheme, purpose, origin, holder } = request;
   const account = decodeAddress(address);
   if (account === null || account.key.length !== 66)
@@ -53,6 +61,7 @@ export async function challengeWallet(
     `Expiration Time: ${new Date(expires_ms).toISOString()}`,
   ].join('\n');
   const challenge: Challenge = {
+    nonce,
     message,
     accountId: account.key,
     address,
@@ -61,29 +70,43 @@ export async function challengeWallet(
     holder,
     expires_ms,
   };
-  await accounts.keyValue.set(`wallet/${nonce}`, JSON.stringify(challenge), { ttlMs: CHALLENGE_MS });
-  return { nonce, message };
+  return { sealed: accounts.seal.encrypt(JSON.stringify(challenge), SEALED), message };
 }
 
-/** Takes the challenge and checks its signature; throws a `WalletError`. A challenge can be used once. */
+/** A challenge and its signature, as its holder sends them. */
+interface WalletAnswer {
+  readonly sealed: string;
+  readonly signature: string;
+}
+
+/** Uses up the challenge when it is signed; throws a `WalletError`. A challenge can be used once. */
 async function takeSignedChallenge(
-  accounts: Pick<Accounts, 'keyValue' | 'clock'>,
-  answer: { nonce: string; signature: string; purpose: WalletPurpose; holder: string },
+  accounts: Pick<Accounts, 'keyValue' | 'seal' | 'clock'>,
+  answer: WalletAnswer & { purpose: WalletPurpose; holder: string },
 ): Promise<Challenge> {
-  const stored = /^[A-Za-z0-9_-]{22}$/.test(answer.nonce)
-    ? await accounts.keyValue.take(`wallet/${answer.nonce}`)
-    : null;
-  const challenge = stored === null ? null : (JSON.parse(stored) as Challenge);
-  if (challenge === null || challenge.expires_ms <= accounts.clock.now()) {
-    throw new WalletError('The message has expired or was already used. Try again.');
-  }
+  const challenge = unsealed(accounts, answer.sealed);
+  const leftMs = (challenge?.expires_ms ?? 0) - accounts.clock.now();
+  if (challenge === null || leftMs <= 0) throw usedUp();
   const isValid =
     challenge.purpose === answer.purpose &&
     challenge.holder === answer.holder &&
     isSignedBy(challenge.accountId, challenge.scheme, challenge.message, answer.signature);
   if (!isValid) throw new WalletError('The signature does not match the account and message.');
+  const once = { ttlMs: leftMs, onlyIfAbsent: true };
+  if (!(await accounts.keyValue.set(`wallet/${challenge.nonce}`, 'used', once))) throw usedUp();
   return challenge;
 }
+
+function unsealed({ seal }: Pick<Accounts, 'seal'>, sealed: string): Challenge | null {
+  try {
+    return JSON.parse(seal.decrypt(sealed, SEALED)) as Challenge;
+  } catch {
+    // Nothing that this service has made.
+    return null;
+  }
+}
+
+const usedUp = () => new WalletError('The message has expired or was already used. Try again.');
 
 /** A wallet that signed a challenge, and its user; null when it is linked to none. */
 export interface WalletProof {
@@ -93,8 +116,8 @@ export interface WalletProof {
 
 /** Checks a sign-in; throws a `WalletError`, also for a wallet without an account where nobody may create one. */
 export async function proveWallet(
-  accounts: Pick<Accounts, 'keyValue' | 'clock' | 'settings' | 'users' | 'wallets'>,
-  answer: { nonce: string; signature: string; holder: string },
+  accounts: Pick<Accounts, 'keyValue' | 'seal' | 'clock' | 'settings' | 'users' | 'wallets'>,
+  answer: WalletAnswer & { holder: string },
 ): Promise<WalletProof> {
   const challenge = await takeSignedChallenge(accounts, { ...answer, purpose: 'sign in' });
   const user = await userOf(accounts, challenge);
@@ -142,9 +165,9 @@ async function userOf(
 
 /** Links a wallet that signed the challenge to a user, unless their sessions have ended since the user was read. */
 export async function linkWallet(
-  accounts: Pick<Accounts, 'keyValue' | 'clock' | 'locks' | 'settings' | 'users' | 'wallets'>,
+  accounts: Pick<Accounts, 'keyValue' | 'seal' | 'clock' | 'locks' | 'settings' | 'users' | 'wallets'>,
   user: User,
-  answer: { nonce: string; signature: string },
+  answer: WalletAnswer,
 ): Promise<Wallet['address']> {
   const challenge = await takeSignedChallenge(accounts, {
     ...answer,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { countedAddress } from '../../http/client-address.ts';
+import { limitEveryone } from '../../http/rate-limit.ts';
 import { formOf, visitorOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -37,7 +38,7 @@ export function walletButton({
   confirmation?: Html | false;
 }): Html {
   return html`<form method="post" action="${PATHS[purpose]}" data-wallet="${purpose}">${token}
-<input type="hidden" name="next" value="${next}"><input type="hidden" name="nonce"><input type="hidden" name="signature">
+<input type="hidden" name="next" value="${next}"><input type="hidden" name="sealed"><input type="hidden" name="signature">
 ${confirmation}
 <div class="field" data-accounts hidden><label for="wallet-account">Account</label><select id="wallet-account"></select></div>
 <button type="button" class="second whole" disabled>${purpose === 'sign in' ? 'Sign in with a Polkadot wallet' : 'Link a Polkadot wallet'}</button>
@@ -47,35 +48,12 @@ ${confirmation}
 
 /** The two steps of a wallet: the challenge and the signature. */
 export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
-  pages.post('/wallet/challenge', async (request, reply) => {
-    const form = formOf(request);
-    const purpose: WalletPurpose =
-      form.text('purpose') === 'link this account' ? 'link this account' : 'sign in';
-    const holder =
-      purpose === 'sign in'
-        ? (visitorOf(accounts, request) ?? '')
-        : (await requireUser(accounts, request)).id;
-    const challenge = {
-      address: form.text('address'),
-      scheme: form.text('scheme'),
-      purpose,
-      origin: origin(),
-      holder,
-    };
-    reply.header('cache-control', 'no-store');
-    try {
-      return reply.send(await challengeWallet(accounts, challenge));
-    } catch (error) {
-      if (!(error instanceof WalletError)) throw error;
-      return reply.code(422).send({ error: error.message });
-    }
-  });
-
+  pages.register(async (scope) => serveChallenges(scope, accounts, origin));
   pages.post(PATHS['sign in'], async (request, reply) => {
     const form = formOf(request);
     const next = nextPath(form.text('next'));
     const answer = {
-      nonce: form.text('nonce'),
+      sealed: form.text('sealed'),
       signature: form.text('signature'),
       holder: visitorOf(accounts, request) ?? '',
     };
@@ -99,6 +77,35 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
   serveLink(pages, accounts);
 }
 
+/** Making a challenge costs little, but needs no secret: each address may only have so many. */
+function serveChallenges(scope: FastifyInstance, accounts: Accounts, origin: () => string): void {
+  const max = accounts.settings.WALLET_CHALLENGES_PER_MINUTE;
+  limitEveryone(scope, { name: 'wallet', max, seconds: 60 }, accounts);
+  scope.post('/wallet/challenge', async (request, reply) => {
+    const form = formOf(request);
+    const purpose: WalletPurpose =
+      form.text('purpose') === 'link this account' ? 'link this account' : 'sign in';
+    const holder =
+      purpose === 'sign in'
+        ? (visitorOf(accounts, request) ?? '')
+        : (await requireUser(accounts, request)).id;
+    const challenge = {
+      address: form.text('address'),
+      scheme: form.text('scheme'),
+      purpose,
+      origin: origin(),
+      holder,
+    };
+    reply.header('cache-control', 'no-store');
+    try {
+      return reply.send(challengeWallet(accounts, challenge));
+    } catch (error) {
+      if (!(error instanceof WalletError)) throw error;
+      return reply.code(422).send({ error: error.message });
+    }
+  });
+}
+
 function serveLink(pages: FastifyInstance, accounts: Accounts): void {
   pages.post(PATHS['link this account'], async (request, reply) => {
     const user = await requireUser(accounts, request);
@@ -106,7 +113,7 @@ function serveLink(pages: FastifyInstance, accounts: Accounts): void {
     try {
       await reauthenticate(accounts, request, user);
       const address = await linkWallet(accounts, user, {
-        nonce: form.text('nonce'),
+        sealed: form.text('sealed'),
         signature: form.text('signature'),
       });
       return seeOther(

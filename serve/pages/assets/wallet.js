@@ -73,13 +73,14 @@ async function sign(form, { address, type = 'sr25519', signer }) {
     scheme: type,
   });
   const answer = await fetch('/wallet/challenge', { method: 'POST', body, credentials: 'same-origin' });
+  if (answer.status === 429) throw new Error('Too many attempts. Try again in a minute.');
   if (!answer.headers.get('content-type')?.includes('json')) {
     throw new Error('The page has expired. Reload it.');
   }
-  const { nonce, message, error } = await answer.json();
+  const { sealed, message, error } = await answer.json();
   if (error) throw new Error(error);
   const { signature } = await signer.signRaw({ address, data: hex(message), type: 'bytes' });
-  form.elements.nonce.value = nonce;
+  form.elements.sealed.value = sealed;
   form.elements.signature.value = signature;
   form.submit();
 }

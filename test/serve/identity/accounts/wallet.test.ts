@@ -5,7 +5,7 @@ import { setPassword } from '../../../../serve/identity/accounts/password-change
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
 import type { Scheme } from '../../../../serve/identity/accounts/wallet-signature.ts';
 import { linkWallet, walletsOf } from '../../../../serve/identity/accounts/wallets.ts';
-import { Browser } from './browser.ts';
+import { Browser, hiddenFields } from './browser.ts';
 import { challenge, isIn, type Key, keyOf, SCHEMES, signIn } from './wallet.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
@@ -33,9 +33,9 @@ describe('sign-in with a wallet', () => {
     const names = [];
     for (let i = 0; i < 2; i++) {
       const browser = new Browser(world.app);
-      const { nonce, message } = await challenge(browser, key);
+      const { sealed, message } = await challenge(browser, key);
       const signature = key.sign(form === 'raw' ? message : `<Bytes>${message}</Bytes>`);
-      expect((await signIn(browser, nonce, signature)).headers.location).toBe('/profile');
+      expect((await signIn(browser, sealed, signature)).headers.location).toBe('/profile');
       names.push(/class="who" href="\/profile">([^<]+)</.exec((await browser.get('/profile')).body)?.[1]);
     }
     expect(names[0]).toMatch(/^wallet-[0-9a-f]{16}$/);
@@ -44,10 +44,10 @@ describe('sign-in with a wallet', () => {
 
   test('the message names domain, account, purpose, nonce and times', async () => {
     const key = keyOf('sr25519', 30);
-    const { message, nonce } = await challenge(new Browser(world.app), key);
+    const { message } = await challenge(new Browser(world.app), key);
     expect(message).toContain(' wants you to sign in with your Polkadot account:');
     expect(message).toContain(key.address);
-    expect(message).toContain(`Nonce: ${nonce}`);
+    expect(message).toMatch(/Nonce: [\w-]{22}/);
     expect(message).toMatch(/URI: http:\/\//);
     expect(message).toMatch(/Issued At: \d{4}-/);
     expect(message).toMatch(/Expiration Time: \d{4}-/);
@@ -57,20 +57,75 @@ describe('sign-in with a wallet', () => {
     const key = keyOf('sr25519', 31);
     const [mine, theirs] = [new Browser(world.app), new Browser(world.app)];
     const first = await challenge(mine, key);
-    await signIn(theirs, first.nonce, key.sign(first.message));
+    await signIn(theirs, first.sealed, key.sign(first.message));
     expect(await isIn(theirs)).toBe(false);
     const second = await challenge(mine, key);
     const signature = key.sign(second.message);
-    await signIn(mine, second.nonce, signature);
+    await signIn(mine, second.sealed, signature);
     expect(await isIn(mine)).toBe(true);
     const again = new Browser(world.app);
-    await signIn(again, second.nonce, signature);
+    await signIn(again, second.sealed, signature);
     expect(await isIn(again)).toBe(false);
     const late = new Browser(world.app);
     const third = await challenge(late, key);
     world.advance(5 * 60_000 + 1);
-    await signIn(late, third.nonce, key.sign(third.message));
+    await signIn(late, third.sealed, key.sign(third.message));
     expect(await isIn(late)).toBe(false);
+  });
+
+  test('a signature that is sent twice, also at the same moment, is accepted once', async () => {
+    const key = keyOf('sr25519', 34);
+    const browser = new Browser(world.app);
+    const { sealed, message } = await challenge(browser, key);
+    const page = hiddenFields((await browser.get('/sign-in')).body, '/sign-in/wallet');
+    const fields = { ...page, sealed, signature: key.sign(message), next: '/profile' };
+    const send = async () => (await browser.post('/sign-in/wallet', fields)).headers.location;
+    const first = await Promise.all([send(), send(), send()]);
+    expect(first.filter((location) => location === '/profile')).toHaveLength(1);
+  });
+
+  test('a challenge that was changed is refused', async () => {
+    const [key, other] = [keyOf('sr25519', 35), keyOf('sr25519', 36)];
+    const browser = new Browser(world.app);
+    const { sealed, message } = await challenge(browser, key);
+    for (const changed of [
+      '',
+      'x',
+      other.address,
+      `${sealed.slice(0, 99)}${sealed[99] === 'A' ? 'B' : 'A'}${sealed.slice(100)}`,
+      sealed.slice(0, -8),
+    ]) {
+      await signIn(browser, changed, key.sign(message));
+      expect(await isIn(browser)).toBe(false);
+    }
+    await signIn(browser, sealed, key.sign(message));
+    expect(await isIn(browser)).toBe(true);
+  });
+
+  test('those who ask for challenges and sign none take no memory, and have so many a minute', async () => {
+    const { keyValue } = world.pipeline.runtime;
+    const kept: string[] = [];
+    const watched = Object.assign(Object.create(keyValue) as typeof keyValue, {
+      get: (key: string) => keyValue.get(key),
+      increment: (key: string, by: number, ttlMs: number) => keyValue.increment(key, by, ttlMs),
+      set: (key: string, value: string, options?: object) => {
+        kept.push(key);
+        return keyValue.set(key, value, options);
+      },
+    });
+    await using strict = await world.beside({ WALLET_CHALLENGES_PER_MINUTE: '3' }, watched);
+    const browser = new Browser(strict.app, '198.51.100.8');
+    const key = keyOf('sr25519', 37);
+    const page = hiddenFields((await browser.get('/sign-in')).body, '/sign-in/wallet');
+    const ask = (by: Browser) =>
+      by.post('/wallet/challenge', { ...page, purpose: 'sign in', address: key.address, scheme: key.scheme });
+    kept.length = 0;
+    for (let i = 0; i < 3; i++) expect((await ask(browser)).statusCode).toBe(200);
+    expect(kept).toEqual([]);
+    const refused = await ask(browser);
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await challenge(new Browser(strict.app, '198.51.100.9'), key)).status).toBe(200);
   });
 
   test('a signature of another key or another text, or a damaged one, is refused', async () => {
@@ -87,8 +142,8 @@ describe('sign-in with a wallet', () => {
     ];
     for (const sign of wrong) {
       const browser = new Browser(world.app);
-      const { nonce, message } = await challenge(browser, key);
-      expect((await signIn(browser, nonce, sign(message))).statusCode).toBe(303);
+      const { sealed, message } = await challenge(browser, key);
+      expect((await signIn(browser, sealed, sign(message))).statusCode).toBe(303);
       expect(await isIn(browser)).toBe(false);
     }
   });
@@ -99,8 +154,8 @@ describe('sign-in with a wallet', () => {
       for (const claimed of SCHEMES.filter((one) => one !== scheme)) {
         const key = keyOf(scheme, 40 + SCHEMES.indexOf(scheme));
         const browser = new Browser(world.app);
-        const { nonce, message } = await challenge(browser, { address: key.address, scheme: claimed });
-        await signIn(browser, nonce, `0x${marks[scheme]}${key.sign(message).slice(2)}`);
+        const { sealed, message } = await challenge(browser, { address: key.address, scheme: claimed });
+        await signIn(browser, sealed, `0x${marks[scheme]}${key.sign(message).slice(2)}`);
         expect(await isIn(browser), `${scheme} as ${claimed}`).toBe(false);
       }
     }
@@ -109,8 +164,8 @@ describe('sign-in with a wallet', () => {
   test('a signature with a type byte is accepted, as extensions may send it', async () => {
     const key = keyOf('sr25519', 44);
     const browser = new Browser(world.app);
-    const { nonce, message } = await challenge(browser, key);
-    await signIn(browser, nonce, `0x01${key.sign(message).slice(2)}`);
+    const { sealed, message } = await challenge(browser, key);
+    await signIn(browser, sealed, `0x01${key.sign(message).slice(2)}`);
     expect(await isIn(browser)).toBe(true);
   });
 
@@ -127,8 +182,8 @@ describe('sign-in with a wallet', () => {
     await using closed = await world.beside({ SIGN_UP: 'closed' });
     const key = keyOf('sr25519', 46);
     const browser = new Browser(closed.app);
-    const { nonce, message } = await challenge(browser, key);
-    await signIn(browser, nonce, key.sign(message));
+    const { sealed, message } = await challenge(browser, key);
+    await signIn(browser, sealed, key.sign(message));
     expect(await isIn(browser)).toBe(false);
     expect((await new Browser(closed.app).get('/sign-up')).statusCode).toBe(403);
   });
@@ -138,8 +193,8 @@ describe('sign-in with a wallet', () => {
     const byWallet = async (seedByte: number) => {
       const browser = new Browser(strict.app, '198.51.100.7');
       const key = keyOf('sr25519', seedByte);
-      const { nonce, message } = await challenge(browser, key);
-      return (await signIn(browser, nonce, key.sign(message))).statusCode;
+      const { sealed, message } = await challenge(browser, key);
+      return (await signIn(browser, sealed, key.sign(message))).statusCode;
     };
     for (const seedByte of [70, 71, 72]) expect(await byWallet(seedByte)).toBe(303);
     expect(await byWallet(73)).toBe(429);
@@ -153,8 +208,8 @@ describe('sign-in with a wallet', () => {
 
 describe('a linked wallet', () => {
   async function link(browser: Browser, key: Key, password = PASSWORD) {
-    const { nonce, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
-    const fields = { nonce, signature: key.sign(message), password };
+    const { sealed, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
+    const fields = { sealed, signature: key.sign(message), password };
     await browser.submit('/profile/wallets', '/profile/wallets', fields);
   }
   const isLinked = async (browser: Browser, key: Key) =>
@@ -168,15 +223,15 @@ describe('a linked wallet', () => {
     const page = await browser.get('/profile/wallets');
     expect(page.body).toContain(key.address);
     const elsewhere = new Browser(world.app);
-    const { nonce, message } = await challenge(elsewhere, key);
-    await signIn(elsewhere, nonce, key.sign(message));
+    const { sealed, message } = await challenge(elsewhere, key);
+    await signIn(elsewhere, sealed, key.sign(message));
     expect((await elsewhere.get('/profile')).body).toContain(user.username);
     const action = /action="(\/profile\/wallets\/[^"]+\/unlink)"/.exec(page.body)?.[1] ?? '';
     await browser.submit('/profile/wallets', action, {});
     expect((await browser.get('/profile/wallets')).body).toContain('You have no linked wallets');
     const again = new Browser(world.app);
     const second = await challenge(again, key);
-    await signIn(again, second.nonce, key.sign(second.message));
+    await signIn(again, second.sealed, key.sign(second.message));
     expect((await again.get('/profile')).body).not.toContain(`href="/profile">${user.username}<`);
   });
 
@@ -194,8 +249,8 @@ describe('a linked wallet', () => {
   test('is linked only after a recent sign-in to an account without a password or a second factor', async () => {
     const [first, second, third] = [keyOf('sr25519', 56), keyOf('sr25519', 57), keyOf('sr25519', 58)];
     const browser = new Browser(world.app);
-    const { nonce, message } = await challenge(browser, first);
-    await signIn(browser, nonce, first.sign(message));
+    const { sealed, message } = await challenge(browser, first);
+    await signIn(browser, sealed, first.sign(message));
     await link(browser, second, '');
     expect(await isLinked(browser, second)).toBe(true);
     world.advance(16 * 60_000);
@@ -210,10 +265,10 @@ describe('a linked wallet', () => {
     const user = await aUser(world);
     const browser = await signedIn(world, user);
     const key = keyOf('ed25519', 59);
-    const { nonce, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
+    const { sealed, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
     const before = (await world.accounts.users.get(user.id)) as User;
     await setPassword(world.accounts, before, 'another four quiet words');
-    const linking = linkWallet(world.accounts, before, { nonce, signature: key.sign(message) });
+    const linking = linkWallet(world.accounts, before, { sealed, signature: key.sign(message) });
     await expect(linking).rejects.toThrow('signed out');
     expect(await walletsOf(world.accounts, user.id)).toEqual([]);
   });
@@ -238,9 +293,9 @@ describe('a linked wallet', () => {
   test('a signature for one purpose is refused for the other', async () => {
     const browser = await signedIn(world, await aUser(world));
     const key = keyOf('sr25519', 51);
-    const { nonce, message } = await challenge(browser, key, 'sign in', '/profile/wallets');
+    const { sealed, message } = await challenge(browser, key, 'sign in', '/profile/wallets');
     await browser.submit('/profile/wallets', '/profile/wallets', {
-      nonce,
+      sealed,
       signature: key.sign(message),
       password: PASSWORD,
     });
@@ -262,8 +317,8 @@ describe('a linked wallet', () => {
   test('an account without a password disables two-factor authentication only with a code', async () => {
     const key = keyOf('sr25519', 54);
     const browser = new Browser(world.app);
-    const { nonce, message } = await challenge(browser, key);
-    await signIn(browser, nonce, key.sign(message));
+    const { sealed, message } = await challenge(browser, key);
+    await signIn(browser, sealed, key.sign(message));
     const page = (await browser.get('/profile/security/two-factor')).body;
     const secret = Secret.fromBase32(/id="totp-secret">([A-Z2-7]+)</.exec(page)?.[1] ?? '');
     const code = () => new TOTP({ secret }).generate({ timestamp: world.now() });
@@ -283,8 +338,8 @@ describe('a linked wallet', () => {
   test('the only sign-in method of an account cannot be removed', async () => {
     const key = keyOf('sr25519', 53);
     const browser = new Browser(world.app);
-    const { nonce, message } = await challenge(browser, key);
-    await signIn(browser, nonce, key.sign(message));
+    const { sealed, message } = await challenge(browser, key);
+    await signIn(browser, sealed, key.sign(message));
     const page = await browser.get('/profile/wallets');
     await browser.submit(
       '/profile/wallets',

@@ -55,8 +55,8 @@ export async function challenge(
     address: key.address,
     scheme: key.scheme,
   });
-  return { status: answer.statusCode, ...answer.json<{ nonce: string; message: string; error?: string }>() };
+  return { status: answer.statusCode, ...answer.json<{ sealed: string; message: string; error?: string }>() };
 }
-export const signIn = (browser: Browser, nonce: string, signature: string) =>
-  browser.submit('/sign-in', '/sign-in/wallet', { nonce, signature, next: '/profile' });
+export const signIn = (browser: Browser, sealed: string, signature: string) =>
+  browser.submit('/sign-in', '/sign-in/wallet', { sealed, signature, next: '/profile' });
 export const isIn = async (browser: Browser) => (await browser.get('/profile')).statusCode === 200;

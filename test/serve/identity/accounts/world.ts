@@ -19,6 +19,7 @@ export const CALLBACK = 'https://client.example/callback';
 
 const ENVIRONMENT = {
   OAUTH_PER_MINUTE: '0',
+  WALLET_CHALLENGES_PER_MINUTE: '0',
   ANONYMOUS_PER_MINUTE: '0',
   ANONYMOUS_PER_DAY: '0',
   ANONYMOUS_STORE_SECONDS: '0',
@@ -45,14 +46,7 @@ export async function openWorld(settings: Record<string, string> = {}): Promise<
   // Begins with a window of the limits, so that none ends in the middle of a test.
   let ahead = WINDOW_MS - (Date.now() % WINDOW_MS);
   const now = () => Date.now() + ahead;
-  const limits = {
-    OAUTH_PER_MINUTE: '0',
-    ANONYMOUS_PER_MINUTE: '0',
-    ANONYMOUS_PER_DAY: '0',
-    ANONYMOUS_STORE_SECONDS: '0',
-    LOG_LEVEL: 'error',
-  };
-  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), {
+  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...ENVIRONMENT, ...settings }), {
     clock: { now },
   });
   const world = await serve(pipeline, now, directory.path, (ms) => {
