@@ -149,7 +149,7 @@ async function startRoles(
 
 function construct(parts: Parts): Pipeline {
   const { config, runtime, measures, registry, roles, needed, waits, logger } = parts;
-  const { store, log, keyValue, clock } = runtime;
+  const { store, log, keyValue } = runtime;
   const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
   const aggregator = new Aggregator({
     runtime,
@@ -204,9 +204,7 @@ function construct(parts: Parts): Pipeline {
       return aggregator.settled();
     },
     alerts,
-    accounts: once(() =>
-      identityModule.open({ store, keyValue, clock, settings: config, measures: measures.identity }),
-    ),
+    accounts: once(() => identityModule.open({ ...runtime, settings: config, measures: measures.identity })),
     close: async () => {
       aggregator.stop();
       for (const one of retentions) one.stop();

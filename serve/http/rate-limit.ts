@@ -18,7 +18,7 @@ export interface RateLimit {
 }
 
 /** How much of a limit an address has used after its newest request. */
-interface Usage {
+export interface Usage {
   readonly limit: RateLimit;
   readonly isExceeded: boolean;
   readonly remaining: number;
@@ -58,18 +58,13 @@ export function limitAnonymous(
     { name: 'day', max: settings.ANONYMOUS_PER_DAY, seconds: 86_400 },
   ].filter(({ max }) => max > 0);
   if (limits.length === 0) return () => ({});
-  const policy = limits.map(({ name, max, seconds }) => `"${name}";q=${max};w=${seconds}`).join(', ');
+  const policy = policyOf(limits);
 
   const isAnonymous = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
   return onCounted(app, isAnonymous, limits, counts, (usages) => {
-    const { limit, isExceeded, remaining, reset } = usages.reduce(tighter);
-    const headers = {
-      'ratelimit-policy': policy,
-      ratelimit: `"${limit.name}";r=${remaining};t=${reset}`,
-      'ratelimit-limit': String(limit.max),
-      'ratelimit-remaining': String(remaining),
-      'ratelimit-reset': String(reset),
-    };
+    const usage = usages.reduce(tighter);
+    const { limit, isExceeded, reset } = usage;
+    const headers = limitHeaders(policy, usage);
     if (!isExceeded) return headers;
     return new HttpError(
       'too_many_requests',
@@ -77,6 +72,20 @@ export function limitAnonymous(
       { ...headers, 'retry-after': String(reset) },
     );
   });
+}
+
+export const policyOf = (limits: readonly RateLimit[]): string =>
+  limits.map(({ name, max, seconds }) => `"${name}";q=${max};w=${seconds}`).join(', ');
+
+/** What an answer says of the limits of a policy, of which one was used so much. */
+export function limitHeaders(policy: string, { limit, remaining, reset }: Usage): Record<string, string> {
+  return {
+    'ratelimit-policy': policy,
+    ratelimit: `"${limit.name}";r=${remaining};t=${reset}`,
+    'ratelimit-limit': String(limit.max),
+    'ratelimit-remaining': String(remaining),
+    'ratelimit-reset': String(reset),
+  };
 }
 
 /** One limit for every caller of a scope, by address. */
@@ -169,7 +178,7 @@ function windowKeys(limits: readonly RateLimit[]): (address: string, now: number
 const areKnown = (sums: readonly (number | Promise<number>)[]): sums is readonly number[] =>
   sums.every((sum) => typeof sum === 'number');
 
-function usageOf(limit: RateLimit, used: number, now: number): Usage {
+export function usageOf(limit: RateLimit, used: number, now: number): Usage {
   const windowMs = limit.seconds * 1000;
   return {
     limit,

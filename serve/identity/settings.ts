@@ -37,6 +37,9 @@ export const identitySettings = {
   KEY_CACHE_SECONDS: whole(5, 0, 60).describe(
     'seconds for which another process may still accept a revoked API key; 0 reads the store each time',
   ),
+  FAILED_KEYS_PER_MINUTE: whole(300).describe(
+    'keys, tokens and sessions a minute and address that are not valid; above it 429 for all but those that were valid before; 0 = no limit',
+  ),
   OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
   OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of an unused refresh token'),

@@ -34,6 +34,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   KEYS_PER_ACCOUNT: { byDefault: 50, good: [['1', 1]], bad: ['0'] },
   APPLICATIONS_PER_ACCOUNT: { byDefault: 50, good: [['1', 1]], bad: ['0'] },
   KEY_CACHE_SECONDS: { byDefault: 5, good: [['0', 0], ['60', 60]], bad: ['61'] },
+  FAILED_KEYS_PER_MINUTE: { byDefault: 300, good: [['0', 0]], bad: ['-1'] },
   OAUTH_CODE_SECONDS: { byDefault: 600, good: [['1', 1]], bad: ['0', '601'] },
   OAUTH_ACCESS_SECONDS: { byDefault: 7200, good: [['1', 1]], bad: ['0'] },
   OAUTH_REFRESH_DAYS: { byDefault: 365, good: [['1', 1]], bad: ['0'] },

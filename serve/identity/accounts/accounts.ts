@@ -2,9 +2,12 @@ import type { z } from 'zod';
 import { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
+import { limitCounts } from '../../http/limit-counts.ts';
+import type { HttpSettings } from '../../http/settings.ts';
 import { type RecordContext, Records } from '../../stored-records/records.ts';
 import type { identitySettings } from '../settings.ts';
 import { AttemptLimits } from './attempts.ts';
+import { CredentialFailures } from './credential-failures.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
 import { Seal } from './secrets.ts';
 import {
@@ -23,7 +26,8 @@ import { Uses } from './uses.ts';
 
 /** The settings that identity uses: its own, the data directory and the listen address. */
 type IdentitySettings = Readonly<
-  z.output<z.ZodObject<typeof identitySettings>> & { DATA_DIR: string; HOST: string; PORT: number }
+  z.output<z.ZodObject<typeof identitySettings>> &
+    Pick<HttpSettings, 'HOST' | 'PORT' | 'LIMITS_WITHOUT_REDIS'> & { DATA_DIR: string }
 >;
 
 /** The state of the identity domain: its records, its key and its settings. */
@@ -31,6 +35,7 @@ export interface Accounts extends RecordContext {
   readonly settings: IdentitySettings;
   readonly seal: Seal;
   readonly attempts: AttemptLimits;
+  readonly failures: CredentialFailures;
   readonly users: Records<User>;
   readonly sessions: Records<Session>;
   readonly wallets: Records<Wallet>;
@@ -53,11 +58,13 @@ export function openAccounts({
   keyValue,
   clock,
   settings,
+  isShared,
   measures = identityMeasures(),
 }: {
   store: Store;
   keyValue: KeyValue;
   clock: Clock;
+  isShared: boolean;
   settings: IdentitySettings;
   measures?: IdentityMeasures;
 }): Accounts {
@@ -69,6 +76,11 @@ export function openAccounts({
     seal,
     measures,
     attempts: new AttemptLimits({ ...context, seal, measures }, settings),
+    failures: new CredentialFailures({
+      counts: limitCounts({ keyValue, clock, isShared }, settings),
+      clock,
+      perMinute: settings.FAILED_KEYS_PER_MINUTE,
+    }),
     users: new Records(context, users),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),

@@ -9,6 +9,7 @@
  * accepted only for requests that change nothing; forms of pages are protected by their token.
  */
 import type { FastifyRequest } from 'fastify';
+import type { Addressed } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Accounts } from './accounts.ts';
 import { holderOf, scopesLeft } from './grants.ts';
@@ -44,7 +45,7 @@ export class TokenError extends HttpError {
 }
 
 /** What `bearer` reads to authenticate a token. */
-type BearerAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'uses'>;
+type BearerAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'uses' | 'failures'>;
 
 /** What `principalOf` reads to authenticate a request. */
 export type PrincipalAccounts = BearerAccounts & SessionAccounts;
@@ -64,8 +65,20 @@ const FAULTS: Record<BearerFault, string> = {
   locked: 'The account of this token is locked.',
 };
 
-/** The principal of a bearer token, or why it is refused. Only a caller with the right secret learns the reason. */
-export async function bearer(accounts: BearerAccounts, text: string): Promise<Principal | BearerFault> {
+/**
+ * The principal of a bearer token, or why it is refused. Only a caller with the right secret learns the reason. Throws for
+ * a sender of too many that are not valid.
+ */
+export function bearer(
+  accounts: BearerAccounts,
+  text: string,
+  sender: Addressed,
+): Promise<Principal | BearerFault> {
+  const isFailure = (found: Principal | BearerFault) => typeof found === 'string';
+  return accounts.failures.look(sender, text, () => findBearer(accounts, text), isFailure);
+}
+
+async function findBearer(accounts: BearerAccounts, text: string): Promise<Principal | BearerFault> {
   const token = readToken(text);
   const by = token && PRINCIPAL_TYPES[token.kind];
   if (!token || !by) return 'unknown';
@@ -90,10 +103,10 @@ function faultOf(grant: Grant, now: number): BearerFault | null {
 
 const isOfApplication = ({ kind }: Grant) => kind === 'code' || kind === 'password';
 
-/** The token of `Authorization: Bearer …`; null for another scheme or no header. */
-function bearerText(request: FastifyRequest): string | null {
-  const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
-  return token ?? null;
+/** The token of `Authorization: Bearer …`; no token for another scheme. */
+function bearerText(authorization: string): string {
+  const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+  return token ?? '';
 }
 
 /** A single token in the query was moved to the header before, so one that is still there is a duplicate. */
@@ -107,10 +120,9 @@ export const duplicateToken = () =>
 /** The caller of a request; throws a `TokenError` with 401 when there is none. */
 export async function principalOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
   if (hasQueryToken(request.url)) throw duplicateToken();
-  if (request.headers.authorization !== undefined) {
-    const token = bearerText(request);
-    if (token === null) throw new TokenError('invalid_token', FAULTS.unknown);
-    const found = await bearer(accounts, token);
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const found = await bearer(accounts, bearerText(authorization), request);
     if (typeof found === 'string') throw new TokenError('invalid_token', FAULTS[found]);
     return found;
   }

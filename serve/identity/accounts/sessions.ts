@@ -18,7 +18,10 @@ import type { Session, User } from './tables.ts';
 import { SECRET_LENGTH } from './tokens.ts';
 
 /** What sessions need of the identity domain. */
-export type SessionAccounts = Pick<Accounts, 'sessions' | 'users' | 'clock' | 'settings' | 'measures'>;
+export type SessionAccounts = Pick<
+  Accounts,
+  'sessions' | 'users' | 'clock' | 'settings' | 'measures' | 'failures'
+>;
 
 export interface SignedIn {
   readonly user: User;
@@ -69,7 +72,9 @@ async function findSession(
 ): Promise<SignedIn | null> {
   const secret = secretOf(accounts, request);
   if (secret === null) return null;
-  const session = await accounts.sessions.get(hashSecret(secret));
+  const find = () => accounts.sessions.get(hashSecret(secret));
+  // One that has ended is of a browser that was signed in.
+  const session = await accounts.failures.look(request, secret, find, (found) => found === null);
   const now = accounts.clock.now();
   if (!session || session.awaits !== awaits || session.ended_ms > 0 || session.expires_ms <= now) return null;
   const user = await accounts.users.get(session.user_id);

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { HttpError } from '../../http/errors.ts';
 import { bearer, type Principal, type PrincipalAccounts } from '../accounts/principal.ts';
 import { readBasic } from './basic.ts';
 import { type GitAccess, gitAccessOf } from './git-request.ts';
@@ -15,12 +16,13 @@ const ACCEPTED_SCOPES: Readonly<Record<GitAccess, readonly string[]>> = {
 /**
  * Authorizes requests of a Git server, for example by `auth_request` of nginx (`infra/nginx.conf`). The server forwards
  * the caller's `Authorization` and, unchanged, the URI of the request in `X-Original-URI` and its method in
- * `X-Original-Method`. The response is 200 with the user's name and id in headers, 401 or 403, always without a body.
+ * `X-Original-Method`. The response is 200 with the user's name and id in headers, 401, 403 or 429, always without a body.
  */
 export function serveGitAuthentication(app: FastifyInstance, accounts: PrincipalAccounts): void {
   app.get('/oauth/git', async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const caller = await callerOf(accounts, request);
+    const caller = await callerOf(accounts, request).catch(tooMany);
+    if (caller instanceof HttpError) return reply.code(caller.status).headers(caller.headers).send();
     if (caller === null) {
       return reply.code(401).header('www-authenticate', 'Basic realm="Git", charset="UTF-8"').send();
     }
@@ -40,9 +42,17 @@ export function serveGitAuthentication(app: FastifyInstance, accounts: Principal
   });
 }
 
+/** The refusal of a sender who has failed too often. */
+function tooMany(error: unknown): HttpError {
+  if (error instanceof HttpError && error.status === 429) return error;
+  throw error;
+}
+
 async function callerOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal | null> {
-  const basic = readBasic(request.headers.authorization);
-  if (basic?.user !== GIT_USER) return null;
-  const found = await bearer(accounts, basic.password);
+  const { authorization } = request.headers;
+  // Git asks without a password first.
+  if (authorization === undefined) return null;
+  const basic = readBasic(authorization);
+  const found = await bearer(accounts, basic?.user === GIT_USER ? basic.password : '', request);
   return typeof found === 'string' || found.by === 'API key' ? null : found;
 }

@@ -72,7 +72,7 @@ async function tokenHolder(accounts: PrincipalAccounts, request: FastifyRequest)
     if (request.headers.authorization !== undefined) {
       throw new TokenError('invalid_request', 'Send the token once: in the header or in the form.');
     }
-    const found = await bearer(accounts, given);
+    const found = await bearer(accounts, given, request);
     if (typeof found === 'string') throw new TokenError('invalid_token', 'The access token is invalid');
     return found;
   }

@@ -37,7 +37,7 @@ let ann: Person;
 let project: number;
 let source: Source;
 beforeAll(async () => {
-  service = await Service.open({ OAUTH_PER_MINUTE: '0' });
+  service = await Service.open({ OAUTH_PER_MINUTE: '0', FAILED_KEYS_PER_MINUTE: '0' });
   await ingestAndCompute(service.pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
   ann = await service.person('ann');
   project = await service.project(ann);

@@ -20,6 +20,7 @@ export const CALLBACK = 'https://client.example/callback';
 const ENVIRONMENT = {
   OAUTH_PER_MINUTE: '0',
   WALLET_CHALLENGES_PER_MINUTE: '0',
+  FAILED_KEYS_PER_MINUTE: '0',
   ANONYMOUS_PER_MINUTE: '0',
   ANONYMOUS_PER_DAY: '0',
   ANONYMOUS_STORE_SECONDS: '0',

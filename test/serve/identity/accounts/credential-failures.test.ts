@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { newSecret } from '../../../../serve/identity/accounts/secrets.ts';
+import { makeToken } from '../../../../serve/identity/accounts/tokens.ts';
+import { aKey, aUser, openWorld, signedIn, type World } from './world.ts';
+
+const MAX = 3;
+const HERE = '198.51.100.20';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+/** A server of its own, in a minute in which nothing has failed. */
+function strict(settings: Record<string, string> = {}): Promise<World> {
+  world.advance(60_000 - (world.now() % 60_000));
+  return world.beside({ FAILED_KEYS_PER_MINUTE: String(MAX), KEY_CACHE_SECONDS: '0', ...settings });
+}
+
+const wrongKey = () => makeToken('key', newSecret().slice(0, 22)).text;
+
+const asking =
+  ({ app }: World) =>
+  (url: string, headers: Record<string, string>, remoteAddress = HERE) =>
+    app.inject({ url, headers, remoteAddress });
+const bearing = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function failed(at: World): Promise<void> {
+  for (let i = 0; i < MAX; i++) {
+    const { statusCode } = await asking(at)('/api/daily-tps', bearing(wrongKey()));
+    expect(statusCode).toBe(401);
+  }
+}
+
+describe('an address that sends keys that are not valid', () => {
+  test('is refused after so many a minute, and costs the store nothing more', async () => {
+    await using server = await strict();
+    const ask = asking(server);
+    await failed(server);
+    const look = vi.spyOn(server.accounts.grants, 'get');
+    const refused = await ask('/api/daily-tps', bearing(wrongKey()));
+    expect(refused.statusCode).toBe(429);
+    expect(refused.json()).toMatchObject({ status: 429, title: 'Too Many Requests' });
+    expect(refused.headers).toMatchObject({
+      'retry-after': refused.headers['ratelimit-reset'],
+      'ratelimit-limit': String(MAX),
+      'ratelimit-remaining': '0',
+      'ratelimit-policy': `"failed-keys";q=${MAX};w=60`,
+    });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await ask('/api/daily-tps', { authorization: 'Basic Og==' })).statusCode).toBe(429);
+    expect(look).not.toHaveBeenCalled();
+    expect((await ask('/api/daily-tps', {})).statusCode).toBe(200);
+    expect((await ask('/api/daily-tps', bearing(wrongKey()), '198.51.100.21')).statusCode).toBe(401);
+    world.advance(60_000);
+    expect((await ask('/api/daily-tps', bearing(wrongKey()))).statusCode).toBe(401);
+  });
+
+  test('uses up nothing of a key that was valid before', async () => {
+    await using server = await strict();
+    const ask = asking(server);
+    const user = await aUser(world);
+    const [known, unknown] = [await aKey(world, user), await aKey(world, user)];
+    const statusOf = async ({ text }: { text: string }) =>
+      (await ask('/api/daily-tps', bearing(text))).statusCode;
+    for (let i = 0; i <= MAX; i++) expect(await statusOf(known)).toBe(200);
+    await failed(server);
+    expect(await statusOf(known)).toBe(200);
+    expect(await statusOf(unknown)).toBe(429);
+    world.advance(60_000);
+    expect(await statusOf(unknown)).toBe(200);
+  });
+
+  test('is refused by each API in its own words, and by Git without any', async () => {
+    await using server = await strict();
+    const ask = asking(server);
+    await failed(server);
+    const user = await ask('/api/v4/user', bearing(wrongKey()));
+    expect(user).toMatchObject({ statusCode: 429 });
+    expect(user.json()).toMatchObject({ error: 'temporarily_unavailable' });
+    const projects = await ask('/api/v4/projects', bearing(wrongKey()));
+    expect(projects).toMatchObject({ statusCode: 429 });
+    expect(projects.json().message).toMatch(/^429 More than/);
+    const info = await ask(`/oauth/token/info?access_token=${wrongKey()}`, {});
+    expect(info).toMatchObject({ statusCode: 429 });
+    const basic = Buffer.from(`oauth2:${wrongKey()}`).toString('base64');
+    const git = await ask('/oauth/git', { authorization: `Basic ${basic}` });
+    expect(git).toMatchObject({ statusCode: 429, body: '' });
+    expect(Number(git.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await ask('/oauth/git', {})).statusCode).toBe(401);
+  });
+
+  test('is counted alike for sessions that never were, while one that is goes on', async () => {
+    await using server = await strict();
+    const ask = asking(server);
+    const browser = await signedIn(server, await aUser(world));
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    expect((await ask('/profile', { cookie })).statusCode).toBe(200);
+    const invented = () => ask('/profile', { cookie: `session=${newSecret()}` });
+    for (let i = 0; i < MAX; i++) expect((await invented()).statusCode).toBe(303);
+    const refused = await invented();
+    expect(refused.statusCode).toBe(429);
+    expect(refused.headers['content-type']).toContain('text/html');
+    expect((await ask('/profile', { cookie })).statusCode).toBe(200);
+    expect((await ask('/sign-in', {})).statusCode).toBe(200);
+  });
+});
