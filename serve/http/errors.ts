@@ -119,6 +119,9 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   app.setErrorHandler((error: FastifyError | Error, request, reply) => {
     const known = publicError(error, request, dialect);
     if (known === undefined) request.log.error({ err: error }, 'request failed');
+    // A connection that closes with the body unread is reset, and its answer often lost. Node reads the rest and drops it,
+    // for as long as a request may take.
+    if (known?.status === 413) reply.removeHeader('connection');
     return answer(known ?? failure, request, reply);
   });
   if (unknownPath) {

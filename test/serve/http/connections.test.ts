@@ -18,6 +18,7 @@ const LIMITS = {
   CONNECTIONS_PER_ADDRESS: 100,
 } as const;
 const PATIENT = { timeout: 60_000 };
+const TOO_LARGE = Buffer.alloc(8 * 2 ** 20, 'x');
 const LONG = Buffer.alloc(64 * 2 ** 20, 'x');
 
 let app: FastifyInstance;
@@ -84,6 +85,7 @@ describe('a connection', () => {
     ['whose head does not end', 'GET /long HTTP/1.1\r\nhost: test\r\n'],
     ['whose body does not end', `${head('/open', 100)}{"a":`],
     ['whose body does not end, of a caller that was refused', `${head('/closed', 100)}{"a":`],
+    ['whose body is too large and does not end', `${head('/open', 8 * 2 ** 20)}{"a":`],
   ])('%s is closed by the server, however often a byte follows', async (_title, text) => {
     await serve();
     const socket = await open(text);
@@ -92,6 +94,30 @@ describe('a connection', () => {
       await answerOf(socket);
     } finally {
       clearInterval(drip);
+    }
+  });
+
+  it('whose body is too large gets its answer when all is sent, and takes another request', async () => {
+    await serve();
+    const socket = await open(head('/open', TOO_LARGE.length));
+    socket.pause();
+    await new Promise((resolve) => socket.write(TOO_LARGE, resolve));
+    socket.end('GET /none HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n');
+    const answers = answerOf(socket);
+    socket.resume();
+    expect((await answers).match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 404']);
+  });
+
+  it('whose chunks do not end is closed after the time of a request', async () => {
+    await serve();
+    const start = head('/open', 0).replace('content-length: 0', 'transfer-encoding: chunked');
+    const socket = await open(start);
+    const chunk = `${(2 ** 16).toString(16)}\r\n${'x'.repeat(2 ** 16)}\r\n`;
+    const flood = setInterval(() => socket.writableLength < 2 ** 20 && socket.write(chunk), 5);
+    try {
+      expect(await answerOf(socket)).toContain('HTTP/1.1 413');
+    } finally {
+      clearInterval(flood);
     }
   });
 
