@@ -48,6 +48,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
       route.bodyLimit = API_BODY_BYTES_MAX;
     });
     handleErrors(scope, gitlabDialect);
+    acceptNoBody(scope);
     const api = new Api(scope, { accounts, projects: domain.projects, readers, url });
     serveProjects(api, domain, url);
     serveIntegrations(api, domain, { clock: runtime.clock, payloadSizes, url });
@@ -56,6 +57,14 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveWebhooks(api, domain);
     serveAnalytics(api, domain, runtime.clock);
   });
+}
+
+/** Many clients name the type of a body also where they send none; which operations need one, their routes know. */
+function acceptNoBody(scope: FastifyInstance): void {
+  const parse = scope.getDefaultJsonParser('error', 'error');
+  scope.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) =>
+    body === '' ? done(null, undefined) : parse(request, body, done),
+  );
 }
 
 /** Projects whose incidents are updated at the same time. */

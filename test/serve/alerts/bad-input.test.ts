@@ -215,3 +215,23 @@ test.each([
     body: { message: `400 Bad request: ${field} ${fault}`, errors: { [field]: [fault] } },
   });
 });
+
+describe('an empty body of the type application/json', () => {
+  const ask = async (method: 'DELETE' | 'POST' | 'PUT', path: string) => {
+    const headers = { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json' };
+    const url = `/api/v4${path}`;
+    return (await service.app.inject({ method, url, headers, payload: '' })).statusCode;
+  };
+
+  test('is none: operations without a body are carried out, others say that they need one', async () => {
+    const own = await service.project(ann);
+    const { id } = await service.source(ann, own);
+    const one = `/projects/${own}/integrations/${id}`;
+    expect(await ask('POST', `${one}/reset_key`)).toBe(200);
+    expect(await ask('POST', `${one}/rotate_key`)).toBe(200);
+    expect(await ask('DELETE', one)).toBe(204);
+    expect(await ask('PUT', `/projects/${own}`)).toBe(400);
+    expect(await ask('POST', '/projects')).toBe(400);
+    expect(await ask('DELETE', `/projects/${own}`)).toBe(204);
+  });
+});
