@@ -114,7 +114,8 @@ function sendAnswer(
 }
 
 function nextUrl(url: string, cursor: string): string {
-  const [path = '', search = ''] = url.split('?');
+  // A question mark may stand in a value as it is.
+  const [path = '', search = ''] = url.split(/\?(.*)/s, 2);
   const parameters = new URLSearchParams(search);
   parameters.set('cursor', cursor);
   return `${path}?${parameters}`;

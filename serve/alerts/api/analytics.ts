@@ -3,6 +3,7 @@ import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../domain.ts';
+import { RequestRefused } from '../projects/access.ts';
 import type { NoisyAlert, TimeRange } from '../projects/alert-analytics.ts';
 import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
@@ -47,6 +48,9 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
   const role = 'Reporter' as const;
   const rangeOf = ({ start_date, end_date }: z.output<typeof range>): TimeRange => {
     const until = (end_date === undefined ? clock.now() : Date.parse(end_date) + DAY_MS - 1) + 1;
+    if (start_date !== undefined && end_date !== undefined && start_date > end_date) {
+      throw new RequestRefused('bad_request', 'end_date is before start_date', 'end_date');
+    }
     return { from: start_date === undefined ? until - DAYS_DEFAULT * DAY_MS : Date.parse(start_date), until };
   };
   api.add(

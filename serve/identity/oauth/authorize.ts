@@ -21,7 +21,8 @@ import { isRegistered, withParameters } from './redirect-uri.ts';
 
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
-  pages.get('/oauth/authorize', async (request, reply) => {
+  // HEAD must change nothing, and an approval issues a code.
+  pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
     const form = readQuery(request);
     const destination = await readDestination(accounts, form);
     return withErrorRedirect(reply, issuer, destination, async () => {

@@ -58,6 +58,19 @@ describe('analytics', () => {
     expect(await read('alerts_by_day?start_date=2020-01-01&end_date=2020-12-31')).toEqual([]);
   });
 
+  test.each(['alerts_by_day', 'noisiest_alerts', 'flapping_alerts'])(
+    '%s refuses an end before its start',
+    async (what) => {
+      const ask = (query: string) =>
+        service.api(ann, 'GET', `/projects/${project}/analytics/${what}?${query}`);
+      expect(await ask('start_date=2026-11-21&end_date=2026-11-20')).toMatchObject({
+        status: 400,
+        body: { errors: { end_date: ['end_date is before start_date'] } },
+      });
+      expect((await ask('start_date=2026-11-20&end_date=2026-11-20')).status).toBe(200);
+    },
+  );
+
   test('and lists of alerts spend the budget that their caller has of the time of the store', async () => {
     const { keyValue } = service.pipeline.runtime;
     const paths = [

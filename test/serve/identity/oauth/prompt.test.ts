@@ -102,3 +102,12 @@ describe('max_age (OpenID Connect Core §3.1.2.1)', () => {
     expect(errorOf(await the.browser.get(authorizeUrl(the, { max_age })))).toBe('invalid_request');
   });
 });
+
+test('HEAD, which changes nothing, gets no code where GET does', async () => {
+  const cookie = [...the.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const request = { url: authorizeUrl(the), headers: { host: 'localhost', cookie } } as const;
+  expect((await world.app.inject({ method: 'GET', ...request })).headers.location).toMatch(/code=cmc_/);
+  const head = await world.app.inject({ method: 'HEAD', ...request });
+  expect([head.statusCode, head.headers.allow]).toEqual([405, 'GET, OPTIONS, POST']);
+  expect(head.headers.location).toBeUndefined();
+});
