@@ -7,7 +7,7 @@ import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../project
 import type { Note } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
-import { alertJson, alertShape, timeText, userShape } from './shapes.ts';
+import { alertJson, alertShape, givenText, timeText, userShape } from './shapes.ts';
 
 const several = <T extends string>(values: readonly [T, ...T[]]) =>
   z
@@ -245,7 +245,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       summary: 'Add a note to an alert',
       role,
       params: iidOf,
-      body: z.object({ body: z.string() }),
+      body: z.object({ body: givenText() }),
       answer: noteShape,
       status: 201,
     },

@@ -3,7 +3,7 @@ import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
-import { incidentJson, incidentShape } from './shapes.ts';
+import { givenText, incidentJson, incidentShape } from './shapes.ts';
 
 const iid = z.object({ incident_iid: wholeNumber(1) });
 
@@ -74,8 +74,8 @@ function serveIncident(api: Api, incidents: AlertDomain['incidents']): void {
       role: 'Developer',
       params: iid,
       body: z.object({
-        title: z.string().max(255).optional(),
-        description: z.string().max(100_000).optional(),
+        title: givenText().max(255).optional(),
+        description: givenText().max(100_000).optional(),
         state_event: z.enum(['close', 'reopen']).optional(),
       }),
       answer: incidentShape,

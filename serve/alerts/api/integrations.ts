@@ -9,6 +9,7 @@ import { API_TYPE_NAMES, OFFERED_TYPES } from '../integrations/types.ts';
 import type { Integration } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import {
+  givenText,
   integrationJson,
   integrationShape,
   keyedIntegrationShape,
@@ -18,11 +19,11 @@ import {
 } from './shapes.ts';
 
 const fields = {
-  name: z.string().max(255).optional().describe('required for each additional HTTP endpoint'),
+  name: givenText().max(255).optional().describe('required for each additional HTTP endpoint'),
   active: z.boolean().optional(),
-  payload_example: z.string().optional().describe('JSON text; changing it removes the mapping'),
+  payload_example: givenText().optional().describe('JSON text; changing it removes the mapping'),
   payload_attribute_mappings: mappingSchema.optional(),
-  api_url: z.string().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
+  api_url: givenText().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
   heartbeat_minutes: z
     .int()
     .min(0)
@@ -216,7 +217,7 @@ function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: 
       tag,
       summary: 'List the fields of a sample payload that can be mapped',
       role: 'Maintainer',
-      body: z.object({ payload_example: z.string() }),
+      body: z.object({ payload_example: givenText() }),
       answer: z.array(
         z.object({
           path: z.array(z.union([z.string(), z.int()])),

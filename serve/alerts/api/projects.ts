@@ -3,14 +3,14 @@ import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole } from '../projects/access.ts';
 import type { Api } from './endpoint.ts';
-import { memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
+import { givenText, memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
 
 const levels = Object.entries(PROJECT_ROLES).map(([role, level]) => `${level} ${role}`);
 const accessLevel = z.int().describe(levels.join(', '));
 
 const changes = {
-  name: z.string().max(255),
-  description: z.string().max(2000).optional(),
+  name: givenText().max(255),
+  description: givenText().max(2000).optional(),
   plan: z.enum(['free', 'premium']).optional(),
   creates_incidents: z.boolean().optional().describe('whether each new alert creates an incident'),
   closes_incidents: z
@@ -118,7 +118,7 @@ function serveMembers(api: Api, domain: ProjectParts): void {
       role: 'Maintainer',
       body: z.object({
         user_id: z.int().optional().describe('of a user with whom the caller shares a project'),
-        username: z.string().max(255).optional().describe('the exact username'),
+        username: givenText().max(255).optional().describe('the exact username'),
         access_level: accessLevel,
       }),
       answer: memberShape,

@@ -9,6 +9,9 @@ import type { Incident, Integration } from '../projects/tables.ts';
 
 // The resources of the REST API: for each a schema, and the function that creates the JSON.
 
+/** A text in a body, with U+FFFD for half a character as the store writes it: what is answered at once is what is read later. */
+export const givenText = () => z.string().overwrite((text) => text.toWellFormed());
+
 const moment = z.iso.datetime();
 /** A time in ISO 8601; null for none. */
 export const timeText = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString());

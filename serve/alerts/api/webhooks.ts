@@ -6,7 +6,7 @@ import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS } from '../notifications/webhooks.ts';
 import type { Webhook } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
-import { timeText } from './shapes.ts';
+import { givenText, timeText } from './shapes.ts';
 
 const shape = z.object({
   id: z.string(),
@@ -25,8 +25,8 @@ const shape = z.object({
 });
 
 const fields = {
-  name: z.string().max(255).optional(),
-  url: z.string().max(2000).optional(),
+  name: givenText().max(255).optional(),
+  url: givenText().max(2000).optional(),
   events: z.array(z.enum(WEBHOOK_EVENTS)).optional(),
   active: z.boolean().optional(),
 };
@@ -68,7 +68,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       summary: 'Create a webhook',
       doc: 'Requests have the header X-Chain-Metrics-Signature: t=SECONDS,v1=HEX, the HMAC-SHA256 of the seconds, a dot and the body. The secret is returned only in this response.',
       role,
-      body: z.object({ ...fields, url: z.string().max(2000) }),
+      body: z.object({ ...fields, url: givenText().max(2000) }),
       answer: shape.extend({ secret: z.string() }),
       status: 201,
     },

@@ -235,3 +235,19 @@ describe('an empty body of the type application/json', () => {
     expect(await ask('DELETE', `/projects/${own}`)).toBe(204);
   });
 });
+
+test('half a character in a text of the API is answered as it is stored', async () => {
+  const [half, shown] = ['x \ud83d y', 'x \ufffd y'];
+  const own = await service.project(ann, { description: half });
+  const path = `/projects/${own}`;
+  await service.send(await service.source(ann, own), { title: 'written about' });
+  const ask = async (method: 'POST' | 'PUT' | 'GET', of: string, body?: object) =>
+    (await service.api(ann, method, `${path}${of}`, body)).body;
+  expect((await ask('GET', '')).description).toBe(shown);
+  expect((await ask('PUT', '', { description: half })).description).toBe(shown);
+  expect((await ask('POST', '/alerts/1/notes', { body: half })).body).toBe(shown);
+  await ask('POST', '/alerts/1/incident');
+  expect((await ask('PUT', '/incidents/1', { description: half })).description).toBe(shown);
+  const { url } = await ask('POST', '/hooks', { url: 'https://tool.example/?q=\ud83d' });
+  expect(url.isWellFormed()).toBe(true);
+});
