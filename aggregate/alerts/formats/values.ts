@@ -84,9 +84,12 @@ const ISO_TIME =
   /^(?<year>\d{4})(?<dash>-?)(?<month>\d{2})\k<dash>(?<day>\d{2})[T ](?<hour>\d{2})(?::?(?<minute>\d{2})(?::?(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?)?\s*(?:Z|(?<zone>[+-]\d{2}):?(?<zoneMinute>\d{2})?)?$/i;
 const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 
+/** The last moment that ISO 8601 writes with a year of four digits. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /**
- * Milliseconds since the epoch of a date-time string; null when it is none. A time without a zone is UTC. Year 1 is
- * the zero time of Go and means none.
+ * Milliseconds since the epoch of a date-time string; null when it is none. A time without a zone is UTC. One before
+ * 1970 or after 9999 is none: year 1 is the zero time of Go, and other APIs cannot write the rest.
  */
 export function timeOf(value: unknown): number | null {
   return typeof value === 'string' ? times.of(value, () => parseTime(value)) : null;
@@ -101,7 +104,7 @@ function parseTime(value: string): number | null {
   const isZoned = IS_DAY_OR_MONTH.test(text) || HAS_ZONE.test(text);
   const attempts = isZoned ? [text] : [`${text}Z`, `${text} UTC`];
   const ms = attempts.map((attempt) => Date.parse(attempt)).find((found) => !Number.isNaN(found));
-  return ms === undefined || new Date(ms).getUTCFullYear() === 1 ? null : ms;
+  return ms === undefined || ms < 0 || ms > LAST_MS ? null : ms;
 }
 
 /** A time of ISO 8601 in the form that every engine parses; other texts unchanged. */

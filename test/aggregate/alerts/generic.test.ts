@@ -165,6 +165,10 @@ describe('the generic payload', () => {
     '20261121',
     '2026-11-21T25:00:00Z',
     '0001-01-01T00:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '-200000-01-01T00:00:00Z',
+    '+010000-01-01T00:00:00Z',
+    'Fri, 01 Jan 10000 00:00:00 GMT',
   ])('a time of %j is none', (time) => {
     expect(read({ start_time: time, end_time: time })).toMatchObject({
       startedMs: 0,
