@@ -18,7 +18,7 @@ export interface RateLimit {
 }
 
 /** How much of a limit an address has used after its newest request. */
-export interface Usage {
+interface Usage {
   readonly limit: RateLimit;
   readonly isExceeded: boolean;
   readonly remaining: number;
