@@ -5,6 +5,7 @@ import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
 import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
+import { describeKafkaError } from './kafka-refusal.ts';
 import { type GrowthDependencies, PartitionGrowth } from './partition-growth.ts';
 
 interface ConsumerOptions {
@@ -26,6 +27,8 @@ const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
 /** Wait before records of a new partition are tried again that come after others in an older one. */
 const HOLD_MS = 250;
+/** Answers to a commit of a member that must join again. It fetches from the committed offsets then. */
+const JOINS_AGAIN = /REBALANCE_IN_PROGRESS|ILLEGAL_GENERATION|UNKNOWN_MEMBER_ID/;
 
 /**
  * One member of a consumer group. Records that were fetched of several partitions are handled together, since a
@@ -46,6 +49,8 @@ export class GroupMember {
   /** Consecutive failures of each partition. */
   readonly #failures = new Map<number, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Assignments so far: what belongs to an earlier one says nothing of the partitions of this one. */
+  #joins = 0;
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
@@ -54,8 +59,17 @@ export class GroupMember {
     });
     this.#growth = new PartitionGrowth(options.growth);
     const { client, topic, groupId, fetchBytes } = options;
-    const onJoin = () => this.#growth.refresh();
+    const onJoin = () => this.#onJoin();
     this.#consumer = client.consumer({ topic, groupId, fetchBytes, onJoin });
+  }
+
+  /** Partitions are fetched from their committed offsets, which others may have moved. */
+  #onJoin(): void {
+    this.#joins++;
+    this.#growth.refresh();
+    this.#commits.clear();
+    this.#failed.clear();
+    this.#nextOffsets.clear();
   }
 
   #schedule(ms: number, work: () => void): void {
@@ -91,6 +105,7 @@ export class GroupMember {
       this.#options.config.KAFKA_SESSION_MS / 10,
     );
     const last = batch.records.at(-1)?.offset ?? -1;
+    const joins = this.#joins;
     try {
       let until: number;
       try {
@@ -99,13 +114,14 @@ export class GroupMember {
         return this.#backOff(batch, error);
       }
       for (const records of this.#chunks(batch, until)) {
-        if (!batch.isCurrent()) return;
+        if (!batch.isCurrent() || joins !== this.#joins) return;
         let ack: Ack;
         try {
           ack = await this.#handling.add(records);
         } catch (error) {
           return this.#backOff(batch, error);
         }
+        if (joins !== this.#joins) return;
         batch.resolve((records.at(-1)?.offset ?? 0) + 1);
         await this.#commit(batch, records, ack.durable);
       }
@@ -125,6 +141,7 @@ export class GroupMember {
       this.#commits.delete(partition);
     }
     this.#nextOffsets.set(partition, last + 1);
+    const joins = this.#joins;
     const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
       await durable;
       await batch.commit(last + 1, await this.#growth.note(partition));
@@ -141,10 +158,10 @@ export class GroupMember {
     }
     commit.catch((error) => {
       // Later commits fail with the first one, which gives the offset to fetch from again.
-      if (this.#failed.has(partition)) return;
+      if (joins !== this.#joins || this.#failed.has(partition)) return;
       this.#failed.add(partition);
       this.#backOff(batch, error);
-      this.#consumer.seek(partition, first);
+      if (!JOINS_AGAIN.test(describeKafkaError(error))) this.#consumer.seek(partition, first);
     });
   }
 

@@ -43,6 +43,8 @@ interface Membership {
   readonly member: string;
   /** The offset from which each assigned partition is fetched. */
   readonly positions: Map<number, number>;
+  /** Seeks of each partition: a batch from before one must not move it on. */
+  readonly seeks: Map<number, number>;
 }
 
 /**
@@ -75,7 +77,10 @@ export class PlatformaticConsumer implements KafkaConsumer {
   }
 
   seek(partition: number, offset: number): void {
-    if (this.#membership?.positions.has(partition)) this.#membership.positions.set(partition, offset);
+    const { positions, seeks } = this.#membership ?? {};
+    if (!positions?.has(partition)) return;
+    positions.set(partition, offset);
+    seeks?.set(partition, (seeks.get(partition) ?? 0) + 1);
   }
 
   async stop(): Promise<void> {
@@ -152,7 +157,7 @@ export class PlatformaticConsumer implements KafkaConsumer {
         return [partition, Math.max(low, committed.get(partition)?.offset ?? 0)];
       }),
     );
-    this.#membership = { consumer, generation, member, positions };
+    this.#membership = { consumer, generation, member, positions, seeks: new Map() };
   }
 
   async #run(handle: Handle): Promise<void> {
@@ -251,7 +256,9 @@ export class PlatformaticConsumer implements KafkaConsumer {
     records: FetchedBatch['records'],
     handle: Handle,
   ): void {
-    const isCurrent = () => this.#membership === membership && !this.#isStopped;
+    const seeks = membership.seeks.get(partition);
+    const isSought = () => membership.seeks.get(partition) !== seeks;
+    const isCurrent = () => this.#membership === membership && !this.#isStopped && !isSought();
     const batch: FetchedBatch = {
       partition,
       records,
@@ -261,7 +268,9 @@ export class PlatformaticConsumer implements KafkaConsumer {
         this.#paused.add(partition);
         return () => void this.#paused.delete(partition);
       },
-      resolve: (offset) => void membership.positions.set(partition, offset),
+      resolve: (offset) => {
+        if (!isSought()) membership.positions.set(partition, offset);
+      },
       commit: (offset, note) => this.#commit(membership, partition, offset, note),
     };
     const handled = handle(batch)
