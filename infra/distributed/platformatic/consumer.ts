@@ -12,6 +12,7 @@ import type { Logger } from '../../logger.ts';
 import type { FetchedBatch, KafkaAdmin, KafkaConsumer, KafkaConsumerOptions } from '../kafka-client.ts';
 import { type FetchedPartition, fetchFrom } from './fetch.ts';
 import { decodeBatches, decompressWithin } from './record-batches.ts';
+import { Unreadable } from './unreadable.ts';
 
 interface PlatformaticConsumerOptions extends KafkaConsumerOptions {
   readonly config: InfraSettings;
@@ -63,10 +64,15 @@ export class PlatformaticConsumer implements KafkaConsumer {
   #running: Promise<void> | undefined;
   readonly #busy = new Map<number, Promise<void>>();
   readonly #paused = new Set<number>();
+  readonly #unreadable: Unreadable;
 
   constructor(options: PlatformaticConsumerOptions) {
     this.#options = options;
     const { clientId } = options.base;
+    const { logger, topic } = options;
+    this.#unreadable = new Unreadable((partition, reason, wait_ms) =>
+      logger.warn({ topic, partition, wait_ms, reason }, 'a partition cannot be read'),
+    );
     this.#fetches = new ConnectionPool(clientId, options.base);
     this.#commits = new ConnectionPool(clientId, options.base);
   }
@@ -184,13 +190,15 @@ export class PlatformaticConsumer implements KafkaConsumer {
     await this.#followPartitions(membership, metadata);
     const leaders = metadata.topics.get(topic)?.partitions ?? [];
     const free = [...membership.positions.keys()].filter(
-      (one) => !this.#busy.has(one) && !this.#paused.has(one),
+      (one) => !this.#busy.has(one) && !this.#paused.has(one) && !this.#unreadable.waits(one),
     );
     if (free.length === 0) return pause(IDLE_MS);
     const byLeader = Map.groupBy(free, (partition) => leaders[partition]?.leader ?? -1);
-    await Promise.all(
+    // All end before the next ones begin: a partition must not be fetched twice at a time.
+    const outcomes = await Promise.allSettled(
       [...byLeader].map(([leader, some]) => this.#fetch(membership, metadata, leader, some, handle)),
     );
+    for (const one of outcomes) if (one.status === 'rejected') throw one.reason;
   }
 
   /** New partitions are assigned when a member joins again. */
@@ -210,24 +218,35 @@ export class PlatformaticConsumer implements KafkaConsumer {
   ): Promise<void> {
     const { topic, fetchBytes, config } = this.#options;
     const broker = metadata.brokers.get(leader);
-    if (!broker) return this.#forgetMetadata(membership, `no leader of partitions ${partitions}`);
+    if (!broker) {
+      membership.consumer.clearMetadata();
+      for (const one of partitions) this.#unreadable.add(one, 'it has no leader');
+      return;
+    }
     const connection = await this.#fetches.get(broker);
     const from = partitions.map((partition) => ({
       partition,
       offset: membership.positions.get(partition) ?? 0,
     }));
-    const waitMs = this.#busy.size > 0 || this.#paused.size > 0 ? BUSY_WAIT_MS : FETCH_WAIT_MS;
+    const areSomeAway = this.#busy.size > 0 || this.#paused.size > 0 || this.#unreadable.areSome;
+    const waitMs = areSomeAway ? BUSY_WAIT_MS : FETCH_WAIT_MS;
     const fetched = await fetchFrom(connection, topic, from, { waitMs, bytes: fetchBytes });
     const open = decompressWithin(config);
     for (const one of fetched) {
-      const asked = from.find(({ partition }) => partition === one.partition);
-      if (!asked || !this.#isCurrent(membership, one.partition, asked.offset)) continue;
-      if (one.error !== 0) await this.#refused(membership, one);
-      else if (one.bytes.length > 0) {
-        const { records, next } = await decodeBatches(one.bytes, asked.offset, open, one.aborted);
-        if (!this.#isCurrent(membership, one.partition, asked.offset)) continue;
-        if (records.length === 0) membership.positions.set(one.partition, next);
-        else this.#handOver(membership, one.partition, records, handle);
+      const { partition } = one;
+      const asked = from.find((other) => other.partition === partition);
+      if (!asked || !this.#isCurrent(membership, partition, asked.offset)) continue;
+      try {
+        if (one.error !== 0) await this.#refused(membership, one);
+        else if (one.bytes.length > 0) {
+          const { records, next } = await decodeBatches(one.bytes, asked.offset, open, one.aborted);
+          if (!this.#isCurrent(membership, partition, asked.offset)) continue;
+          if (records.length === 0) membership.positions.set(partition, next);
+          else this.#handOver(membership, partition, records, handle);
+        }
+        this.#unreadable.delete(partition);
+      } catch (error) {
+        this.#unreadable.add(partition, error);
       }
     }
   }
@@ -239,15 +258,12 @@ export class PlatformaticConsumer implements KafkaConsumer {
   }
 
   async #refused(membership: Membership, { partition, error }: FetchedPartition): Promise<void> {
-    if (error !== OFFSET_OUT_OF_RANGE)
-      return this.#forgetMetadata(membership, `error ${error} of partition ${partition}`);
+    if (error !== OFFSET_OUT_OF_RANGE) {
+      membership.consumer.clearMetadata();
+      throw new Error(`error ${error} of partition ${partition}`);
+    }
     const ends = await this.#options.admin.ends(this.#options.topic);
     membership.positions.set(partition, ends.find((end) => end.partition === partition)?.low ?? 0);
-  }
-
-  #forgetMetadata({ consumer }: Membership, reason: string): never {
-    consumer.clearMetadata();
-    throw new Error(reason);
   }
 
   #handOver(

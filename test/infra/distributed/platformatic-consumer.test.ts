@@ -109,3 +109,28 @@ test('after a commit that failed late, its records are fetched again and commits
   await member.close();
   expect(delivered.filter(([, offset]) => offset === 0)).toHaveLength(2);
 });
+
+test('a partition that cannot be read keeps no other from being delivered, and is told once', async () => {
+  kafka.partitions = [0, 1, 2];
+  vi.mocked(decodeBatches).mockImplementation(async (bytes, from) => {
+    if (bytes[0] === 0) throw new Error('a batch in compression 5, which is not known');
+    return { records: [{ key: null, value: Buffer.from('{}'), offset: from }], next: from + 1 };
+  });
+  vi.mocked(fetchFrom).mockImplementation(async (_connection, _topic, from) => {
+    await sleep(5);
+    return from.map(({ partition }) => {
+      const error = partition === 1 ? 74 : 0;
+      return { partition, error, bytes: Buffer.from([partition]), aborted: [] };
+    });
+  });
+  const { member, logger, delivered } = openMember();
+  await member.start();
+  await sleep(1000);
+  await member.close();
+  expect(delivered.length).toBeGreaterThan(10);
+  expect(delivered.every(([partition]) => partition === 2)).toBe(true);
+  expect(logger.warn.mock.calls.map(([{ partition, reason }]) => [partition, reason])).toEqual([
+    [0, 'a batch in compression 5, which is not known'],
+    [1, 'error 74 of partition 1'],
+  ]);
+});
