@@ -40,6 +40,8 @@ export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
   readonly #queues = new Map<string, OpenQueue>();
   readonly #breaker = new Breaker('Redis');
+  /** Handlers that run. */
+  #running = 0;
   #isClosed = false;
 
   constructor(options: QueueOptions) {
@@ -114,15 +116,34 @@ export class DistributedQueue implements Queue {
     return Object.values(fields).map((text) => JSON.parse(text) as FailedJob);
   }
 
+  /** Waits for jobs that run; while Redis is away it does not wait for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const opened = [...this.#queues.values()];
+    const workers = opened.flatMap(({ worker }) => worker ?? []);
     await closeAll(
-      () => opened.map(async ({ worker }) => worker?.close()),
+      () => workers.map((worker) => this.#closeWorker(worker)),
       // Callers of `idle` poll once more before the connection is closed.
       () => [setTimeout(2 * IDLE_POLL_MS)],
-      () => opened.map(({ bull }) => bull.close()),
+      () => opened.map(({ bull }) => inTime(this.#options.answerMs, bull.close())),
     ).finally(() => this.#options.redis.disconnect());
+  }
+
+  async #closeWorker(worker: Worker<Data>): Promise<void> {
+    const closed = worker.close();
+    // Fails below, or late, when nobody waits for it.
+    closed.catch(() => undefined);
+    for (;;) {
+      while (this.#running > 0) await Promise.race([closed, setTimeout(IDLE_POLL_MS)]);
+      try {
+        return await inTime(this.#options.answerMs, closed);
+      } catch (error) {
+        // A job may have begun at the last moment.
+        if (this.#running > 0) continue;
+        worker.disconnect().catch(() => undefined);
+        throw error;
+      }
+    }
   }
 
   /** Jobs wait for Redis without end; who asks about them does not. */
@@ -133,8 +154,9 @@ export class DistributedQueue implements Queue {
   async #run<D>(queue: string, job: BullJob<Data>, handler: (data: D) => Promise<void>): Promise<void> {
     const { redis, attempts, prefix } = this.#options;
     const { id, data } = job.data;
+    this.#running++;
     try {
-      await handler(data as D);
+      await handler(data as D).finally(() => void this.#running--);
     } catch (error) {
       // A job that was added meanwhile replaces the next attempt.
       if ((await redis.exists(`${prefix}:${queue}:dn:${id}`)) === 1) return;
