@@ -99,6 +99,7 @@ export class GroupMember {
   }
 
   async #eachBatch(batch: FetchedBatch): Promise<void> {
+    if (batch.records.length === 0) return this.#passOver(batch);
     // When the group has removed this member, the next commit fails.
     const heartbeats = setInterval(
       () => batch.heartbeat().catch(() => undefined),
@@ -122,8 +123,10 @@ export class GroupMember {
           return this.#backOff(batch, error);
         }
         if (joins !== this.#joins) return;
-        batch.resolve((records.at(-1)?.offset ?? 0) + 1);
-        await this.#commit(batch, records, ack.durable);
+        const end = records.at(-1)?.offset ?? 0;
+        const next = end === last ? batch.next : end + 1;
+        batch.resolve(next);
+        await this.#commit(batch, records[0]?.offset ?? 0, next, ack.durable);
       }
       this.#failures.delete(batch.partition);
       if (until < last) this.#schedule(HOLD_MS, batch.pause());
@@ -132,19 +135,36 @@ export class GroupMember {
     }
   }
 
+  /** Commits offsets without records, or the group would never have consumed the partition to its end. */
+  #passOver(batch: FetchedBatch): void {
+    const { partition, next } = batch;
+    const joins = this.#joins;
+    batch.resolve(next);
+    this.#nextOffsets.set(partition, next);
+    const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
+      if (joins !== this.#joins) return;
+      // When it fails, the next commit moves the offset on.
+      await this.#growth
+        .note(partition)
+        .then((note) => batch.commit(next, note))
+        .catch(() => undefined);
+    });
+    this.#commits.set(partition, commit);
+    commit.catch(() => undefined);
+  }
+
   /** Commits in order. Records that become durable late do not delay the next ones. */
-  async #commit(batch: FetchedBatch, records: readonly LogRecord[], durable: Promise<void>): Promise<void> {
+  async #commit(batch: FetchedBatch, first: number, next: number, durable: Promise<void>): Promise<void> {
     const { partition } = batch;
-    const [first, last] = [records[0]?.offset ?? 0, records.at(-1)?.offset ?? 0];
     if (this.#nextOffsets.get(partition) !== first) {
       this.#failed.delete(partition);
       this.#commits.delete(partition);
     }
-    this.#nextOffsets.set(partition, last + 1);
+    this.#nextOffsets.set(partition, next);
     const joins = this.#joins;
     const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
       await durable;
-      await batch.commit(last + 1, await this.#growth.note(partition));
+      await batch.commit(next, await this.#growth.note(partition));
     });
     this.#commits.set(partition, commit);
     // Its failure is handled below; until then it must not count as unhandled.

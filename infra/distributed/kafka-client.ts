@@ -83,7 +83,10 @@ export interface FetchedRecord {
 
 export interface FetchedBatch {
   readonly partition: number;
+  /** None where all that was fetched are markers or aborted transactions. */
   readonly records: readonly FetchedRecord[];
+  /** The offset behind all that was fetched, which may be markers behind the last record. */
+  readonly next: number;
   /** Tells the group that this member lives. */
   heartbeat(): Promise<void>;
   /** Whether the partition still belongs to this member, and nothing else was fetched of it meanwhile. */

@@ -72,7 +72,7 @@ export class KafkajsConsumer implements KafkaConsumer {
   }
 
   #newConsumer(): Consumer {
-    const { kafka, groupId, fetchBytes, sessionMs, onJoin } = this.#options;
+    const { kafka, topic, groupId, fetchBytes, sessionMs, onJoin } = this.#options;
     const consumer = kafka.consumer({
       groupId,
       sessionTimeout: sessionMs,
@@ -89,6 +89,10 @@ export class KafkajsConsumer implements KafkaConsumer {
     });
     consumer.on(consumer.events.GROUP_JOIN, onJoin);
     consumer.on(consumer.events.FETCH_START, onFetchStart);
+    // It hands over no batch without records, such as a marker of a transaction.
+    consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
+      if (batchSize === 0) void this.#handle(emptyBatch(consumer, topic, partition, Number(lastOffset) + 1));
+    });
     consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
       if (!restart) this.#restart(error);
     });
@@ -116,6 +120,7 @@ const batchOf = ({ batch, ...payload }: EachBatchPayload): FetchedBatch => ({
     ...(headers?.[CUT_HEADER] === undefined ? {} : { cut: String(headers[CUT_HEADER]) }),
     ...(headers?.traceparent === undefined ? {} : { traceparent: String(headers.traceparent) }),
   })),
+  next: Number(batch.lastOffset()) + 1,
   heartbeat: payload.heartbeat,
   isCurrent: () => payload.isRunning() && !payload.isStale(),
   pause: payload.pause,
@@ -125,4 +130,16 @@ const batchOf = ({ batch, ...payload }: EachBatchPayload): FetchedBatch => ({
     const partitions = [{ partition, offset: String(offset), metadata }];
     return payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions }] });
   },
+});
+
+const emptyBatch = (consumer: Consumer, topic: string, partition: number, next: number): FetchedBatch => ({
+  partition,
+  records: [],
+  next,
+  heartbeat: async () => undefined,
+  isCurrent: () => true,
+  pause: () => () => undefined,
+  resolve: () => undefined,
+  commit: (offset, metadata) =>
+    consumer.commitOffsets([{ topic, partition, offset: String(offset), metadata }]),
 });

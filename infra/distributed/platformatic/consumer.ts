@@ -11,7 +11,7 @@ import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { FetchedBatch, KafkaAdmin, KafkaConsumer, KafkaConsumerOptions } from '../kafka-client.ts';
 import { type FetchedPartition, fetchFrom } from './fetch.ts';
-import { decodeBatches, decompressWithin } from './record-batches.ts';
+import { type DecodedRecords, decodeBatches, decompressWithin } from './record-batches.ts';
 import { Unreadable } from './unreadable.ts';
 
 interface PlatformaticConsumerOptions extends KafkaConsumerOptions {
@@ -241,8 +241,7 @@ export class PlatformaticConsumer implements KafkaConsumer {
         else if (one.bytes.length > 0) {
           const { records, next } = await decodeBatches(one.bytes, asked.offset, open, one.aborted);
           if (!this.#isCurrent(membership, partition, asked.offset)) continue;
-          if (records.length === 0) membership.positions.set(partition, next);
-          else this.#handOver(membership, partition, records, handle);
+          if (next > asked.offset) this.#handOver(membership, partition, { records, next }, handle);
         }
         this.#unreadable.delete(partition);
       } catch (error) {
@@ -269,7 +268,7 @@ export class PlatformaticConsumer implements KafkaConsumer {
   #handOver(
     membership: Membership,
     partition: number,
-    records: FetchedBatch['records'],
+    { records, next }: DecodedRecords,
     handle: Handle,
   ): void {
     const seeks = membership.seeks.get(partition);
@@ -278,6 +277,7 @@ export class PlatformaticConsumer implements KafkaConsumer {
     const batch: FetchedBatch = {
       partition,
       records,
+      next,
       heartbeat: async () => undefined,
       isCurrent,
       pause: () => {

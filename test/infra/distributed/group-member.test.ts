@@ -3,7 +3,18 @@ import { expect, test, vi } from 'vitest';
 import { GroupMember } from '../../../infra/distributed/consumer.ts';
 import type { FetchedBatch, KafkaConsumerOptions } from '../../../infra/distributed/kafka-client.ts';
 
-test('a member commits on in a partition that it regains where it had stopped, and does not seek back', async () => {
+const batch = (offset: number, commit: FetchedBatch['commit']): FetchedBatch => ({
+  partition: 0,
+  records: [{ key: null, value: Buffer.from('{}'), offset }],
+  next: offset + 1,
+  heartbeat: async () => undefined,
+  isCurrent: () => true,
+  pause: () => () => undefined,
+  resolve: () => undefined,
+  commit,
+});
+
+function openMember() {
   let handle: (batch: FetchedBatch) => Promise<void> = async () => undefined;
   let join = () => {};
   const seek = vi.fn();
@@ -26,15 +37,11 @@ test('a member commits on in a partition that it regains where it had stopped, a
     },
     handle: async () => ({ durable: sleep(20).then(() => undefined) }),
   });
-  const batch = (offset: number, commit: FetchedBatch['commit']): FetchedBatch => ({
-    partition: 0,
-    records: [{ key: null, value: Buffer.from('{}'), offset }],
-    heartbeat: async () => undefined,
-    isCurrent: () => true,
-    pause: () => () => undefined,
-    resolve: () => undefined,
-    commit,
-  });
+  return { member, seek, join: () => join(), handle: (given: FetchedBatch) => handle(given) };
+}
+
+test('a member commits on in a partition that it regains where it had stopped, and does not seek back', async () => {
+  const { member, seek, join, handle } = openMember();
   await member.start();
   join();
   const refused = Promise.withResolvers<void>();
@@ -52,5 +59,17 @@ test('a member commits on in a partition that it regains where it had stopped, a
   await handle(batch(1, commit));
   await expect.poll(() => commit.mock.calls).toEqual([[2, expect.any(String)]]);
   expect(seek).not.toHaveBeenCalled();
+  await member.close();
+});
+
+test('a member commits what it was fetched with nothing to handle, as a marker of a transaction', async () => {
+  const { member, handle } = openMember();
+  await member.start();
+  const commit = vi.fn(async (_offset: number) => undefined);
+  // Records, a marker, and later an aborted transaction.
+  await handle({ ...batch(0, commit), next: 2 });
+  await handle({ ...batch(2, commit), records: [], next: 5 });
+  await handle(batch(5, commit));
+  await expect.poll(() => commit.mock.calls.map(([offset]) => offset)).toEqual([2, 5, 6]);
   await member.close();
 });
