@@ -1,3 +1,6 @@
+import { ProductError } from '../errors.ts';
+import { inTime } from './in-time.ts';
+
 /**
  * A read-write lock: `pass` runs shared work; `alone` waits for all shared work to end and blocks new work meanwhile.
  */
@@ -18,20 +21,31 @@ export class Gate {
     }
   }
 
-  /** Runs one work alone; others that want to be alone wait for it. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs one work alone; others that want to be alone wait for it. It fails where those under way do not end in time,
+   * since new ones wait meanwhile.
+   */
+  async alone<T>(work: () => Promise<T>, waitMsMax = 15_000): Promise<T> {
     while (this.#isHeld) await this.#alone;
     this.#isHeld = true;
-    const held = this.#holdFor(work);
+    const held = this.#holdFor(work, waitMsMax);
     this.#alone = held.catch(() => undefined);
     return held;
   }
 
-  async #holdFor<T>(work: () => Promise<T>): Promise<T> {
+  async #holdFor<T>(work: () => Promise<T>, waitMsMax: number): Promise<T> {
     try {
       if (this.#passing > 0) {
-        await new Promise<void>((emptied) => {
-          this.#emptied = emptied;
+        const emptied = new Promise<void>((resolve) => {
+          this.#emptied = resolve;
+        });
+        await inTime(waitMsMax, emptied).catch(() => {
+          const some =
+            this.#passing === 1 ? '1 statement that writes' : `${this.#passing} statements that write`;
+          throw new ProductError(
+            'store_busy',
+            `${some} did not end within ${waitMsMax / 1000} s; try again later`,
+          );
         });
       }
       return await work();

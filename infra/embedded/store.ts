@@ -218,12 +218,14 @@ export class EmbeddedStore implements Store {
   async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
     const asked = performance.now();
     return this.#writes.alone(async () => {
+      // Not in the lane of work, which long queries may fill while nothing can be written.
       const tables = await this.rows<{ name: string }>(
         sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
+        { lane: 'probes' },
       );
       for (const table of tables) {
         const query = `ALTER TABLE ${DATABASE}.${table.name} FREEZE WITH NAME ${literal(name)}`;
-        await this.#with((client) => client.command({ query }));
+        await this.#with((client) => client.command({ query }), storeError, 'kills');
       }
       meanwhile();
       return { takenAt: new Date(), heldMs: performance.now() - asked };
@@ -259,8 +261,8 @@ export class EmbeddedStore implements Store {
     return limited(text, lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX, settings);
   }
 
-  #with<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
-    return this.#lanes.work.use((client) =>
+  #with<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError, lane = 'work'): Promise<T> {
+    return this.#lanes[lane as Lane | 'kills'].use((client) =>
       use(client).catch((error) => {
         throw toError(error);
       }),

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Gate } from '../../../infra/coordination/gate.ts';
 
 it('what wants to be alone waits for those that pass, and they wait for it', async () => {
@@ -33,4 +33,22 @@ it('is open again after a failure', async () => {
   const gate = new Gate();
   await expect(gate.alone(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await gate.pass(async () => 1)).toBe(1);
+});
+
+it('gives up being alone where others do not end in time, and lets the next ones pass', async () => {
+  const gate = new Gate();
+  const end = Promise.withResolvers<void>();
+  const long = gate.pass(() => end.promise);
+  const work = vi.fn(async () => undefined);
+  const alone = gate.alone(work, 50);
+  const later = gate.pass(async () => 'passed');
+  await expect(alone).rejects.toMatchObject({
+    code: 'store_busy',
+    message: '1 statement that writes did not end within 0.05 s; try again later',
+  });
+  expect(await later).toBe('passed');
+  end.resolve();
+  await long;
+  expect(work).not.toHaveBeenCalled();
+  expect(await gate.alone(async () => 'alone', 50)).toBe('alone');
 });
