@@ -18,7 +18,7 @@ export interface AbortedTransaction {
   readonly from: number;
 }
 
-interface DecodedRecords {
+export interface DecodedRecords {
   readonly records: readonly FetchedRecord[];
   /** The offset behind everything that was decoded. */
   readonly next: number;
