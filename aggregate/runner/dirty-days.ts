@@ -48,22 +48,6 @@ interface DirtyOfRound {
   readonly daysOfOther: DaysWithBlocks;
 }
 
-/**
- * Marks days as dirty once more, those with blocks as if each had lost some. A process that stood still for longer than
- * its lease may have written rows of older facts behind its successor, which knows nothing of them.
- */
-export async function markAgain(
-  store: Pick<Store, 'insert'>,
-  days: readonly DirtyDay[],
-  sequence: bigint,
-): Promise<void> {
-  const rows = days.map(({ stream, pallet, relay_chain, chain, day }) => ({
-    ...{ stream, pallet: stream === 'blocks' ? ANY_PALLET : pallet, relay_chain, chain, day },
-    sequence: sequence.toString(),
-  }));
-  await store.insert(dirtyDays, [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]);
-}
-
 /** Reads with one statement what is dirty, by the marks of the metrics that each lane computes. */
 export async function readDirty(
   store: Store,

@@ -13,7 +13,6 @@ import { dayNumber, unitedDays, withDays } from '../planner/ranges.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import {
   countDirtyDays,
-  markAgain,
   type NumberedDirtyDay,
   palletsOf,
   readDaysToRebuild,
@@ -49,6 +48,7 @@ import {
   provenForAll,
 } from './lanes.ts';
 import { computedChains, laggingChains, laneWatermarks, watermarks } from './ledger.ts';
+import { markAgain } from './mark-again.ts';
 import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planDays, planPending } from './pending.ts';
 import type { ComputedRound, WindowExecutor } from './window-executor.ts';
@@ -64,6 +64,7 @@ interface RoundsOptions {
   readonly executor: WindowExecutor;
   /** Days that the live lane computes, the running one included. */
   readonly liveDays: number;
+  readonly leaseMs: number;
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly measures: ComputeMeasures;
@@ -214,11 +215,13 @@ export class Rounds {
     const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll }, roleOf);
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);
-    const { computed, failures } = await compute(windows, lane);
+    const ended = await compute(windows, lane).catch((error: unknown) => ({ error }));
     if (!(await lease.isHeld())) {
-      await markAgain(runtime.store, days, await this.#options.numbers.take(1));
+      await markAgain(this.#options, days);
       throw new Error(LOCK_LOST);
     }
+    if ('error' in ended) throw ended.error;
+    const { computed, failures } = ended;
     // Where nothing can be computed the metrics are not at fault.
     const [first] = failures.values();
     if (first && failures.size > 1 && computed === 0) throw new Error(first.reason);

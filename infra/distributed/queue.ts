@@ -26,6 +26,8 @@ interface QueueOptions {
 interface OpenQueue {
   readonly bull: BullQueue<Data>;
   worker: Worker<Data> | undefined;
+  /** Handlers of the worker that run. */
+  running: number;
 }
 type Data = { readonly id: string; readonly data: unknown };
 
@@ -40,8 +42,6 @@ export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
   readonly #queues = new Map<string, OpenQueue>();
   readonly #breaker = new Breaker('Redis');
-  /** Handlers that run. */
-  #running = 0;
   #isClosed = false;
 
   constructor(options: QueueOptions) {
@@ -120,26 +120,27 @@ export class DistributedQueue implements Queue {
   async close(): Promise<void> {
     this.#isClosed = true;
     const opened = [...this.#queues.values()];
-    const workers = opened.flatMap(({ worker }) => worker ?? []);
     await closeAll(
-      () => workers.map((worker) => this.#closeWorker(worker)),
+      () => opened.map((queue) => this.#closeWorker(queue)),
       // Callers of `idle` poll once more before the connection is closed.
       () => [setTimeout(2 * IDLE_POLL_MS)],
       () => opened.map(({ bull }) => inTime(this.#options.answerMs, bull.close())),
     ).finally(() => this.#options.redis.disconnect());
   }
 
-  async #closeWorker(worker: Worker<Data>): Promise<void> {
+  async #closeWorker(queue: OpenQueue): Promise<void> {
+    const { worker } = queue;
+    if (!worker) return;
     const closed = worker.close();
     // Fails below, or late, when nobody waits for it.
     closed.catch(() => undefined);
     for (;;) {
-      while (this.#running > 0) await Promise.race([closed, setTimeout(IDLE_POLL_MS)]);
+      while (queue.running > 0) await setTimeout(IDLE_POLL_MS);
       try {
         return await inTime(this.#options.answerMs, closed);
       } catch (error) {
         // A job may have begun at the last moment.
-        if (this.#running > 0) continue;
+        if (queue.running > 0) continue;
         worker.disconnect().catch(() => undefined);
         throw error;
       }
@@ -154,9 +155,10 @@ export class DistributedQueue implements Queue {
   async #run<D>(queue: string, job: BullJob<Data>, handler: (data: D) => Promise<void>): Promise<void> {
     const { redis, attempts, prefix } = this.#options;
     const { id, data } = job.data;
-    this.#running++;
+    const opened = this.#open(queue);
+    opened.running++;
     try {
-      await handler(data as D).finally(() => void this.#running--);
+      await handler(data as D).finally(() => void opened.running--);
     } catch (error) {
       // A job that was added meanwhile replaces the next attempt.
       if ((await redis.exists(`${prefix}:${queue}:dn:${id}`)) === 1) return;
@@ -189,7 +191,7 @@ export class DistributedQueue implements Queue {
     bull.on('error', (error) =>
       this.#options.logger.warn({ queue: name, reason: reasonOf(error) }, 'the queue does not answer'),
     );
-    const opened: OpenQueue = { bull, worker: undefined };
+    const opened: OpenQueue = { bull, worker: undefined, running: 0 };
     this.#queues.set(name, opened);
     return opened;
   }

@@ -3,7 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ProductError, reasonOf } from '../errors.ts';
-import { forceToDisk } from './force-to-disk.ts';
+import { forceNamesWherePossible, forceToDisk } from './force-to-disk.ts';
 
 /** How `tar` packs a file, by its ending. */
 const PACKED: readonly (readonly [ending: RegExp, ...options: string[]])[] = [
@@ -24,7 +24,7 @@ export async function pack(directory: string, file: string): Promise<void> {
     await tar(['--create', ...options, '--file', part, '--directory', directory, '.']);
     await forceToDisk(part);
     await rename(part, file);
-    await forceToDisk(dirname(file));
+    await forceNamesWherePossible(dirname(file));
   } finally {
     await rm(part, { force: true });
   }

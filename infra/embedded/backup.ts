@@ -9,7 +9,7 @@ import { settledMap } from '../coordination/settled-map.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { makeDirectory } from '../make-directory.ts';
 import type { FrozenDirectory } from '../ports.ts';
-import { forceToDisk } from './force-to-disk.ts';
+import { forceNamesWherePossible } from './force-to-disk.ts';
 
 /** The form of a backup: a manifest, a list of checksums, and a data directory. */
 const FORMAT = 1;
@@ -69,6 +69,13 @@ const OWNER_ONLY = 0o700;
 const COPY_MODE = 0o600;
 const SMALL_BYTES_MAX = 2 ** 20;
 
+interface WriteOptions {
+  readonly onProgress: OnProgress;
+  readonly signal: AbortSignal;
+  /** Whether the files are forced to the disk; not where they are packed and deleted next. */
+  readonly isForced: boolean;
+}
+
 /**
  * Writes frozen files into a directory, which is a backup when its manifest is there: that is written last, when the rest
  * is on the disk.
@@ -77,7 +84,7 @@ export async function writeBackup(
   directory: string,
   frozen: FrozenDirectory,
   facts: BackupFacts,
-  { onProgress, signal }: { readonly onProgress: OnProgress; readonly signal: AbortSignal },
+  { onProgress, signal, isForced }: WriteOptions,
 ): Promise<BackupManifest> {
   // The place of the backup is at fault then, and not the data directory, which may have room.
   const unwritten = (error: unknown) =>
@@ -98,7 +105,7 @@ export async function writeBackup(
       frozen.files,
       async ({ from, to, bytes }) => {
         signal.throwIfAborted();
-        const sum = await copyFile(from, join(directory, DATA, to));
+        const sum = await copyFile(from, join(directory, DATA, to), isForced);
         done += bytes;
         onProgress({ done, total });
         return `${sum}  ${DATA}/${to}\n`;
@@ -107,7 +114,7 @@ export async function writeBackup(
     );
     const sums = lines.sort().join('');
     await writeFile(join(directory, SUMS), sums, { flush: true });
-    await settledMap(directoriesOf(directory, frozen), forceToDisk, FILES_AT_ONCE);
+    if (isForced) await settledMap(directoriesOf(directory, frozen), forceNamesWherePossible, FILES_AT_ONCE);
     const manifest: BackupManifest = {
       format: FORMAT,
       taken_at: frozen.takenAt.toISOString(),
@@ -118,7 +125,7 @@ export async function writeBackup(
       sums_sha256: createHash('sha256').update(sums).digest('hex'),
     };
     await writeFile(join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
-    await settledMap([directory, dirname(directory)], forceToDisk, FILES_AT_ONCE);
+    if (isForced) await settledMap([directory, dirname(directory)], forceNamesWherePossible, FILES_AT_ONCE);
     return manifest;
   } catch (error) {
     // Part of a backup is none, and would keep the next one out of the directory.
@@ -222,16 +229,16 @@ function readSum(line: string): [path: string, sum: string] {
   return [path, sum];
 }
 
-async function copyFile(from: string, to: string): Promise<string> {
+async function copyFile(from: string, to: string, isForced = false): Promise<string> {
   makeDirectory(dirname(to), OWNER_ONLY);
-  return sumOf(from, to);
+  return sumOf(from, to, isForced);
 }
 
 /** The checksum of a file, which is copied on the way where that is wanted. */
-async function sumOf(from: string, to?: string): Promise<string> {
+async function sumOf(from: string, to?: string, flush = false): Promise<string> {
   const small = await readSmall(from);
   if (small !== null) {
-    if (to !== undefined) await writeFile(to, small, { mode: COPY_MODE, flush: true });
+    if (to !== undefined) await writeFile(to, small, { mode: COPY_MODE, flush });
     return createHash('sha256').update(small).digest('hex');
   }
   const hash = createHash('sha256');
@@ -243,7 +250,7 @@ async function sumOf(from: string, to?: string): Promise<string> {
   });
   const source = createReadStream(from, { highWaterMark: 2 ** 20 });
   if (to === undefined) await pipeline(source, seen.resume());
-  else await pipeline(source, seen, createWriteStream(to, { mode: COPY_MODE, flush: true }));
+  else await pipeline(source, seen, createWriteStream(to, { mode: COPY_MODE, flush }));
   return hash.digest('hex');
 }
 

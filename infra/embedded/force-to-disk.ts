@@ -12,3 +12,13 @@ export async function forceToDisk(path: string): Promise<void> {
     await handle.close();
   }
 }
+
+/** What some file systems answer for a directory, and what a directory that may only be searched answers. */
+const UNFORCEABLE = new Set(['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR']);
+
+/** Forces the names of the files of a directory to the disk, where its file system and its rights allow that. */
+export async function forceNamesWherePossible(directory: string): Promise<void> {
+  await forceToDisk(directory).catch((error: NodeJS.ErrnoException) => {
+    if (!UNFORCEABLE.has(error.code ?? '')) throw error;
+  });
+}

@@ -41,15 +41,22 @@ export class BestBlocks {
       bytes += line.length;
       hash = block.parentHash;
       if (bytes < BYTES_AT_ONCE) continue;
+      this.#noteBegun(news);
       yield inOrder(lines);
       lines = [];
       bytes = 0;
     }
+    this.#noteBegun(news);
     if (lines.length > 0) yield inOrder(lines);
     for (const height of this.#given.keys()) {
       if (height <= finalized || height > best.number) this.#given.delete(height);
     }
     for (const [height, hash] of news) this.#given.set(height, hash);
+  }
+
+  /** Until all is given these heights are given again, or given up: the reader may stop at any of them. */
+  #noteBegun(news: ReadonlyMap<number, string>): void {
+    for (const height of news.keys()) this.#given.set(height, '');
   }
 
   /** A new branch may be shorter: the height that it lacks is empty until a block takes it. */

@@ -50,8 +50,13 @@ export const backup = operation<CopyProgress>()({
         secrets_key: config.SECRETS_KEY !== undefined ? 'setting' : hasKey ? 'included' : 'none',
         damage: runtime.damage.list().length,
       } as const;
-      if (!isArchive(path)) return await writeBackup(path, frozen, facts, { onProgress, signal });
-      const manifest = await writeBackup(partOf(path), frozen, facts, { onProgress, signal });
+      if (!isArchive(path))
+        return await writeBackup(path, frozen, facts, { onProgress, signal, isForced: true });
+      const manifest = await writeBackup(partOf(path), frozen, facts, {
+        onProgress,
+        signal,
+        isForced: false,
+      });
       await pack(partOf(path), path);
       return manifest;
     } finally {

@@ -21,6 +21,7 @@ test('a queue whose Redis went away closes: its job ends, and then it waits no l
     await pause(1500);
     isDone = true;
   });
+  await queue.process('idle', 1, async () => undefined);
   await queue.add('queue', { id: 'job', data: 1, priority: 1 });
   await begun.promise;
   await service.close();

@@ -41,3 +41,29 @@ it('gives a chain whose finality stalls in pieces, and again what was not read t
   ]);
   for await (const lines of best.changes(10)) expect(lines).toEqual([]);
 });
+
+it('gives up what it began to give of a branch that another one replaces', async () => {
+  const padding = 'x'.repeat(3 * 2 ** 20);
+  let branch = 'a';
+  let number = 20;
+  const sidecar = {
+    head: async () => ({ number, hash: `${branch}${number}` }),
+    block: async (hash: string) => {
+      const height = Number(hash.slice(1));
+      return Buffer.from(
+        JSON.stringify({ number: `${height}`, hash, parentHash: `${branch}${height - 1}`, padding }),
+      );
+    },
+  } as unknown as Sidecar;
+  const best = new BestBlocks(sidecar, { relay_chain: 'polkadot', name: 'polkadot' });
+  // The reader stops after the piece that has the six highest blocks.
+  for await (const _lines of best.changes(10)) break;
+  branch = 'b';
+  number = 12;
+  const texts: string[] = [];
+  for await (const lines of best.changes(10))
+    texts.push(...lines.map((line) => line.toString('utf8', 0, 200)));
+  const deleted = texts.filter((text) => text.includes('"is_deleted":1'));
+  const heights = deleted.map((text) => /"number":"(\d+)"/.exec(text)?.[1]);
+  expect(heights.sort()).toEqual(['15', '16', '17', '18', '19', '20']);
+});
