@@ -44,6 +44,8 @@ export class GroupMember {
   readonly #commits = new Map<number, Promise<void>>();
   /** Partitions with a failed commit, until their records are delivered again. */
   readonly #failed = new Set<number>();
+  /** Partitions that were sought back, until records are delivered from there, or from further on where these are gone. */
+  readonly #sought = new Set<number>();
   /** The offset behind the last delivered record of each partition; a batch at another offset is a redelivery. */
   readonly #nextOffsets = new Map<number, number>();
   /** Consecutive failures of each partition. */
@@ -69,6 +71,7 @@ export class GroupMember {
     this.#growth.refresh();
     this.#commits.clear();
     this.#failed.clear();
+    this.#sought.clear();
     this.#nextOffsets.clear();
   }
 
@@ -156,7 +159,11 @@ export class GroupMember {
   /** Commits in order. Records that become durable late do not delay the next ones. */
   async #commit(batch: FetchedBatch, first: number, next: number, durable: Promise<void>): Promise<void> {
     const { partition } = batch;
-    if (this.#nextOffsets.get(partition) !== first) {
+    const expected = this.#nextOffsets.get(partition);
+    // Further on without a seek are records behind a marker or behind such as were compacted away.
+    const isSought = this.#sought.has(partition) && first !== expected;
+    if (expected === undefined || first < expected || isSought) {
+      this.#sought.delete(partition);
       this.#failed.delete(partition);
       this.#commits.delete(partition);
     }
@@ -181,7 +188,9 @@ export class GroupMember {
       if (joins !== this.#joins || this.#failed.has(partition)) return;
       this.#failed.add(partition);
       this.#backOff(batch, error);
-      if (!JOINS_AGAIN.test(describeKafkaError(error))) this.#consumer.seek(partition, first);
+      if (JOINS_AGAIN.test(describeKafkaError(error))) return;
+      this.#sought.add(partition);
+      this.#consumer.seek(partition, first);
     });
   }
 

@@ -127,10 +127,11 @@ export class DistributedLog implements Log {
   }
 
   async waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void> {
-    await this.#retryWhileAway(() => this.#ensure(topic));
-    const ends = await this.#retryWhileAway(() => this.#ends(topic));
+    const ask = <T>(call: () => Promise<T>) => this.#retryWhileAway(call, signal);
+    await ask(() => this.#ensure(topic));
+    const ends = await ask(() => this.#ends(topic));
     for (;;) {
-      const committed = await this.#retryWhileAway(() => this.#committed(topic, group));
+      const committed = await ask(() => this.#committed(topic, group));
       if (ends.every((end) => isConsumed(end, committed.get(end.partition)?.offset))) return;
       await setTimeout(OFFSETS_POLL_MS, undefined, { signal });
     }
@@ -227,10 +228,12 @@ export class DistributedLog implements Log {
     return (this.#producers[index] as RenewedProducer).send(topic, messages);
   }
 
-  /** Repeats a call to the brokers while they are away and the log is open. */
-  #retryWhileAway<T>(call: () => Promise<T>): Promise<T> {
-    const isFinal = (error: unknown) => this.#closing.signal.aborted || !this.#client.isRetriable(error);
-    return retry(call, { waitMs: RETRY_MS, waitMsMax: RETRY_MS, isFinal, signal: this.#closing.signal });
+  /** Repeats a call to the brokers while they are away, the log is open and its caller waits. */
+  #retryWhileAway<T>(call: () => Promise<T>, given?: AbortSignal): Promise<T> {
+    const { signal: closing } = this.#closing;
+    const signal = given ? AbortSignal.any([closing, given]) : closing;
+    const isFinal = (error: unknown) => signal.aborted || !this.#client.isRetriable(error);
+    return retry(call, { waitMs: RETRY_MS, waitMsMax: RETRY_MS, isFinal, signal });
   }
 
   #ends(topic: string): Promise<PartitionEnds[]> {

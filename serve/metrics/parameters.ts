@@ -37,18 +37,17 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
     { name: 'relay_chain', schema: z.enum(endpoint.relays), required: false, doc: relayDoc(endpoint) },
     { name: 'chain', schema: chainName(), required: false, doc: chainDoc(endpoint) },
   ].filter(({ name }) => takes.includes(name));
-  const day = endpoint.dates?.column === null ? z.string().meta({ format: 'date' }) : date;
   const dates: Parameter[] = endpoint.dates
     ? [
         {
           name: 'start_date',
-          schema: day,
+          schema: date,
           required: endpoint.dates.required,
           doc: `first day, inclusive${actsOn(endpoint)}${endpoint.dates.floor ? `; data are served from ${endpoint.dates.floor}` : ''}`,
         },
         {
           name: 'end_date',
-          schema: day,
+          schema: date,
           required: endpoint.dates.required,
           doc: `last day, inclusive${actsOn(endpoint)}`,
         },
@@ -175,8 +174,7 @@ export function queryOf(
   registry: Registry,
   today: string,
 ): Query {
-  const dated = (endpoint.dates?.column ? values : {}) as Record<string, string>;
-  const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = dated;
+  const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
   if (start > end) throw wrongParameter('end_date', 'end_date is before start_date', end);
   const named = values.chain as string | undefined;
   const chain = named === undefined ? endpoint.defaults?.chain : (registry.find(named)?.name ?? named);
@@ -190,7 +188,7 @@ export function queryOf(
   return {
     relay_chain: relay,
     chain,
-    isDated: dated.start_date !== undefined || dated.end_date !== undefined,
+    isDated: values.start_date !== undefined || values.end_date !== undefined,
     start: inDateRange(start),
     end: inDateRange(end),
     conditions: Object.entries(endpoint.filters ?? {}).flatMap(([name, { condition }]) =>

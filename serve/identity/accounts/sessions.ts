@@ -117,6 +117,7 @@ export async function startSession(
   });
   if (awaits === '') accounts.measures.signIns.inc();
   resolved.delete(request);
+  accounts.failures.knows(secret);
   reply.setCookie(sessionCookie(accounts), secret, {
     ...cookieRules(accounts),
     maxAge: Math.ceil(lifetime / 1000),

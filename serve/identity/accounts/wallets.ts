@@ -92,7 +92,7 @@ async function takeSignedChallenge(
     challenge.holder === answer.holder &&
     isSignedBy(challenge.accountId, challenge.scheme, challenge.message, answer.signature);
   if (!isValid) throw new WalletError('The signature does not match the account and message.');
-  const once = { ttlMs: leftMs, onlyIfAbsent: true };
+  const once = { ttlMs: 2 * CHALLENGE_MS, onlyIfAbsent: true };
   if (!(await accounts.keyValue.set(`wallet/${challenge.nonce}`, 'used', once))) throw usedUp();
   return challenge;
 }

@@ -18,13 +18,14 @@ export interface TokenResponse {
 
 /** The grant with a new access token in place of the old one. */
 export function withAccess(
-  { settings }: Pick<Accounts, 'settings'>,
+  { settings, failures }: Pick<Accounts, 'settings' | 'failures'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
 ): { grant: NewGrant; response: TokenResponse } {
   const seconds = settings.OAUTH_ACCESS_SECONDS;
   const access = makeToken('access', grant.id);
+  failures.knows(access.text);
   const expires = now + seconds * 1000;
   return {
     grant: {
@@ -46,7 +47,7 @@ export function withAccess(
 
 /** The grant with a new pair of tokens in place of the old one. Its refresh tokens share `family`. */
 export function withPair(
-  accounts: Pick<Accounts, 'settings'>,
+  accounts: Pick<Accounts, 'settings' | 'failures'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,

@@ -192,7 +192,7 @@ it('names its own place where there is no room, and leaves nothing there', async
     secrets_key: 'none',
     damage: 0,
   } as const;
-  const context = { onProgress: () => undefined, signal: new AbortController().signal };
+  const context = { onProgress: () => undefined, isForced: true, signal: new AbortController().signal };
   await expect(writeBackup(full, snapshot, facts, context)).rejects.toMatchObject({
     code: 'output_unwritable',
     message: expect.stringContaining(`${full} cannot be written: ENAMETOOLONG`),

@@ -17,7 +17,7 @@ import { checkVerifierSyntax, isProven } from '../pkce.ts';
  * pair. A refresh token that is used again was stolen, so the whole grant is revoked.
  */
 export async function refresh(
-  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings'>,
+  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'failures'>,
   request: FastifyRequest,
   form: Form,
 ): Promise<TokenResponse> {

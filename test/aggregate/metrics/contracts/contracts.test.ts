@@ -118,27 +118,6 @@ describe('with the snapshots and the missing block', () => {
       });
     });
 
-    it('take dates and do not read them', async () => {
-      const path = `/api/contracts-search?${addresses(C1, C2, C3)}`;
-      const all = await served.ask(path);
-      expect(all.length).toBeGreaterThan(1);
-      for (const dates of [
-        'start_date=2026-05-02&end_date=2026-05-01',
-        'start_date=abc',
-        'end_date=2000-01-01',
-      ]) {
-        expect(await served.ask(`${path}&${dates}`)).toEqual(all);
-      }
-    });
-
-    it('go on behind a page whose parameters hold a question mark', async () => {
-      const path = `/api/contracts-search?limit=1&start_date=a?b&${addresses(C1, C2, C3)}`;
-      const { link } = (await served.app.inject(path)).headers;
-      const next = /<([^>]+)>; rel="next"/.exec(String(link))?.[1] ?? '';
-      expect(new URLSearchParams(next.split(/\?(.*)/s, 2)[1]).getAll('addresses')).toEqual([C1, C2, C3]);
-      expect((await served.app.inject(next)).json()).toHaveLength(1);
-    });
-
     it('require a well-formed address', async () => {
       expect(await served.status('/api/contracts-search')).toBe(422);
       expect(await served.status(`/api/contracts-search?addresses=${ALICE}`)).toBe(422);
