@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { type Group, groups } from './test/support/groups.ts';
+import { reportLeftOut } from './test/support/left-out.ts';
 import { useScratch } from './test/support/scratch.ts';
 import { leftOut } from './test/support/services/available.ts';
 
@@ -12,7 +13,8 @@ const LONG = [
   'test/distributed/',
   'test/infra/ports/',
   'test/serve/cli/',
-  'test/serve/http/fuzz',
+  'test/serve/http/',
+  'test/ingest/role',
   'test/serve/clients/clients',
   'test/serve/guides/snippets',
   'test/serve/identity/oauth/kill',
@@ -35,8 +37,19 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** `npm test` runs the first two groups, TESTS=rest the others, TESTS=all or a run that names files looks in all. */
+const GROUPS: Readonly<Record<string, readonly Group[]>> = {
+  core: ['unit', 'core'],
+  rest: ['rest', 'services'],
+  all: ['unit', 'core', 'rest', 'services'],
+};
+const namesFiles = process.argv.some((argument) => argument.startsWith('test/'));
+const tests = namesFiles ? 'all' : (process.env.TESTS ?? 'core');
+const chosen = GROUPS[tests];
+if (chosen === undefined) throw new Error(`TESTS=${tests} is none of ${Object.keys(GROUPS).join(', ')}`);
+
 useScratch();
-const exclude = leftOut();
+const exclude = chosen.includes('services') ? leftOut() : [];
 
 const project = (name: Group) => ({
   extends: true as const,
@@ -76,11 +89,10 @@ export default defineConfig({
     pool: 'forks',
     // One more than the cores that a check has, since tests on services and processes wait. A fourth gained nothing.
     maxWorkers: 3,
-    projects: [
-      project('unit'),
-      project('integration'),
-      project('services'),
-      ...(process.env.SUITES === 'all' ? [suites] : []),
+    projects: [...chosen.map(project), ...(process.env.SUITES === 'all' ? [suites] : [])],
+    reporters: [
+      'default',
+      ...(tests === 'core' ? [reportLeftOut([...groups.rest, ...groups.services])] : []),
     ],
     sequence: { sequencer: LongFirst },
     env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },

@@ -22,8 +22,6 @@ const everything = [...recorded, ...runtime];
 
 const inputs: Record<string, readonly InputLine[]> = {
   'recorded blocks': recorded,
-  'recorded blocks and prices': [...pricesBeside(recorded), ...recorded],
-  'blocks of real runtimes': runtime,
   'blocks of real runtimes, then prices': [...runtime, ...pricesBeside(runtime)],
   'everything recorded': [...everything, ...pricesBeside(everything)],
   ...families,

@@ -1,0 +1,3 @@
+import { compareGeneratedHistories } from './seeds.ts';
+
+compareGeneratedHistories('2..3');

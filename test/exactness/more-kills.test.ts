@@ -1,0 +1,3 @@
+import { expectNothingLost } from './nothing-lost.ts';
+
+expectNothingLost({ kills: 4, seed: 1 });
