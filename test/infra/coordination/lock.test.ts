@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import { pause } from '../ports/opened.ts';
@@ -74,12 +74,14 @@ describe('a lease', () => {
   });
 
   test('is prolonged while its process lives', async () => {
-    const real = new EmbeddedKeyValue({ now: () => Date.now() });
-    const lease = await Lease.acquire(real, 'lock', 500, 1);
-    await pause(1200);
-    expect(await Lease.acquire(real, 'lock', 500, 1)).toBeNull();
+    vi.useFakeTimers();
+    const keys = new EmbeddedKeyValue({ now: () => Date.now() });
+    const lease = await Lease.acquire(keys, 'lock', 500, 1);
+    await vi.advanceTimersByTimeAsync(1200);
+    expect(await Lease.acquire(keys, 'lock', 500, 1)).toBeNull();
     expect(await lease?.release()).toBe(true);
-    await real.close();
+    await keys.close();
+    vi.useRealTimers();
   });
 });
 

@@ -28,11 +28,10 @@ describe('retry', () => {
 
   test('ends with its signal, at once while it waits', async () => {
     const stop = new AbortController();
-    const asked = performance.now();
-    const ended = retry(failing(1000), { waitMs: 60_000, waitMsMax: 60_000, signal: stop.signal });
+    const weekMs = 7 * 86_400_000;
+    const ended = retry(failing(1000), { waitMs: weekMs, waitMsMax: weekMs, signal: stop.signal });
     setTimeout(() => stop.abort(new Error('stopped')), 10);
     await expect(ended).rejects.toThrow('stopped');
-    expect(performance.now() - asked).toBeLessThan(5000);
   });
 
   test('returns the result of an attempt that ends after the signal', async () => {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { buildRegistry, loadRegistry } from '../../../ingest/chains/registry.ts';
 import {
   bareName,
@@ -211,8 +211,7 @@ describe('archives', () => {
     test('a reader that stops early lets the source go', async () => {
       const source = inChunks(pack(Buffer.from(Array.from({ length: 50 }, () => text).join('\n'))), 1000);
       for await (const _ of readLines(decompressed(name, source, LINE_BYTES), 1000)) break;
-      await new Promise((later) => setTimeout(later, 20));
-      expect(source.destroyed).toBe(true);
+      await vi.waitFor(() => expect(source.destroyed).toBe(true));
     });
   });
 
