@@ -1,17 +1,7 @@
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import {
-  constants,
-  createGunzip,
-  createZstdDecompress,
-  gunzip,
-  gzip,
-  type ZlibOptions,
-  zstdCompress,
-  zstdDecompress,
-} from 'node:zlib';
+import { constants, createZstdDecompress, zstdCompress, zstdDecompress } from 'node:zlib';
 import { BatchRecords } from './batch-records.ts';
-import { lz4Blocks, snappyBlocks } from './foreign-codecs.ts';
 
 // Batches are compressed whole: brokers limit what they take, not what it becomes.
 
@@ -22,13 +12,9 @@ export interface DecompressionLimits {
   readonly fetchBytes: number;
 }
 
-type DecompressionOptions = Pick<ZlibOptions, 'chunkSize' | 'maxOutputLength'>;
-
-export interface Codec {
-  readonly compress: (bytes: Buffer) => Promise<Buffer>;
-  readonly decompress: (bytes: Buffer, options: DecompressionOptions) => Promise<Buffer>;
-  /** The same in pieces. */
-  readonly pieces: (bytes: Buffer, options: DecompressionOptions) => Iterable<Buffer> | AsyncIterable<Buffer>;
+/** The bytes that a fetch has given so far. */
+export interface FetchedBytes {
+  bytes: number;
 }
 
 /** The fastest level: messages are stored for days only. */
@@ -40,56 +26,12 @@ const COMPRESSED_RATIO = 0.5;
 const DECOMPRESSED_RATIO = 5;
 const STREAM_CHUNK_BYTES = 2 ** 20;
 
-export const zstd: Codec = {
-  compress: (bytes) =>
-    promisify(zstdCompress)(bytes, { params: LEVEL, ...chunkFor(bytes.length * COMPRESSED_RATIO) }),
-  decompress: promisify(zstdDecompress),
-  pieces: (bytes, options) => Readable.from([bytes]).pipe(createZstdDecompress(options)),
-};
-const gzipped: Codec = {
-  compress: (bytes) => promisify(gzip)(bytes),
-  decompress: promisify(gunzip),
-  pieces: (bytes, options) => Readable.from([bytes]).pipe(createGunzip(options)),
-};
-const readOnly = (name: string, blocks: (bytes: Buffer) => Iterable<Buffer>): Codec => ({
-  compress: async () => {
-    throw new Error(`messages are not written in ${name}`);
-  },
-  decompress: async (bytes, { maxOutputLength = 0 }) => {
-    const pieces: Buffer[] = [];
-    let length = 0;
-    for (const piece of blocks(bytes)) {
-      length += piece.length;
-      if (length > maxOutputLength) throw new TooLarge();
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces, length);
-  },
-  pieces: blocks,
-});
-
-/** As zlib names it. */
-class TooLarge extends Error {
-  readonly code = 'ERR_BUFFER_TOO_LARGE';
-}
-
-/** The bytes that a fetch has given so far. */
-export interface FetchedBytes {
-  bytes: number;
-}
-
-/** By the number that the protocol gives it. */
-export const CODECS: ReadonlyMap<number, Codec> = new Map([
-  [1, gzipped],
-  [2, readOnly('Snappy', snappyBlocks)],
-  [3, readOnly('LZ4', lz4Blocks)],
-  [4, zstd],
-]);
+export const compress = (bytes: Buffer): Promise<Buffer> =>
+  promisify(zstdCompress)(bytes, { params: LEVEL, ...chunkFor(bytes.length * COMPRESSED_RATIO) });
 
 /** Decompresses a batch; null where it has no room beside what its fetch gave before, so that it must be fetched again. */
 export async function decompress(
   bytes: Buffer,
-  codec: Codec,
   limits: DecompressionLimits,
   fetched: FetchedBytes,
 ): Promise<Buffer | null> {
@@ -98,19 +40,21 @@ export async function decompress(
   let records: Buffer;
   try {
     const { chunkSize } = chunkFor(bytes.length * DECOMPRESSED_RATIO);
-    records = await codec.decompress(bytes, { chunkSize: Math.min(chunkSize, room), maxOutputLength: room });
+    const options = { chunkSize: Math.min(chunkSize, room), maxOutputLength: room };
+    records = await promisify(zstdDecompress)(bytes, options);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
     if (fetched.bytes > 0) return null;
-    records = await largeRecords(bytes, codec, limits);
+    records = await largeRecords(bytes, limits);
   }
   fetched.bytes += records.length;
   return records;
 }
 
 /** Decompresses piece by piece: of messages that are too large only the beginning is ever in memory. */
-async function largeRecords(bytes: Buffer, codec: Codec, limits: DecompressionLimits): Promise<Buffer> {
+async function largeRecords(bytes: Buffer, limits: DecompressionLimits): Promise<Buffer> {
   const records = new BatchRecords({ recordBytes: limits.messageBytes, bytes: limits.fetchBytes });
-  for await (const piece of codec.pieces(bytes, { chunkSize: STREAM_CHUNK_BYTES })) records.push(piece);
+  const pieces = Readable.from([bytes]).pipe(createZstdDecompress({ chunkSize: STREAM_CHUNK_BYTES }));
+  for await (const piece of pieces) records.push(piece);
   return records.whole();
 }

@@ -6,7 +6,6 @@ import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
 import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
-import { type GrowthDependencies, PartitionGrowth } from './partition-growth.ts';
 
 interface ConsumerOptions {
   readonly client: KafkaClient;
@@ -18,15 +17,12 @@ interface ConsumerOptions {
   readonly fetchBytes: number;
   /** Handles records of any partitions, those of a partition in order. The next call does not wait for the ack. */
   readonly handle: (records: readonly LogRecord[]) => Promise<Ack>;
-  readonly growth: GrowthDependencies;
 }
 
 /** Records of one call of the handler: more of them need memory and are not faster. */
 const RECORDS_MAX = 20_000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
-/** Wait before records of a new partition are tried again that come after others in an older one. */
-const HOLD_MS = 250;
 /** Answers to a commit of a member that must join again. It fetches from the committed offsets then. */
 const JOINS_AGAIN = /REBALANCE_IN_PROGRESS|ILLEGAL_GENERATION|UNKNOWN_MEMBER_ID/;
 
@@ -38,7 +34,6 @@ const JOINS_AGAIN = /REBALANCE_IN_PROGRESS|ILLEGAL_GENERATION|UNKNOWN_MEMBER_ID/
 export class GroupMember {
   readonly #options: ConsumerOptions;
   readonly #handling: Batcher<readonly LogRecord[], Ack>;
-  readonly #growth: PartitionGrowth;
   readonly #consumer: KafkaConsumer;
   /** The last commit of each partition; it fails when an earlier one failed. */
   readonly #commits = new Map<number, Promise<void>>();
@@ -59,7 +54,6 @@ export class GroupMember {
     this.#handling = new Batcher((chunks) => this.#handle(chunks), {
       limits: [{ max: options.config.BATCH_BYTES, of: bytesOf }],
     });
-    this.#growth = new PartitionGrowth(options.growth);
     const { client, topic, groupId, fetchBytes } = options;
     const onJoin = () => this.#onJoin();
     this.#consumer = client.consumer({ topic, groupId, fetchBytes, onJoin });
@@ -68,7 +62,6 @@ export class GroupMember {
   /** Partitions are fetched from their committed offsets, which others may have moved. */
   #onJoin(): void {
     this.#joins++;
-    this.#growth.refresh();
     this.#commits.clear();
     this.#failed.clear();
     this.#sought.clear();
@@ -111,13 +104,7 @@ export class GroupMember {
     const last = batch.records.at(-1)?.offset ?? -1;
     const joins = this.#joins;
     try {
-      let until: number;
-      try {
-        until = await this.#growth.handledUntil(batch.partition, last);
-      } catch (error) {
-        return this.#backOff(batch, error);
-      }
-      for (const records of this.#chunks(batch, until)) {
+      for (const records of this.#chunks(batch)) {
         if (!batch.isCurrent() || joins !== this.#joins) return;
         let ack: Ack;
         try {
@@ -132,7 +119,6 @@ export class GroupMember {
         await this.#commit(batch, records[0]?.offset ?? 0, next, ack.durable);
       }
       this.#failures.delete(batch.partition);
-      if (until < last) this.#schedule(HOLD_MS, batch.pause());
     } finally {
       clearInterval(heartbeats);
     }
@@ -147,10 +133,7 @@ export class GroupMember {
     const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
       if (joins !== this.#joins) return;
       // When it fails, the next commit moves the offset on.
-      await this.#growth
-        .note(partition)
-        .then((note) => batch.commit(next, note))
-        .catch(() => undefined);
+      await batch.commit(next).catch(() => undefined);
     });
     this.#commits.set(partition, commit);
     commit.catch(() => undefined);
@@ -171,7 +154,7 @@ export class GroupMember {
     const joins = this.#joins;
     const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
       await durable;
-      await batch.commit(next, await this.#growth.note(partition));
+      await batch.commit(next);
     });
     this.#commits.set(partition, commit);
     // Its failure is handled below; until then it must not count as unhandled.
@@ -214,12 +197,11 @@ export class GroupMember {
     this.#schedule(waitMs, pause());
   }
 
-  /** Splits a fetch up to an offset; it may decompress to many times its size. */
-  *#chunks({ partition, records }: FetchedBatch, until: number): Generator<LogRecord[]> {
+  /** Splits a fetch, which may decompress to many times its size. */
+  *#chunks({ partition, records }: FetchedBatch): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;
     for (const { key, value, offset, cut, traceparent } of records) {
-      if (offset > until) break;
       const size = value?.length ?? 0;
       if (
         chunk.length > 0 &&

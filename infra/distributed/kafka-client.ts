@@ -1,6 +1,4 @@
-import type { Committed, PartitionEnds } from './partition-growth.ts';
-
-/** What the log needs of a client of Kafka. KAFKA_CLIENT chooses one. */
+/** What the log needs of Kafka. */
 export interface KafkaClient {
   readonly admin: KafkaAdmin;
   producer(): KafkaProducer;
@@ -11,6 +9,17 @@ export interface KafkaClient {
   isRetriable(error: unknown): boolean;
 }
 
+/** The first and the next offset of a partition. */
+export interface PartitionEnds {
+  readonly partition: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Whether a group that has committed `offset` has consumed a partition up to an end. */
+export const isConsumed = ({ low, high }: PartitionEnds, offset = -1): boolean =>
+  high === low || offset >= high;
+
 export interface KafkaAdmin {
   connect(): Promise<void>;
   topics(): Promise<string[]>;
@@ -19,7 +28,8 @@ export interface KafkaAdmin {
   /** Fails where this user may not see them. */
   settingsOf(topic: string, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   ends(topic: string): Promise<PartitionEnds[]>;
-  committed(topic: string, groupId: string): Promise<Map<number, Committed>>;
+  /** The committed offset of each partition. */
+  committed(topic: string, groupId: string): Promise<Map<number, number>>;
   /** Resolves when a broker answers. */
   check(): Promise<void>;
   disconnect(): Promise<void>;
@@ -95,6 +105,6 @@ export interface FetchedBatch {
   pause(): () => void;
   /** The partition is fetched behind this offset from now on. */
   resolve(offset: number): void;
-  /** Commits that everything before this offset is handled, with a text. */
-  commit(offset: number, note: string): Promise<void>;
+  /** Commits that everything before this offset is handled. */
+  commit(offset: number): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { ProductError } from '../errors.ts';
 
-/** Age at which metadata are read again: producers and consumers find new partitions within this time. */
+/** Age at which metadata of topics are read again. */
 export const METADATA_MS = 5000;
 
 /** All that an error says of itself, of others that it gathers and of what caused it. */

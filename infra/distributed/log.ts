@@ -9,10 +9,9 @@ import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
-import type { KafkaClient, OutgoingMessage } from './kafka-client.ts';
+import { isConsumed, type KafkaClient, type OutgoingMessage, type PartitionEnds } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
-import { openKafkaClient } from './open-kafka-client.ts';
-import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
+import { KafkajsClient } from './kafkajs/client.ts';
 import { RenewedProducer } from './renewed-producer.ts';
 import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
@@ -68,7 +67,7 @@ export class DistributedLog implements Log {
     logger: Logger,
     consumed: readonly ConsumedTopic[] = [],
   ): Promise<DistributedLog> {
-    const client = await openKafkaClient(config, logger);
+    const client = new KafkajsClient(config, logger);
     const log = new DistributedLog(client, config, logger, consumed);
     const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
     try {
@@ -132,7 +131,7 @@ export class DistributedLog implements Log {
     const ends = await ask(() => this.#ends(topic));
     for (;;) {
       const committed = await ask(() => this.#committed(topic, group));
-      if (ends.every((end) => isConsumed(end, committed.get(end.partition)?.offset))) return;
+      if (ends.every((end) => isConsumed(end, committed.get(end.partition)))) return;
       await setTimeout(OFFSETS_POLL_MS, undefined, { signal });
     }
   }
@@ -143,7 +142,7 @@ export class DistributedLog implements Log {
         const [ends, committed] = await Promise.all([this.#ends(topic), this.#committed(topic, group)]);
         const partitions = ends.map(({ partition, high, low }) => ({
           partition,
-          messages: Math.max(0, high - Math.max(low, committed.get(partition)?.offset ?? 0)),
+          messages: Math.max(0, high - Math.max(low, committed.get(partition) ?? 0)),
         }));
         const messages = partitions.reduce((sum, partition) => sum + partition.messages, 0);
         return { topic, group, messages, partitions };
@@ -211,11 +210,6 @@ export class DistributedLog implements Log {
       groupId: this.#groupId(topic, group),
       fetchBytes: Math.ceil(this.#config.KAFKA_FETCH_BYTES / count),
       handle,
-      growth: {
-        ends: () => this.#ends(topic),
-        committed: () => this.#committed(topic, group),
-        now: Date.now,
-      },
     };
     const members = Array.from({ length: count }, () => new GroupMember(options));
     this.#members.push(...members);
@@ -240,7 +234,7 @@ export class DistributedLog implements Log {
     return this.#client.admin.ends(this.#topicName(topic));
   }
 
-  #committed(topic: string, group: string): Promise<Map<number, Committed>> {
+  #committed(topic: string, group: string): Promise<Map<number, number>> {
     return this.#client.admin.committed(this.#topicName(topic), this.#groupId(topic, group));
   }
 

@@ -8,7 +8,7 @@ import type { ConsumedTopic } from '../ports.ts';
 import { plural } from '../words.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
-import { openKafkaClient } from './open-kafka-client.ts';
+import { KafkajsClient } from './kafkajs/client.ts';
 import { connectRedis, newRedis, type RedisClient, redisAddress } from './redis.ts';
 import { clickHouseRefusal, DistributedStore, requireVersion } from './store.ts';
 import { checkTopic, deadLettersOf, groupIdOf, topicNameOf } from './topics.ts';
@@ -135,7 +135,7 @@ export async function checkKafka(
 ): Promise<Finding[]> {
   let client: KafkaClient | undefined;
   try {
-    client = await openKafkaClient(config, openLogger({ LOG_LEVEL: 'silent' }));
+    client = new KafkajsClient(config, openLogger({ LOG_LEVEL: 'silent' }));
     return await inTime(KAFKA_MS_MAX, askKafka(client, config, consumed));
   } catch (error) {
     const refusal = error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error));

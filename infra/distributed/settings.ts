@@ -11,10 +11,6 @@ export const distributedSettings = {
   KAFKA_BROKERS: addresses
     .default('localhost:9092')
     .describe('bootstrap brokers of Kafka, as host:port, separated by commas'),
-  KAFKA_CLIENT: z
-    .enum(['kafkajs', 'platformatic'])
-    .default('kafkajs')
-    .describe('Kafka client library, kafkajs or platformatic; processes may use different ones'),
   KAFKA_SASL: z
     .enum(['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .default('none')

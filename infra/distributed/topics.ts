@@ -102,6 +102,12 @@ function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: InfraSettings):
       loss: 'compaction deletes blocks that share a key',
     },
     {
+      name: 'compression.type',
+      isMet: (value) => value === 'zstd' || value === 'uncompressed',
+      wanted: 'zstd',
+      loss: 'messages that a producer compresses with gzip, lz4 or snappy cannot be read',
+    },
+    {
       name: 'max.message.bytes',
       isMet: (value) => Number(value) >= KAFKA_MESSAGE_BYTES,
       wanted: String(KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),

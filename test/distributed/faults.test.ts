@@ -124,9 +124,11 @@ describe('at the start', () => {
       logLevel: kafkajs.logLevel.NOTHING,
     }).admin();
     await admin.connect();
-    const configEntries = Object.entries({ 'max.message.bytes': '9000000', ...settings }).map(
-      ([name, value]) => ({ name, value: value as string }),
-    );
+    const configEntries = Object.entries({
+      'max.message.bytes': '9000000',
+      'compression.type': 'zstd',
+      ...settings,
+    }).map(([name, value]) => ({ name, value: value as string }));
     await admin.createTopics({
       topics: [{ topic: `${prefix}chain.blocks.v1`, numPartitions: 2, configEntries }],
     });

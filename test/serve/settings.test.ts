@@ -99,7 +99,6 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   REDIS_SECONDS_MAX: { byDefault: 5, good: [['1', 1]], bad: ['0', '61'] },
   STOP_SECONDS_MAX: { byDefault: 20, good: [['1', 1]], bad: ['0'] },
   KAFKA_BROKERS: { byDefault: 'localhost:9092', good: [['a:1,b.c:9092', 'a:1,b.c:9092']], bad: ['localhost', 'a:1, b:2', 'http://a:1'] },
-  KAFKA_CLIENT: { byDefault: 'kafkajs', good: [['platformatic', 'platformatic']], bad: ['Kafkajs', 'librdkafka'] },
   KAFKA_SASL: { byDefault: 'none', good: [['plain', 'plain'], ['scram-sha-512', 'scram-sha-512'], ['oauthbearer', 'oauthbearer']], bad: ['PLAIN'] },
   KAFKA_USER: { byDefault: '', good: [['alice', 'alice']], bad: [] },
   KAFKA_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },

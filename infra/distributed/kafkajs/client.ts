@@ -12,9 +12,9 @@ import type {
   KafkaProducer,
   NewTopic,
   OutgoingMessage,
+  PartitionEnds,
 } from '../kafka-client.ts';
 import { METADATA_MS } from '../kafka-refusal.ts';
-import type { Committed, PartitionEnds } from '../partition-growth.ts';
 import { limitDecompression, ZSTD } from './codecs.ts';
 import { KafkajsConsumer } from './consumer.ts';
 
@@ -147,14 +147,9 @@ class KafkajsAdmin implements KafkaAdmin {
     return ends.map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }));
   }
 
-  async committed(topic: string, groupId: string): Promise<Map<number, Committed>> {
+  async committed(topic: string, groupId: string): Promise<Map<number, number>> {
     const [offsets] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
-    return new Map(
-      offsets?.partitions.map(({ partition, offset, metadata }) => [
-        partition,
-        { offset: Number(offset), note: metadata ?? '' },
-      ]) ?? [],
-    );
+    return new Map(offsets?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
   }
 
   async check(): Promise<void> {

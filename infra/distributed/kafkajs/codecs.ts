@@ -1,12 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import kafkajs from 'kafkajs';
-import {
-  CODECS,
-  type Codec,
-  type DecompressionLimits,
-  decompress,
-  type FetchedBytes,
-} from '../compression.ts';
+import { compress, type DecompressionLimits, decompress, type FetchedBytes } from '../compression.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 export const ZSTD = CompressionTypes.ZSTD;
@@ -21,18 +15,25 @@ class PartialBatch extends Error {
   override readonly name = 'KafkaJSPartialMessageError';
 }
 
-/** Makes kafkajs decompress within limits, also what other producers compress. */
+/** Makes kafkajs decompress zstd within limits, and refuse the other codecs. */
 export function limitDecompression(limits: DecompressionLimits): void {
-  for (const [type, codec] of CODECS) {
-    CompressionCodecs[type as typeof ZSTD] = () => ({
-      compress: ({ buffer }: { buffer: Buffer }) => codec.compress(buffer),
-      decompress: (bytes: Buffer) => decompressed(bytes, codec, limits),
-    });
+  CompressionCodecs[ZSTD] = () => ({
+    compress: ({ buffer }: { buffer: Buffer }) => compress(buffer),
+    decompress: (bytes: Buffer) => decompressed(bytes, limits),
+  });
+  for (const name of ['GZIP', 'Snappy', 'LZ4'] as const) {
+    CompressionCodecs[CompressionTypes[name]] = () => ({ compress: refuse(name), decompress: refuse(name) });
   }
 }
 
-async function decompressed(bytes: Buffer, codec: Codec, limits: DecompressionLimits): Promise<Buffer> {
-  const records = await decompress(bytes, codec, limits, fetched.getStore() ?? { bytes: 0 });
+async function decompressed(bytes: Buffer, limits: DecompressionLimits): Promise<Buffer> {
+  const records = await decompress(bytes, limits, fetched.getStore() ?? { bytes: 0 });
   if (records === null) throw new PartialBatch();
   return records;
 }
+
+const refuse = (codec: string) => async () => {
+  throw new Error(
+    `messages compressed with ${codec} are not read: set compression.type=zstd on the topic and publish them again`,
+  );
+};

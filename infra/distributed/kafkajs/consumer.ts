@@ -82,7 +82,6 @@ export class KafkajsConsumer implements KafkaConsumer {
       maxBytesPerPartition: fetchBytes,
       minBytes: 1,
       maxWaitTimeInMs: 500,
-      // New partitions are found within this time.
       metadataMaxAge: METADATA_MS,
       allowAutoTopicCreation: false,
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
@@ -125,9 +124,9 @@ const batchOf = ({ batch, ...payload }: EachBatchPayload): FetchedBatch => ({
   isCurrent: () => payload.isRunning() && !payload.isStale(),
   pause: payload.pause,
   resolve: (offset) => payload.resolveOffset(String(offset - 1)),
-  commit: (offset, metadata) => {
+  commit: (offset) => {
     const { topic, partition } = batch;
-    const partitions = [{ partition, offset: String(offset), metadata }];
+    const partitions = [{ partition, offset: String(offset) }];
     return payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions }] });
   },
 });
@@ -140,6 +139,5 @@ const emptyBatch = (consumer: Consumer, topic: string, partition: number, next: 
   isCurrent: () => true,
   pause: () => () => undefined,
   resolve: () => undefined,
-  commit: (offset, metadata) =>
-    consumer.commitOffsets([{ topic, partition, offset: String(offset), metadata }]),
+  commit: (offset) => consumer.commitOffsets([{ topic, partition, offset: String(offset) }]),
 });

@@ -1,11 +1,10 @@
 import { createRequire } from 'node:module';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { zstdCompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { BatchRecords, CUT_HEADER } from '../../../infra/distributed/batch-records.ts';
 import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/kafkajs/codecs.ts';
 import { Random } from '../../../ingest/demo/random.ts';
-import { lz4Of, snappyOf } from './foreign-batches.ts';
 
 const { GZIP, LZ4, Snappy } = kafkajs.CompressionTypes;
 // Written and read by the code of kafkajs.
@@ -40,30 +39,6 @@ function recordsOf(batch: Buffer, count: number): Record[] {
   const context = { firstOffset: String(FIRST), firstTimestamp: '1700000000000', magicByte: 2 };
   return Array.from({ length: count }, () => readRecord(new Decoder(decoder.readVarIntBytes()), context));
 }
-/** A text as other producers compress it. */
-const FOREIGN = [
-  [
-    'LZ4 with independent blocks',
-    LZ4,
-    'BCJNGGhANgkAAAAAAAAbdAAAAPIGYmxvY2sgMCBvZiBwb2xrYWRvdCwgFQAfMRUAAR80FQABHzkVAAEvMTYWAAEvMjUWAAEfMywAAh80WAACHzaDAAIfOK4AAi8xMNoAAx8yLgACDywAAw+wAAEPgwACD64AAg8GAf/////////FUGRvdCwgAAAAAA==',
-  ],
-  [
-    'LZ4 with linked blocks, its size and all checksums',
-    LZ4,
-    'BCJNGHxANgkAAAAAAACxdAAAAPIGYmxvY2sgMCBvZiBwb2xrYWRvdCwgFQAfMRUAAR80FQABHzkVAAEvMTYWAAEvMjUWAAEfMywAAh80WAACHzaDAAIfOK4AAi8xMNoAAx8yLgACDywAAw+wAAEPgwACD64AAg8GAf/////////FUGRvdCwgmRio9gAAAAB4af4O',
-  ],
-  [
-    'Snappy',
-    Snappy,
-    'thJQYmxvY2sgMCBvZiBwb2xrYWRvdCwgCRUAMU4VAAA0ThUAADlOFQAEMTZOFgAEMjVOFgAAM1IsAAA0UlgAADZSgwAAOFKuAAQxMFbaAAAyUi4AViwATrAAUoMAUq4A/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYBVgYB',
-  ],
-  [
-    'Snappy of the JVM',
-    Snappy,
-    'glNOQVBQWQAAAAABAAAAAQAAAMC2ElBibG9jayAwIG9mIHBvbGthZG90LCAJFQAxThUAADROFQAAOU4VAAQxNk4WAAQyNU4WAAAzUiwAADRSWAAANlKDAAA4Uq4ABDEwVtoAADJSLgBWLABOsABSgwBSrgD+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgFWBgE=',
-  ],
-] as const;
-
 const zeros = (bytes: number) => Buffer.alloc(bytes, '0');
 
 describe('records as they are decompressed', () => {
@@ -108,15 +83,10 @@ describe('a batch', () => {
       bytes,
     );
 
-  test.each([
-    ['gzip', GZIP, gzipSync],
-    ['zstd', ZSTD, zstdCompressSync],
-    ['lz4', LZ4, lz4Of],
-    ['snappy', Snappy, snappyOf],
-  ] as const)('of %s gives the messages beside one of many megabytes', async (_name, type, compress) => {
+  test('gives the messages beside one of many megabytes', async () => {
     onFetchStart();
     const values = [zeros(10), zeros(50_000_000), zeros(90_000)];
-    const batch = await decompress(type, compress(batchOf(values)));
+    const batch = await decompress(ZSTD, zstdCompressSync(batchOf(values)));
     expect(batch.length).toBeLessThan(200_000);
     const [first, bomb, last] = recordsOf(batch, 3) as [Record, Record, Record];
     expect([first.value, last.value]).toEqual([values[0], values[2]]);
@@ -125,19 +95,12 @@ describe('a batch', () => {
     );
   });
 
-  const TEXT = [...Array(12).keys()].map((i) => `block ${i * i} of polkadot, `).join('');
-
-  test.each(FOREIGN)('of %s is read', async (_name, type, packed) => {
-    onFetchStart();
-    const batch = await decompress(type, Buffer.from(packed, 'base64'));
-    expect(batch.toString()).toBe(TEXT.repeat(9));
-  });
-
-  test.each(FOREIGN)('of %s that is cut is refused', async (_name, type, packed) => {
-    const bytes = Buffer.from(packed, 'base64');
-    onFetchStart();
-    await expect(decompress(type, bytes.subarray(0, bytes.length >> 1))).rejects.toThrow();
-  });
+  test.each([GZIP, Snappy, LZ4] as const)(
+    'in another codec (%i) is refused with what to do',
+    async (type) => {
+      await expect(decompress(type, Buffer.from('anything'))).rejects.toThrow(/set compression.type=zstd/);
+    },
+  );
 
   test('for which a fetch has no room is left to the next one, which has', async () => {
     const packed = zstdCompressSync(batchOf([zeros(90_000)]));

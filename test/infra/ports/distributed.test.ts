@@ -85,59 +85,25 @@ storeContract(
   },
 );
 
-/** `SUITES=all` runs what takes long for the other client, too. */
-const { SUITES } = process.env;
-for (const client of ['kafkajs', 'platformatic'] as const) {
-  const settingsOf = () => config({ KAFKA_CLIENT: client, KAFKA_PREFIX: `${prefix()}.` });
+const settingsOf = () => config({ KAFKA_PREFIX: `${prefix()}.` });
 
-  logContract(`distributed, by ${client}`, async () => {
-    const port = await DistributedLog.open(settingsOf(), silent);
-    return { port, close: () => port.close() };
-  });
+logContract('distributed', async () => {
+  const port = await DistributedLog.open(settingsOf(), silent);
+  return { port, close: () => port.close() };
+});
 
-  consumeContract(`distributed, by ${client}`, async () => {
-    const settings = settingsOf();
-    let port = await DistributedLog.open(settings, silent);
-    return {
-      port,
-      reopen: async () => {
-        await port.close();
-        port = await DistributedLog.open(settings, silent);
-        return port;
-      },
-      close: () => port.close(),
-    };
-  });
-
-  topicsOfKafka(client);
-}
-
-test('both clients put a key into the same partition, and share a group', async () => {
-  const KAFKA_PREFIX = `${prefix()}.`;
-  const logs = await Promise.all(
-    ['kafkajs', 'platformatic'].map((KAFKA_CLIENT) =>
-      DistributedLog.open(config({ KAFKA_CLIENT, KAFKA_PREFIX }), silent),
-    ),
-  );
-  const read = logs.map(() => 0);
-  const partitions = new Map<string, Set<number>>();
-  for (const [i, log] of logs.entries()) {
-    await log.consume('shared', 'group', async (batch) => {
-      for (const { key, partition } of batch)
-        partitions.set(key, new Set([...(partitions.get(key) ?? []), partition]));
-      read[i] = (read[i] ?? 0) + batch.length;
-      return { durable: Promise.resolve() };
-    });
-  }
-  const messages = Array.from({ length: 40 }, (_, i) => ({ key: `schlüssel ${i}`, value: Buffer.from('x') }));
-  const bothHaveRead = async () => {
-    await Promise.all(logs.map((log) => log.publish('shared', messages)));
-    await pause(200);
-    return read.every((count) => count > 0) && partitions.size === messages.length;
+consumeContract('distributed', async () => {
+  const settings = settingsOf();
+  let port = await DistributedLog.open(settings, silent);
+  return {
+    port,
+    reopen: async () => {
+      await port.close();
+      port = await DistributedLog.open(settings, silent);
+      return port;
+    },
+    close: () => port.close(),
   };
-  await until('both have read', bothHaveRead, 30_000);
-  expect([...partitions.values()].filter(({ size }) => size > 1)).toEqual([]);
-  await Promise.all(logs.map((log) => log.close()));
 });
 
 async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Promise<T> {
@@ -151,52 +117,72 @@ async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Prom
   }
 }
 
-function topicsOfKafka(client: string): void {
-  describe(`topics of Kafka, by ${client}`, () => {
-    const open = (KAFKA_PREFIX: string) => config({ KAFKA_CLIENT: client, KAFKA_PREFIX });
-    test('that exist are taken with their number of partitions, the dead letters too', async () => {
-      const name = `${prefix()}.`;
-      const configEntries = [{ name: 'max.message.bytes', value: String(2 ** 23) }];
-      const topics = ['taken', 'taken.dlq'].map((topic) => ({
-        topic: name + topic,
-        numPartitions: 5,
-        configEntries,
-      }));
-      await administered((admin) => admin.createTopics({ topics }));
-      const log = await DistributedLog.open(open(name), silent, [{ topic: 'taken', group: 'group' }]);
-      const partitions = new Set<number>();
-      await log.consume('taken', 'group', async (batch) => {
-        for (const { partition } of batch) partitions.add(partition);
-        return { durable: Promise.resolve() };
-      });
-      const messages = Array.from({ length: 50 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
-      await log.publish('taken', messages);
-      await until('all partitions are read', () => partitions.size === 5);
-      const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
-      const offsets = await log.deadLetter('taken', [letter, letter, letter]);
-      expect(offsets).toEqual(['0', '1', '2']);
-      expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
-      await log.close();
+describe('topics of Kafka', () => {
+  const open = (KAFKA_PREFIX: string) => config({ KAFKA_PREFIX });
+  test('that exist are taken with their number of partitions, the dead letters too', async () => {
+    const name = `${prefix()}.`;
+    const configEntries = [
+      { name: 'max.message.bytes', value: String(2 ** 23) },
+      { name: 'compression.type', value: 'zstd' },
+    ];
+    const topics = ['taken', 'taken.dlq'].map((topic) => ({
+      topic: name + topic,
+      numPartitions: 5,
+      configEntries,
+    }));
+    await administered((admin) => admin.createTopics({ topics }));
+    const log = await DistributedLog.open(open(name), silent, [{ topic: 'taken', group: 'group' }]);
+    const partitions = new Set<number>();
+    await log.consume('taken', 'group', async (batch) => {
+      for (const { partition } of batch) partitions.add(partition);
+      return { durable: Promise.resolve() };
     });
+    const messages = Array.from({ length: 50 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
+    await log.publish('taken', messages);
+    await until('all partitions are read', () => partitions.size === 5);
+    const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
+    const offsets = await log.deadLetter('taken', [letter, letter, letter]);
+    expect(offsets).toEqual(['0', '1', '2']);
+    expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
+    await log.close();
+  });
 
-    test.each(['lz4', 'snappy'])('are read where another producer writes in %s', async (compression) => {
+  test('that keep the codec of their producer are refused with what to do', async () => {
+    const name = `${prefix()}.`;
+    const configEntries = [
+      { name: 'max.message.bytes', value: String(9_000_000) },
+      { name: 'compression.type', value: 'producer' },
+    ];
+    const topics = [{ topic: `${name}foreign`, numPartitions: 1, configEntries }];
+    await administered((admin) => admin.createTopics({ topics }));
+    const consumed = [{ topic: 'foreign', group: 'group' }];
+    await expect(DistributedLog.open(open(name), silent, consumed)).rejects.toThrow(
+      /compression.type=producer.*--add-config compression.type=zstd/s,
+    );
+  });
+
+  test.each(['gzip', 'lz4', 'snappy'])(
+    'are read where another producer writes in %s',
+    async (compression) => {
       if (!(await isInstalled('kcat'))) throw new Error('kcat is not installed: apt-get install kcat');
-      const name = `${prefix()}.`;
-      const configEntries = [
-        { name: 'max.message.bytes', value: String(9_000_000) },
-        { name: 'compression.type', value: 'producer' },
-      ];
-      const topics = [{ topic: `${name}foreign`, numPartitions: 1, configEntries }];
-      await administered((admin) => admin.createTopics({ topics }));
+      const settings = open(`${prefix()}.`);
+      const log = await DistributedLog.open(settings, silent, [{ topic: 'foreign', group: 'group' }]);
       const lines = Array.from(
         { length: 500 },
         (_, i) => `{"number":${i},"text":"${'block '.repeat(i % 50)}"}`,
       );
       const broker = `${kafka.host}:${kafka.port}`;
-      const kcat = spawn('kcat', ['-P', '-b', broker, '-t', `${name}foreign`, '-z', compression]);
+      const kcat = spawn('kcat', [
+        '-P',
+        '-b',
+        broker,
+        '-t',
+        `${settings.KAFKA_PREFIX}foreign`,
+        '-z',
+        compression,
+      ]);
       kcat.stdin.end(`${lines.join('\n')}\n`);
       expect((await once(kcat, 'exit'))[0]).toBe(0);
-      const log = await DistributedLog.open(open(name), silent);
       const seen: string[] = [];
       await log.consume('foreign', 'group', async (batch) => {
         for (const { value } of batch) seen.push(value.toString());
@@ -205,105 +191,63 @@ function topicsOfKafka(client: string): void {
       await until('all are read', () => seen.length === lines.length, 20_000);
       expect(seen).toEqual(lines);
       await log.close();
-    });
+    },
+  );
 
-    test('give the beginning of a message that is too large when decompressed, and those behind it', async () => {
-      const log = await DistributedLog.open(open(`${prefix()}.`), silent);
-      const seen: LogRecord[] = [];
-      await log.consume('large', 'group', async (batch) => {
-        seen.push(...batch);
-        return { durable: Promise.resolve() };
-      });
-      const values = [Buffer.alloc(20 * 2 ** 20, '0'), Buffer.from('behind it')];
-      await log.publish(
-        'large',
-        values.map((value) => ({ key: 'key', value })),
-      );
-      await until('both have arrived', () => seen.length === 2, 20_000);
-      const [large, small] = seen;
-      expect(large?.refused).toMatch(/KAFKA_MESSAGE_BYTES/);
-      expect(large?.value.length).toBeLessThan(2 ** 20);
-      expect([small?.refused, small?.value.toString()]).toEqual([undefined, 'behind it']);
-      await log.close();
+  test('give the beginning of a message that is too large when decompressed, and those behind it', async () => {
+    const log = await DistributedLog.open(open(`${prefix()}.`), silent);
+    const seen: LogRecord[] = [];
+    await log.consume('large', 'group', async (batch) => {
+      seen.push(...batch);
+      return { durable: Promise.resolve() };
     });
-
-    test('take what a process publishes whose clock is wrong by days, either way', async () => {
-      const log = await DistributedLog.open(open(`${prefix()}.`), silent);
-      const { now } = Date;
-      const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
-      for (const [i, days] of [-30, 3].entries()) {
-        vi.spyOn(Date, 'now').mockImplementation(() => now() + days * 86_400_000);
-        try {
-          await log.publish('wrong-clock', [{ key: 'key', value: Buffer.from(String(days)) }]);
-          expect(await log.deadLetter('wrong-clock', [letter])).toEqual([String(i)]);
-        } finally {
-          vi.restoreAllMocks();
-        }
-      }
-      await log.close();
-    });
-
-    test('have a lag by partition, also while no member of the group runs', async () => {
-      const consumed = [{ topic: 'lagging', group: 'load' }];
-      const settings = open(`${prefix()}.`);
-      const log = await DistributedLog.open(settings, silent, consumed);
-      const messages = Array.from({ length: 30 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
-      await log.publish('lagging', messages);
-      const [lag] = await log.lag();
-      expect(lag).toMatchObject({ ...consumed[0], messages: 30 });
-      expect(lag?.partitions.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
-      expect(lag?.partitions.reduce((sum, { messages }) => sum + messages, 0)).toBe(30);
-      const loader = await DistributedLog.open(settings, silent);
-      await loader.subscribe('lagging', 'load', async () => {});
-      await loader.waitUntilConsumed('lagging', 'load');
-      await loader.close();
-      expect((await log.lag())[0]).toMatchObject({ messages: 0 });
-      await log.close();
-    });
-
-    if (client === 'kafkajs' || SUITES === 'all')
-      test('grow under load: new partitions are read within seconds, and each key stays in order', async () => {
-        const settings = open(`${prefix()}.`);
-        const logs = [
-          await DistributedLog.open(settings, silent),
-          await DistributedLog.open(settings, silent),
-        ];
-        const seen = new Map<string, number[]>();
-        const partitions = new Set<number>();
-        for (const log of logs) {
-          await log.consume('growing', 'group', async (batch) => {
-            // The partitions that were there first lag behind.
-            if (batch.some(({ partition }) => partition < 3)) await pause(40);
-            for (const { key, value, partition } of batch) {
-              partitions.add(partition);
-              seen.set(key, [...(seen.get(key) ?? []), Number(value)]);
-            }
-            return { durable: Promise.resolve() };
-          });
-        }
-        let isDone = false;
-        const keys = Array.from({ length: 16 }, (_, i) => `chain ${i}`);
-        const sent = new Map(keys.map((key) => [key, 0]));
-        const publishing = keys.map(async (key, i) => {
-          for (let number = 0; !isDone; number++) {
-            await logs[i % 2]?.publish('growing', [{ key, value: Buffer.from(String(number)) }]);
-            sent.set(key, number + 1);
-            await pause(5);
-          }
-        });
-        await until('messages arrive', () => seen.size === keys.length, 20_000);
-        const topicPartitions = [{ topic: `${settings.KAFKA_PREFIX}growing`, count: 6 }];
-        await administered((admin) => admin.createPartitions({ topicPartitions }));
-        await until('all partitions are read', () => partitions.size === 6, 20_000);
-        isDone = true;
-        await Promise.all(publishing);
-        const inOrder = (key: string) => [...new Set(seen.get(key))];
-        await until('all are read', () => keys.every((key) => inOrder(key).length === sent.get(key)), 30_000);
-        for (const key of keys) expect(inOrder(key), key).toEqual(inOrder(key).map((_, i) => i));
-        await Promise.all(logs.map((log) => log.close()));
-      });
+    const values = [Buffer.alloc(20 * 2 ** 20, '0'), Buffer.from('behind it')];
+    await log.publish(
+      'large',
+      values.map((value) => ({ key: 'key', value })),
+    );
+    await until('both have arrived', () => seen.length === 2, 20_000);
+    const [large, small] = seen;
+    expect(large?.refused).toMatch(/KAFKA_MESSAGE_BYTES/);
+    expect(large?.value.length).toBeLessThan(2 ** 20);
+    expect([small?.refused, small?.value.toString()]).toEqual([undefined, 'behind it']);
+    await log.close();
   });
-}
+
+  test('take what a process publishes whose clock is wrong by days, either way', async () => {
+    const log = await DistributedLog.open(open(`${prefix()}.`), silent);
+    const { now } = Date;
+    const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
+    for (const [i, days] of [-30, 3].entries()) {
+      vi.spyOn(Date, 'now').mockImplementation(() => now() + days * 86_400_000);
+      try {
+        await log.publish('wrong-clock', [{ key: 'key', value: Buffer.from(String(days)) }]);
+        expect(await log.deadLetter('wrong-clock', [letter])).toEqual([String(i)]);
+      } finally {
+        vi.restoreAllMocks();
+      }
+    }
+    await log.close();
+  });
+
+  test('have a lag by partition, also while no member of the group runs', async () => {
+    const consumed = [{ topic: 'lagging', group: 'load' }];
+    const settings = open(`${prefix()}.`);
+    const log = await DistributedLog.open(settings, silent, consumed);
+    const messages = Array.from({ length: 30 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
+    await log.publish('lagging', messages);
+    const [lag] = await log.lag();
+    expect(lag).toMatchObject({ ...consumed[0], messages: 30 });
+    expect(lag?.partitions.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
+    expect(lag?.partitions.reduce((sum, { messages }) => sum + messages, 0)).toBe(30);
+    const loader = await DistributedLog.open(settings, silent);
+    await loader.subscribe('lagging', 'load', async () => {});
+    await loader.waitUntilConsumed('lagging', 'load');
+    await loader.close();
+    expect((await log.lag())[0]).toMatchObject({ messages: 0 });
+    await log.close();
+  });
+});
 
 describe('the services, looked at from outside', () => {
   const consumed = [{ topic: 'looked-at', group: 'load' }];
@@ -311,8 +255,8 @@ describe('the services, looked at from outside', () => {
   const same = (theirs: number, asked: number, answered: number) =>
     fine('clock', String(theirs >= asked - 2000 && theirs <= answered + 2000));
 
-  test.each(['kafkajs', 'platformatic'])('answer, by %s before and after topics are made', async (client) => {
-    const settings = config({ KAFKA_CLIENT: client, KAFKA_PREFIX: `${prefix()}.` });
+  test('answer before and after topics are made', async () => {
+    const settings = settingsOf();
     expect(await checkKafka(settings, consumed)).toEqual([
       fine('kafka', `${settings.KAFKA_BROKERS} answers, and lets this user read its groups and send`),
       expect.objectContaining({
