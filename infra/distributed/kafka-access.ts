@@ -58,7 +58,7 @@ const secureSockets =
     return socket.setKeepAlive(true, KEEP_ALIVE_MS);
   };
 
-export function tlsFiles(settings: AccessSettings): ConnectionOptions {
+function tlsFiles(settings: AccessSettings): ConnectionOptions {
   const files: ConnectionOptions = {};
   for (const [option, name] of Object.entries(TLS_FILES)) {
     const file = settings[name];
@@ -81,7 +81,7 @@ function credentials(settings: AccessSettings): SASLOptions {
 }
 
 /** Tokens of the client credentials grant; each is shared by all connections until it is too old. */
-export function tokensOf(
+function tokensOf(
   url: string,
   settings: Pick<AccessSettings, 'KAFKA_USER' | 'KAFKA_PASSWORD' | 'KAFKA_OAUTH_SCOPE'>,
 ): () => Promise<OauthbearerProviderResponse> {

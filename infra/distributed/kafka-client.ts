@@ -81,7 +81,7 @@ export interface KafkaConsumer {
   disconnect(): Promise<void>;
 }
 
-export interface FetchedRecord {
+interface FetchedRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly offset: number;
