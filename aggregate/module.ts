@@ -2,7 +2,7 @@ import { alertsModule } from './alerts/module.ts';
 import { materializedMetrics, metrics } from './metrics/index.ts';
 import { tablesWithRecipes } from './metrics/recipes.ts';
 import { frozenRows } from './retention/frozen-rows.ts';
-import { deleteWatermark, ledgerTables, resetWatermark } from './runner/ledger.ts';
+import { ledgerTables, resetWatermark } from './runner/ledger.ts';
 import { foldedEntities } from './runner/refold.ts';
 import { aggregateSettings } from './settings.ts';
 
@@ -15,8 +15,5 @@ export const aggregateModule = {
   derivedTables: tablesWithRecipes(materializedMetrics),
   irreplaceableRows: frozenRows,
   resetDerivedTable: resetWatermark,
-  /** Metrics of earlier versions: what they counted by the day is counted by the hour. */
-  retiredTables: ['uptime_day', 'para_inclusion_day'],
-  retireTable: deleteWatermark,
   metrics,
 };

@@ -34,11 +34,8 @@ export const schema: Schema = {
   ],
   derived: aggregateModule.derivedTables,
   views: ingestModule.views,
-  beforePartitions: (store, table) => ingestModule.beforePartitions(store, table),
   irreplaceable: (store, table) => aggregateModule.irreplaceableRows(store, table.name),
   forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
-  retired: aggregateModule.retiredTables,
-  retire: (store, table) => aggregateModule.retireTable(store, table),
 };
 
 const POLL_MS = 1000;
@@ -182,8 +179,6 @@ export class StoredSchema {
     await applySchema(store, schema, {
       tableSettings: this.#tuning,
       isCluster: this.#config.CLICKHOUSE_CLUSTER !== undefined,
-      mayRewrite: !this.#runtime.isShared,
-      report: (text) => void process.stderr.write(`${text}\n`),
     });
     await ingestModule.recordDecoders(store, clock.now());
     await ingestModule.forgetAfterDamage(this.#runtime);

@@ -28,7 +28,6 @@ export type LedgerEntry = Readonly<Record<keyof typeof computedWindows.columns, 
 /** Per metric, the number up to which every load has been computed. */
 export const watermarks = table({
   name: 'watermarks',
-  renamedFrom: 'settled',
   doc: 'Per metric, the load up to which nothing waits to be computed.',
   columns: { metric: 'LowCardinality(String)', sequence: 'UInt64' },
   engine: 'ReplacingMergeTree(sequence)',
@@ -165,7 +164,7 @@ export async function resetWatermark(store: Store, metric: string): Promise<void
 }
 
 /** Deletes what is known of the computation of a metric. */
-export async function deleteWatermark(store: Store, metric: string): Promise<void> {
+async function deleteWatermark(store: Store, metric: string): Promise<void> {
   for (const table of [laneWatermarks, failedMetrics, watermarks]) {
     const [row] = await store.rows<{ n: number }>(
       sql`SELECT count() AS n FROM ${table} WHERE metric = ${metric}`,

@@ -1,16 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ProductError, reasonOf } from '../errors.ts';
+import { ProductError } from '../errors.ts';
 import type { Store } from '../ports.ts';
-import { alignCodecs } from './column-codecs.ts';
 import { liveColumns } from './live-columns.ts';
-import {
-  type Layout,
-  type Rewriting,
-  readLayout,
-  refine,
-  repartition,
-  temporaryTables,
-} from './repartition.ts';
 import { createWithRows } from './replaced-table.ts';
 import { DATABASE, type NamedTable, type Sql, sql } from './sql.ts';
 import {
@@ -25,8 +16,6 @@ import {
 
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
 export const SCHEMA_VERSION = 3;
-/** The version of a store with tables that are not partitioned yet: it is read as it is, also by the former program. */
-const UNPARTITIONED_VERSION = 2;
 
 export const meta = table({
   name: 'meta',
@@ -45,12 +34,6 @@ export interface Schema {
   readonly irreplaceable?: (store: Store, table: Table) => Promise<Sql | null>;
   /** Called when a derived table was dropped, so that its rows are computed again. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
-  /** Derived tables of earlier versions that nothing computes or reads any more. */
-  readonly retired?: readonly string[];
-  /** Called before a retired table is dropped. */
-  readonly retire?: (store: Store, table: string) => Promise<void>;
-  /** Called before a table of one partition is replaced by one with many. */
-  readonly beforePartitions?: (store: Store, table: Table) => Promise<void>;
 }
 
 interface SchemaOptions {
@@ -58,9 +41,6 @@ interface SchemaOptions {
   readonly tableSettings?: readonly string[];
   /** Whether the tables are on a cluster, where this server cannot tell what a new replica lacks. */
   readonly isCluster?: boolean;
-  /** Whether tables without partitions are rewritten: only where no other process writes. */
-  readonly mayRewrite?: boolean;
-  readonly report?: (progress: string) => void;
 }
 
 /**
@@ -70,7 +50,7 @@ interface SchemaOptions {
 export async function applySchema(
   store: Store,
   schema: Schema,
-  { tableSettings = [], isCluster = false, mayRewrite = false, report = () => undefined }: SchemaOptions = {},
+  { tableSettings = [], isCluster = false }: SchemaOptions = {},
 ): Promise<void> {
   await store.run(createTable(meta, tableSettings));
   const known = await readMeta(store);
@@ -81,7 +61,6 @@ export async function applySchema(
       `the data directory was written by a newer version (schema ${stored}, this one knows ${SCHEMA_VERSION}); start that version`,
     );
   }
-  await rename(store, schema.tables);
   const facts = definitions(schema);
   const changed = ({ name }: NamedTable, kind: 'table' | 'view') => {
     const before = known.get(`${kind} ${name}`);
@@ -105,87 +84,13 @@ export async function applySchema(
   const missing = everyTable.filter(isMissing);
   await create(missing.map((table) => createTable(table, tableSettings)));
   await addColumns(store, schema.tables, live);
-  if (schema.tables.some(({ name }) => live.has(name))) await alignCodecs(store, schema.tables);
-  // Of the present tables: an earlier version may lack those that tell what is computed.
   for (const table of schema.derived) if (changed(table, 'table')) await schema.forget?.(store, table);
-  for (const name of schema.retired ?? []) {
-    if (!live.has(name)) continue;
-    await schema.retire?.(store, name);
-    await drop(store, { name });
-  }
-  const layout = await readLayout(store, everyTable);
-  const isRewritten = mayRewrite && (await rewrite(store, schema, layout, { tableSettings, report }));
-  const after = isRewritten ? await readLayout(store, everyTable) : layout;
-  const missingViews = schema.views.filter((view) => isRewritten || isMissing(view));
-  await create(missingViews.map(createViewWithColumns));
-  if (after.unpartitioned.some(spreadsKeys)) facts.set('schema_version', String(UNPARTITIONED_VERSION));
+  await create(schema.views.filter(isMissing).map(createViewWithColumns));
   const news = [...facts].filter(([name, value]) => known.get(name) !== value);
   await store.insert(
     meta,
     news.map(([name, value]) => ({ name, value })),
   );
-}
-
-/** Whether rows of one key may stand in several partitions, which the former program does not expect. */
-const spreadsKeys = ({ orderBy, partitionBy = '' }: Table) =>
-  !orderBy.some((column) => new RegExp(`\\b${column}\\b`).test(partitionBy));
-
-/**
- * Rewrites the tables that earlier versions stored in one partition or in larger granules. Where a key may then stand in
- * several partitions, the store has the present version before: the former program would not see what is replaced. A
- * table that cannot be rewritten is read as it is, and the next start tries again.
- */
-async function rewrite(
-  store: Store,
-  { beforePartitions }: Schema,
-  { unpartitioned, coarse, leftOver }: Layout,
-  { tableSettings, report }: Required<Pick<SchemaOptions, 'tableSettings' | 'report'>>,
-): Promise<boolean> {
-  for (const table of leftOver) await drop(store, table);
-  if (unpartitioned.length + coarse.length === 0) return false;
-  if (unpartitioned.some(spreadsKeys))
-    await store.insert(meta, [{ name: 'schema_version', value: String(SCHEMA_VERSION) }]);
-  const rewriting: Rewriting = {
-    tableSettings,
-    prepare: async (table) => beforePartitions?.(store, table),
-    dropViewsOf: (name) => dropViewsOf(store, name),
-    report,
-  };
-  const rewrites = [
-    ...unpartitioned.map((table) => ({ table, run: () => repartition(store, table, rewriting) })),
-    ...coarse.map((table) => ({ table, run: () => refine(store, table, rewriting) })),
-  ];
-  for (const { table, run } of rewrites) {
-    try {
-      await run();
-    } catch (error) {
-      report(`${table.name} is stored as before until the next start: ${reasonOf(error)}`);
-      for (const temporary of temporaryTables(table)) await drop(store, temporary);
-    }
-  }
-  return true;
-}
-
-/**
- * Gives tables and columns of earlier versions their present names, before anything is created under those. Views
- * are bound to the old names, so they are dropped first; the caller creates them again. A process that is killed
- * in between leaves the old name in place, and the next start renames it.
- */
-async function rename(store: Store, tables: readonly Table[]): Promise<void> {
-  const live = await liveColumns(store);
-  for (const { name, renamedFrom, renamedColumns = {} } of tables) {
-    let columns = live.get(name);
-    if (columns === undefined && renamedFrom !== undefined && live.has(renamedFrom)) {
-      await dropViewsOf(store, renamedFrom);
-      await store.run(`RENAME TABLE IF EXISTS ${DATABASE}.${renamedFrom} TO ${DATABASE}.${name}`);
-      columns = live.get(renamedFrom);
-    }
-    for (const [column, before] of Object.entries(renamedColumns)) {
-      if (!columns?.has(before) || columns.has(column)) continue;
-      await dropViewsOf(store, name);
-      await store.run(`ALTER TABLE ${DATABASE}.${name} RENAME COLUMN IF EXISTS ${before} TO ${column}`);
-    }
-  }
 }
 
 /** Drops the views of other versions: they would go on filling the tables beside the present ones. */
@@ -200,15 +105,6 @@ async function dropFormerViews(
   const live = await liveColumns(store);
   for (const name of former.map((fact) => fact.slice('view '.length)))
     if (live.has(name)) await drop(store, { name });
-}
-
-/** Drops every view that reads or fills a table. */
-async function dropViewsOf(store: Store, table: string): Promise<void> {
-  const views = await store.rows<{ name: string }>(
-    sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine = 'MaterializedView'
-      AND match(create_table_query, ${`\\.${table}\\b`})`,
-  );
-  for (const view of views) await drop(store, view);
 }
 
 /** Adds the columns that a table lacked; its older rows get the default value of the type. */
@@ -234,8 +130,7 @@ async function addColumns(
 function definitions(schema: Schema): Map<string, string> {
   const landingTables = schema.tables.filter((table) => table.engine === 'Null');
   const tables = new Map(
-    // A table that gets partitions is rewritten: its rows need not be computed again.
-    [...landingTables, ...schema.derived].map(({ partitionBy: _, ...table }) => [
+    [...landingTables, ...schema.derived].map((table) => [
       table.name,
       `${createTable(table)}${table.recipe ?? ''}`,
     ]),

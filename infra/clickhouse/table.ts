@@ -14,10 +14,6 @@ export interface Table extends NamedTable {
   /** TTL expression, after which a row is deleted. */
   readonly ttl?: string;
   readonly doc: string;
-  /** The name that earlier versions stored it under. */
-  readonly renamedFrom?: string;
-  /** Columns that earlier versions stored under another name, by their present one. */
-  readonly renamedColumns?: Readonly<Record<string, string>>;
   /** Text of the computation of a derived table: when it changes, the table is created again. */
   readonly recipe?: string;
 }
@@ -39,8 +35,6 @@ export function table<const C extends Record<string, string>>(definition: {
   settings?: readonly string[];
   ttl?: string;
   recipe?: string;
-  renamedFrom?: string;
-  renamedColumns?: Readonly<Record<string, string>>;
 }): Table & { readonly columns: C } {
   return { indexes: [], settings: [], ...definition };
 }

@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { hourSql } from './canonical.ts';
 import { childrenOf, type Head, type HeightsOfChain, inPieces, isOneOf } from './heights.ts';
@@ -51,11 +51,6 @@ export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): 
     .filter(({ isTimed }) => isTimed)
     .map(({ relay_chain, chain, hour }) => ({ relay_chain, chain, hour }));
 }
-
-/** Notes them of every height that is stored. */
-export const noteAllReplacedBlocks = (store: Store): Promise<void> =>
-  store.run(sql`INSERT INTO ${replacedBlocks} (relay_chain, chain, number, time, rank)
-    SELECT relay_chain, chain, number, time, rank FROM (${replacedAmong(raw('1'))}) WHERE isOfOtherMonth`);
 
 /** The text of the hour of a time. */
 export const hourTextSql = (time: string): Sql => sql`toString(toDateTime64(${hourSql(time)}, 0, 'UTC'))`;

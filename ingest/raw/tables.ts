@@ -218,7 +218,6 @@ export const ANY_PALLET = '*';
 
 export const dirtyDays = table({
   name: 'dirty_days',
-  renamedFrom: 'touched',
   doc: 'Days of a chain that a stream changed, and the sequence of the newest change.',
   columns: {
     stream: name,
@@ -272,7 +271,6 @@ export const deadLetters = table({
     // The run that read it last.
     run: 'String',
   },
-  renamedColumns: { log_offset: 'place' },
   engine: 'ReplacingMergeTree(version, is_deleted)',
   orderBy: ['id'],
 });
@@ -297,7 +295,6 @@ export const skippedHeights = table({
 
 export const addressEncodingsDue = table({
   name: 'address_encodings_due',
-  renamedFrom: 'spellings_due',
   doc: 'Account keys whose source printed them with another chain’s prefix.',
   columns: { key: 'String', prefix: 'UInt16' },
   engine: 'ReplacingMergeTree',
@@ -306,7 +303,6 @@ export const addressEncodingsDue = table({
 
 export const addressEncodings = table({
   name: 'address_encodings',
-  renamedFrom: 'spellings',
   doc: 'SS58 text of account keys, where the source did not encode them for their chain.',
   columns: { key: 'String', prefix: 'UInt16', address: 'String' },
   engine: 'ReplacingMergeTree',

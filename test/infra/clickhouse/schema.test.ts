@@ -1,6 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
-import { alignCodecs } from '../../../infra/clickhouse/column-codecs.ts';
-import { liveColumns } from '../../../infra/clickhouse/live-columns.ts';
+import { describe, expect, test } from 'vitest';
 import { applySchema, SCHEMA_VERSION, type Schema } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
@@ -152,38 +150,6 @@ describe('a schema on a store', () => {
     expect(await schemaDrift(store, first)).toHaveLength(2);
   });
 
-  test('a column gets the codec that is declared now, once, and keeps its rows and its type', async () => {
-    const packed = { ...kept, columns: { n: 'UInt64 CODEC(Delta, ZSTD)' } };
-    const tables = [source(), packed];
-    await applySchema(store, first);
-    await enter(7);
-    const altered: string[] = [];
-    const { run } = store;
-    store.run = (statement) => {
-      const text = typeof statement === 'string' ? statement : statement.text;
-      if (text.startsWith('ALTER')) altered.push(text);
-      return run.call(store, statement);
-    };
-    // On a cluster too, where everything may be missing on a new replica.
-    for (const isCluster of [true, false]) await applySchema(store, { ...first, tables }, { isCluster });
-    expect(altered).toEqual([`ALTER TABLE ${DATABASE}.kept MODIFY COLUMN n CODEC(Delta, ZSTD)`]);
-    await enter(8);
-    expect(await keptNumbers()).toEqual([{ n: 7 }, { n: 8 }]);
-    expect(await schemaDrift(store, { ...first, tables })).toEqual([]);
-  });
-
-  test('no column of the product is given its codec again', async () => {
-    await applySchema(store, product);
-    const { run } = store;
-    const altered: unknown[] = [];
-    store.run = (statement) => {
-      altered.push(statement);
-      return run.call(store, statement);
-    };
-    await alignCodecs(store, [...product.tables, ...product.derived]);
-    expect(altered).toEqual([]);
-  });
-
   test('a derived table whose definition changed is created again and reported; the raw ones stay', async () => {
     const forgotten: string[] = [];
     const forget = async (_store: Store, { name }: Table) => void forgotten.push(name);
@@ -198,19 +164,6 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 7 }]);
     await applySchema(store, second);
     expect(forgotten).toEqual(['squares']);
-  });
-
-  test('a derived table of an earlier version is dropped once, after what is known of it', async () => {
-    await applySchema(store, first);
-    const retired: string[] = [];
-    const retire = async (of: Store, name: string) => {
-      expect((await liveColumns(of)).has(name)).toBe(true);
-      retired.push(name);
-    };
-    const second: Schema = { ...first, derived: [], retired: ['squares', 'cubes'], retire };
-    for (let start = 0; start < 2; start++) await applySchema(store, second);
-    expect(retired).toEqual(['squares']);
-    expect((await liveColumns(store)).has('squares')).toBe(false);
   });
 
   test('a view whose statement changed uses the new one', async () => {
@@ -248,90 +201,6 @@ describe('a schema on a store', () => {
     expect(await schemaDrift(store, second)).toEqual([]);
     await store.run(`INSERT INTO ${DATABASE}.numbers_in (n, plus) SETTINGS async_insert=0 VALUES (2, 40)`);
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 42 }]);
-  });
-
-  describe('of earlier names', () => {
-    const before = table({
-      name: 'kept',
-      doc: 'Raw.',
-      columns: { n: 'UInt64', place: 'String' },
-      engine: 'MergeTree',
-      orderBy: ['n'],
-    });
-    const after = table({
-      name: 'numbers',
-      renamedFrom: 'kept',
-      doc: 'Raw.',
-      columns: { n: 'UInt64', log_offset: 'String' },
-      renamedColumns: { log_offset: 'place' },
-      engine: 'MergeTree',
-      orderBy: ['n'],
-    });
-    const earlier: Schema = {
-      ...first,
-      tables: [source(), before],
-      views: [view('in_to_kept', source(), before, sql`SELECT n, 'here' AS place FROM ${source()}`)],
-    };
-    const present: Schema = {
-      ...first,
-      tables: [source(), after],
-      views: [view('in_to_numbers', source(), after, sql`SELECT n, 'there' AS log_offset FROM ${source()}`)],
-    };
-    const numbers = () => store.rows(sql`SELECT n, log_offset FROM ${after} ORDER BY n`);
-    const liveNames = async () =>
-      (
-        await store.rows<{ name: string }>(
-          sql`SELECT name FROM system.tables WHERE database = ${DATABASE} ORDER BY name`,
-        )
-      ).map(({ name }) => name);
-    const ROWS = [
-      { n: 1, log_offset: 'here' },
-      { n: 2, log_offset: 'there' },
-    ];
-    beforeEach(async () => {
-      await applySchema(store, earlier);
-      await enter(1);
-    });
-
-    test('a table and a column get their present names, keep their rows, and views fill them', async () => {
-      for (let start = 0; start < 2; start++) await applySchema(store, present);
-      await enter(2);
-      expect(await numbers()).toEqual(ROWS);
-      expect(await schemaDrift(store, present)).toEqual([]);
-      expect(await liveNames()).toEqual(['in_to_numbers', 'meta', 'numbers', 'numbers_in', 'squares']);
-    });
-
-    test.each([
-      ['when the views were dropped', ['DROP TABLE $.in_to_kept SYNC']],
-      ['when the table was renamed', ['DROP TABLE $.in_to_kept SYNC', 'RENAME TABLE $.kept TO $.numbers']],
-      [
-        'when the column was renamed',
-        [
-          'DROP TABLE $.in_to_kept SYNC',
-          'RENAME TABLE $.kept TO $.numbers',
-          'ALTER TABLE $.numbers RENAME COLUMN place TO log_offset',
-        ],
-      ],
-    ])('a start that was killed %s is continued by the next one', async (_moment, done) => {
-      for (const statement of done) await store.run(statement.replaceAll('$', DATABASE));
-      await applySchema(store, present);
-      await enter(2);
-      expect(await numbers()).toEqual(ROWS);
-      expect(await schemaDrift(store, present)).toEqual([]);
-    });
-
-    test('a column alone is renamed under a view of the same name', async () => {
-      const { renamedFrom: _, ...columnOnly } = { ...after, name: 'kept' };
-      await applySchema(store, {
-        ...present,
-        tables: [source(), columnOnly],
-        views: [
-          view('in_to_kept', source(), columnOnly, sql`SELECT n, 'there' AS log_offset FROM ${source()}`),
-        ],
-      });
-      await enter(2);
-      expect(await store.rows(sql`SELECT n, log_offset FROM ${columnOnly} ORDER BY n`)).toEqual(ROWS);
-    });
   });
 
   test('a store of a newer version is refused and left unchanged', async () => {
