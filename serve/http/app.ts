@@ -19,15 +19,16 @@ const KEEP_ALIVE_MS = 6 * 60_000;
 /** Room for a thousand addresses in one query string; above it the answer still names the fault. */
 const HEAD_BYTES_MAX = 1024 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
-const EVENT_LOOP_DELAY_MS_MAX = 2000;
-/** No shorter: where nothing is measured between two samples, the delay is said to be infinite. */
-const SAMPLE_MS = EVENT_LOOP_DELAY_MS_MAX;
+/** No shorter: if nothing is measured between two samples, the delay counts as infinite. */
+const SAMPLE_MS = 2000;
 const RETRY_SECONDS = 5;
 const BUSY = Object.assign(new Error('Service Unavailable'), { statusCode: 503 });
 
 /** The server of readers without routes: limits, log lines and error answers that every route shares. */
 export async function createApp(
-  settings: ConnectionSettings & Pick<HttpSettings, 'TRUST_PROXY'> & Pick<InfraSettings, 'LOG_LEVEL'>,
+  settings: ConnectionSettings &
+    Pick<HttpSettings, 'TRUST_PROXY' | 'EVENT_LOOP_DELAY_MS_MAX'> &
+    Pick<InfraSettings, 'LOG_LEVEL'>,
   rewriteUrl: (request: IncomingMessage) => string,
   tracer?: Tracer,
 ): Promise<FastifyInstance> {
@@ -59,7 +60,7 @@ export async function createApp(
     startCountsUntil = performance.now() + 2 * SAMPLE_MS;
   });
   await app.register(underPressure, {
-    maxEventLoopDelay: EVENT_LOOP_DELAY_MS_MAX,
+    maxEventLoopDelay: settings.EVENT_LOOP_DELAY_MS_MAX,
     sampleInterval: SAMPLE_MS,
     pressureHandler: (_request, reply) => {
       if (performance.now() < startCountsUntil) return;

@@ -52,6 +52,9 @@ export const httpSettings = {
   REQUEST_SECONDS_MAX: whole(30, 1, 3600).describe(
     'a request with its body must arrive within this time, or its connection is closed',
   ),
+  EVENT_LOOP_DELAY_MS_MAX: whole(2000, 0, 60_000).describe(
+    'delay of the event loop above which requests get 503 with Retry-After, in milliseconds; 0 = never',
+  ),
   STALL_SECONDS_MAX: whole(20, 1, 3600).describe(
     'within this time a reader must take 256 KiB of a long response, or anything of a short one, or its connection is closed',
   ),

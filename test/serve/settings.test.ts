@@ -59,6 +59,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ANSWER_BYTES_MAX: { byDefault: 256 * 2 ** 20, good: [['1', 1]], bad: ['-1'] },
   READERS_WAITING_MAX: { byDefault: 200, good: [['1', 1]], bad: ['0'] },
   READER_WAIT_SECONDS_MAX: { byDefault: 10, good: [['1', 1]], bad: ['0'] },
+  EVENT_LOOP_DELAY_MS_MAX: { byDefault: 2000, good: [['0', 0]], bad: ['-1', '60001'] },
   ANONYMOUS_STORE_SECONDS: { byDefault: 30, good: [['0', 0]], bad: ['-1'] },
   KEY_STORE_SECONDS: { byDefault: 120, good: [['0', 0]], bad: ['-1'] },
   READER_CONNECTIONS: { byDefault: 6, good: [['1', 1], ['64', 64]], bad: ['0', '65'] },

@@ -7,7 +7,7 @@ import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { readyDirectory } from '../../support/pipeline.ts';
+import { PATIENT, readyDirectory } from '../../support/pipeline.ts';
 
 /** A user of the service and the token that acts for them. */
 export interface Person {
@@ -57,7 +57,7 @@ export class Service {
       LOG_LEVEL: 'error',
       ANONYMOUS_PER_MINUTE: '0',
       ANONYMOUS_PER_DAY: '0',
-      ANONYMOUS_STORE_SECONDS: '0',
+      ...PATIENT,
       ...settings,
     };
     const pipeline = await openPipeline(readConfig(env), clock ? { clock } : {});

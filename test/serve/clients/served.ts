@@ -7,7 +7,7 @@ import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { loadDemo } from '../../support/demo.ts';
-import { readyDirectory } from '../../support/pipeline.ts';
+import { PATIENT, readyDirectory } from '../../support/pipeline.ts';
 import { ENDPOINTS } from '../metrics/endpoints.ts';
 
 /** Its last second: an anonymous caller that sent too much is let in again after one more. */
@@ -47,7 +47,7 @@ export async function serveClients(): Promise<ServedClients> {
     LOG_LEVEL: 'error',
     ANONYMOUS_PER_MINUTE: String(ANONYMOUS_PER_MINUTE),
     // A minute that does not pass on a slow machine has any number of them.
-    ANONYMOUS_STORE_SECONDS: '0',
+    ...PATIENT,
     KEY_STORE_SECONDS: '0',
   };
   const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }), {

@@ -16,6 +16,7 @@ const LIMITS = {
   STALL_SECONDS_MAX: 1,
   CONNECTIONS_MAX: 100,
   CONNECTIONS_PER_ADDRESS: 100,
+  EVENT_LOOP_DELAY_MS_MAX: 0,
 } as const;
 const PATIENT = { timeout: 60_000 };
 const TOO_LARGE = Buffer.alloc(8 * 2 ** 20, 'x');

@@ -15,7 +15,10 @@ const FAILURES: Record<string, Error> = {
 
 let app: Awaited<ReturnType<typeof createApp>>;
 beforeAll(async () => {
-  app = await createApp(readConfig({ LOG_LEVEL: 'silent' }), ({ url }) => url ?? '/');
+  app = await createApp(
+    readConfig({ LOG_LEVEL: 'silent', EVENT_LOOP_DELAY_MS_MAX: '0' }),
+    ({ url }) => url ?? '/',
+  );
   for (const [dialect, one] of Object.entries(DIALECTS)) {
     await app.register(
       async (scope) => {

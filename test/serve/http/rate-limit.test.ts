@@ -12,9 +12,12 @@ let pipeline: Pipeline;
 
 beforeAll(async () => {
   const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: '1' };
-  pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits }), {
-    clock: { now: () => now },
-  });
+  pipeline = await openPipeline(
+    readConfig({ DATA_DIR: directory.path, EVENT_LOOP_DELAY_MS_MAX: '0', ...limits }),
+    {
+      clock: { now: () => now },
+    },
+  );
 });
 afterAll(async () => {
   await pipeline.close();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { ingestAndCompute, readyDirectory } from '../../support/pipeline.ts';
+import { ingestAndCompute, PATIENT, readyDirectory } from '../../support/pipeline.ts';
 import type { TemporaryDirectory } from '../../support/temporary-directory.ts';
 import {
   ALICE,
@@ -41,7 +41,7 @@ beforeAll(async () => {
   const unlimited = {
     ANONYMOUS_PER_MINUTE: '0',
     ANONYMOUS_PER_DAY: '0',
-    ANONYMOUS_STORE_SECONDS: '0',
+    ...PATIENT,
     LOG_LEVEL: 'silent',
   };
   pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...unlimited }));

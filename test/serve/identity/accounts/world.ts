@@ -8,7 +8,7 @@ import type { Application, User } from '../../../../serve/identity/accounts/tabl
 import { createUser } from '../../../../serve/identity/accounts/users.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { readConfig } from '../../../../serve/settings.ts';
-import { readyDirectory } from '../../../support/pipeline.ts';
+import { PATIENT, readyDirectory } from '../../../support/pipeline.ts';
 import { Browser } from './browser.ts';
 
 /** The limits of failed attempts count by quarters of an hour. */
@@ -23,7 +23,7 @@ const ENVIRONMENT = {
   FAILED_KEYS_PER_MINUTE: '0',
   ANONYMOUS_PER_MINUTE: '0',
   ANONYMOUS_PER_DAY: '0',
-  ANONYMOUS_STORE_SECONDS: '0',
+  ...PATIENT,
   LOG_LEVEL: 'error',
 };
 
