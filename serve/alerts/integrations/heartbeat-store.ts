@@ -52,19 +52,6 @@ export class HeartbeatStore {
       );
   }
 
-  /** Stores the integrations of unresolved alerts that an earlier version created, so that these are resolved. */
-  async adopt(): Promise<void> {
-    const known = await this.rows();
-    const open = await this.#store.rows<{ integration: string; project: number }>(
-      sql`SELECT DISTINCT integration, project FROM ${alerts} FINAL
-        WHERE tool = ${HEARTBEAT_TOOL} AND status != 'resolved'`,
-    );
-    const missing = open.filter(({ integration }) => !known.get(integration)?.watched_ms);
-    await this.save(
-      missing.map((of) => ({ heard_ms: 0, ...known.get(of.integration), ...of, watched_ms: 1 })),
-    );
-  }
-
   /** By fingerprint. */
   async newestAlerts(
     projects: readonly number[],

@@ -50,7 +50,6 @@ export class Heartbeats {
   readonly #deps: HeartbeatsDependencies;
   readonly #storedMs = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
-  #hasAdopted = false;
 
   constructor(dependencies: HeartbeatsDependencies) {
     this.#deps = dependencies;
@@ -110,8 +109,6 @@ export class Heartbeats {
   async #checkAll(): Promise<void> {
     const { cache, clock, pipeline, store } = this.#deps;
     await pipeline.waitUntilWritten();
-    if (!this.#hasAdopted) await store.adopt();
-    this.#hasAdopted = true;
     const now = clock.now();
     const isListening = await this.#listening(now);
     const watched = new Map((await cache.withHeartbeat()).map((entry) => [entry.integration.id, entry]));

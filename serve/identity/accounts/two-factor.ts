@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
-import { isSecretOf, readableCode } from './secrets.ts';
+import { readableCode } from './secrets.ts';
 import type { User } from './tables.ts';
 import { changeUser } from './users.ts';
 
@@ -14,8 +14,6 @@ const RECOVERY_CODES = 10;
 const RECOVERY_LENGTH = 20;
 /** The start of a code is stored as it is and finds its hash, so that a try costs one slow hash; 80 bits remain. */
 const RECOVERY_LOCATOR_LENGTH = 4;
-/** Codes of earlier versions have 50 bits and a fast hash. They work until they are regenerated. */
-const SHORT_RECOVERY_LENGTH = 10;
 
 const totpOf = (secret: string, username: string) =>
   new TOTP({
@@ -104,7 +102,6 @@ async function takeRecoveryCode(
 
 /** The stored hash of a code; null when it is none of these, after the same time. */
 async function storedHashOf(hashes: readonly string[], code: string): Promise<string | null> {
-  if (code.length === SHORT_RECOVERY_LENGTH) return hashes.find((hash) => isSecretOf(hash, code)) ?? null;
   if (code.length !== RECOVERY_LENGTH) return null;
   const [locator, secret] = partsOf(code);
   const stored = hashes.find((hash) => hash.startsWith(`${locator}$`)) ?? '';
@@ -123,10 +120,6 @@ async function hashRecoveryCodes(codes: readonly string[]): Promise<string[]> {
 
 const partsOf = (code: string) =>
   [code.slice(0, RECOVERY_LOCATOR_LENGTH), code.slice(RECOVERY_LOCATOR_LENGTH)] as const;
-
-/** Whether some recovery codes of a user are of the earlier, shorter kind. */
-export const hasShortRecoveryCodes = ({ recovery_hashes }: User): boolean =>
-  recovery_hashes.some((hash) => !hash.includes('$'));
 
 /** The time step of a code; null when it is not one of the current codes. */
 function stepOf(

@@ -17,7 +17,6 @@ import type { User } from '../accounts/tables.ts';
 import {
   disableTwoFactor,
   enableTwoFactor,
-  hasShortRecoveryCodes,
   isSecondFactor,
   newTotpSecret,
   regenerateRecoveryCodes,
@@ -202,7 +201,6 @@ async function sendSecurity(
       ? html`<p><span class="tag warn">Disabled</span> Require a verification code from an authenticator app in addition to your password or wallet.</p>
 <p><a class="button" href="${PATH}/two-factor">Enable two-factor authentication</a></p>`
       : html`<p><span class="tag good">Enabled</span> Unused recovery codes: ${user.recovery_hashes.length}. Scripts authenticate with <a href="/profile/tokens">personal access tokens</a>.</p>
-${hasShortRecoveryCodes(user) && html`<p class="note warn">Your recovery codes are of an earlier, shorter kind. They work, but regenerate them: the new ones are harder to guess.</p>`}
 <form method="post" action="${CODES}">${token}${confirmationField(user, 'password-codes')}
 <p class="actions"><button class="second">Regenerate recovery codes</button><button class="danger" formaction="${PATH}/two-factor/off">Disable two-factor authentication</button></p></form>`;
   const body = html`<h1>Security</h1>

@@ -1,8 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashSecret } from '../../../../serve/identity/accounts/secrets.ts';
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
-import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { Browser, plain } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
@@ -136,18 +134,6 @@ describe('two-factor authentication (RFC 6238)', () => {
     expect(new Set(stored.map((hash) => hash.slice(0, 4))).size).toBe(10);
     // 16 characters of 32 remain secret: 80 bits.
     expect(codes.every((code) => code.replaceAll('-', '').length === 20)).toBe(true);
-  });
-
-  test('accepts recovery codes of an earlier version, and advises to replace them', async () => {
-    const user = await aUser(world);
-    const browser = await signedIn(world, user);
-    await enable(browser);
-    expect((await browser.get('/profile/security')).body).not.toContain('shorter kind');
-    const old = 'abcde23456';
-    await changeUser(world.accounts, user.id, () => ({ recovery_hashes: [hashSecret(old)] }));
-    expect((await browser.get('/profile/security')).body).toContain('shorter kind');
-    expect((await answer(await pendingSignIn(user), 'abcde-23456')).statusCode).toBe(303);
-    expect((await answer(await pendingSignIn(user), old)).statusCode).toBe(401);
   });
 
   test('limits failed attempts, also for the correct code', async () => {
