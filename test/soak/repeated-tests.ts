@@ -9,7 +9,12 @@ const busy = Array.from({ length: loops }, () => spawn(process.execPath, ['-e', 
 let failed = 0;
 for (let run = 1; run <= runs; run++) {
   const began = performance.now();
-  const { status, stdout, stderr } = spawnSync('npm', ['test'], { encoding: 'utf8', maxBuffer: 2 ** 30 });
+  const env = { ...process.env, NO_COLOR: '1' };
+  const { status, stdout, stderr } = spawnSync('npm', ['test'], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
+    env,
+  });
   const summary = stdout.match(/^.*(?:Test Files|Tests) .*$/gm)?.map((line) => line.trim()) ?? [];
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
@@ -17,7 +22,7 @@ for (let run = 1; run <= runs; run++) {
   );
   if (status === 0) continue;
   failed++;
-  console.log(stdout, stderr);
+  console.log(stderr.slice(Math.max(0, stderr.indexOf('Failed Tests'))));
 }
 for (const loop of busy) loop.kill();
 process.exitCode = failed === 0 ? 0 : 1;
