@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -64,7 +65,7 @@ describe('at the start', () => {
 
   test('a process that cannot start says so in one line and ends with 1', async () => {
     const role = await startRole('load', environment({ KAFKA_BROKERS: NOBODY }), false);
-    await until('it has ended', () => role.child.exitCode !== null, 30_000);
+    if (role.child.exitCode === null) await once(role.child, 'exit');
     expect(role.child.exitCode).toBe(1);
     expect(role.said().trim()).toMatch(/^chain-metrics: KAFKA_BROKERS=\S+: no answer within [^\n]+$/m);
   });
@@ -88,12 +89,10 @@ describe('at the start', () => {
       },
     };
     for (const [name, settings] of Object.entries(wrong)) {
-      const began = performance.now();
-      const error = await refusal({ ...settings, SERVICE_WAIT_SECONDS: '60' });
+      const error = await refusal({ ...settings, SERVICE_WAIT_SECONDS: '3600' });
       expect(error).toMatchObject({ code: 'service_refused' });
       expect(error?.message).toContain(name);
       expect(error?.message).not.toContain('wrong');
-      expect(performance.now() - began).toBeLessThan(20_000);
     }
     const right = await refusal({
       KAFKA_BROKERS: `127.0.0.1:${kafka.port}`,
@@ -246,7 +245,7 @@ describe('later', () => {
     await services.clickhouse.stop();
     const text = `${lines.map(({ line }) => line).join('\n')}\n`;
     await pipeline.ingest(Readable.from([Buffer.from(text)]), { name: 'polkadot.ndjson' });
-    await until('a load has failed', () => pipeline.loader.counters.failures > 0, 20_000);
+    await until('a load has failed', () => pipeline.loader.counters.failures > 0);
     await pause(500);
     await services.clickhouse.start();
     await pipeline.waitUntilComputed();

@@ -104,7 +104,7 @@ async function readAgain({ environment, roles }: Deployment, random: Random): Pr
       () => true,
       ({ groups: left }) => !left?.some(({ error }: { error: { type: string } }) => isHeld(error)),
     );
-  await until('nobody reads', areGone, 30_000);
+  await until('nobody reads', areGone);
   await admin.disconnect();
   for (const role of loads) role.process = await startSkewed(role.name, environment, random, false);
 }

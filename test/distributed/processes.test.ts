@@ -119,7 +119,7 @@ describe('a metric whose table is renamed', { timeout: 120_000 }, () => {
     await ingestLines(operator, blockOf(DAYS[1]));
     await isAsOf('daily-fees', DAYS[1]);
     const isTold = async () => (await answer('daily-uptime')).get('x-pending-reason') === 'failed';
-    await until('the answers tell it', isTold, 60_000);
+    await until('the answers tell it', isTold);
     await isAsOf('daily-uptime', DAYS[0]);
     expect((await read('/metrics')).text).toMatch(
       /^chain_metrics_failed_metric_seconds\{metric="uptime_hour",lane="live"\} [\d.]+$/m,
@@ -200,7 +200,7 @@ describe('a foreign producer', () => {
       operator.runtime.store.rows(
         sql`SELECT number FROM ${blocks} FINAL WHERE number > 90000000 ORDER BY number`,
       );
-    await until('both are stored', async () => (await stored()).length === 2, 30_000);
+    await until('both are stored', async () => (await stored()).length === 2);
     // Only the load requests a round: the trace tells of that one.
     const served = async () => {
       await pause(300);
@@ -208,7 +208,7 @@ describe('a foreign producer', () => {
       const answer = await fetch(`${serving()}/api/daily-tps?${day}`);
       return (await answer.text()).includes('"num_blocks":2');
     };
-    await until('it is served', served, 60_000);
+    await until('it is served', served);
   });
 
   test('has its trace continued by those that load and compute', async () => {
@@ -237,7 +237,7 @@ describe('a foreign producer', () => {
       operator.runtime.store.rows<{ reason: string; topic: string }>(
         sql`SELECT topic, reason FROM ${deadLetters} FINAL`,
       );
-    await until('all four are buried', async () => (await letters()).length === 4, 20_000);
+    await until('all four are buried', async () => (await letters()).length === 4);
     expect((await letters()).every(({ reason }) => reason.length > 3)).toBe(true);
     const [log] = await Promise.all([
       operator.runtime.log.readDeadLetters('chain.blocks.v1', ['0', '1', '2', '3']),

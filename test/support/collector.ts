@@ -87,13 +87,13 @@ export class Collector {
 
   /** Waits for a span that answers to a description. */
   async find(what: string, is: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
-    await until(what, () => this.spans.some(is), 60_000);
+    await until(what, () => this.spans.some(is));
     return this.spans.find(is) as CollectedSpan;
   }
 
   /** Waits until so many requests were answered. */
   asked(times: number): Promise<void> {
-    return until(`${times} requests`, () => this.headers.length >= times, 60_000);
+    return until(`${times} requests`, () => this.headers.length >= times);
   }
 
   async close(): Promise<void> {

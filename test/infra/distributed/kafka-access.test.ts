@@ -95,7 +95,7 @@ async function exchange(log: DistributedLog, text: string): Promise<void> {
     seen.push(...batch.map(({ value }) => value.toString()));
   });
   await log.publish(TOPIC, [{ key: 'key', value: Buffer.from(text) }]);
-  await until('the message has arrived', () => seen.includes(text), 20_000);
+  await until('the message has arrived', () => seen.includes(text));
 }
 
 describe('a user that may not create topics', () => {
@@ -171,7 +171,7 @@ describe('signing in over TLS', () => {
       await pause(500);
       return kafka.tokens.count() > before;
     };
-    await until('a newer token is used', isRenewed, 20_000);
+    await until('a newer token is used', isRenewed);
     await log.close();
   });
 });

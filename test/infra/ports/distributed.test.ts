@@ -188,7 +188,7 @@ describe('topics of Kafka', () => {
         for (const { value } of batch) seen.push(value.toString());
         return { durable: Promise.resolve() };
       });
-      await until('all are read', () => seen.length === lines.length, 20_000);
+      await until('all are read', () => seen.length === lines.length);
       expect(seen.toSorted()).toEqual(lines.toSorted());
       await log.close();
     },
@@ -206,7 +206,7 @@ describe('topics of Kafka', () => {
       'large',
       values.map((value) => ({ key: 'key', value })),
     );
-    await until('both have arrived', () => seen.length === 2, 20_000);
+    await until('both have arrived', () => seen.length === 2);
     const [large, small] = seen;
     expect(large?.refused).toMatch(/KAFKA_MESSAGE_BYTES/);
     expect(large?.value.length).toBeLessThan(2 ** 20);

@@ -21,12 +21,14 @@ const LOOK_MS_MIN = 2;
 const LOOK_MS_MAX = 100;
 /** Of the time waited so far: who waits longer looks less often, since a look may cost more than what it waits for. */
 const LOOK_SHARE = 0.1;
+/** Just below the limit of a test, so that the failure names what was waited for. */
+const WAIT_MS_MAX = 110_000;
 
 /** Waits until a condition holds; after the time limit the test fails with its description. */
 export async function until(
   description: string,
   holds: () => boolean | Promise<boolean>,
-  waitMsMax = 10_000,
+  waitMsMax = WAIT_MS_MAX,
 ): Promise<void> {
   const begun = Date.now();
   while (!(await holds())) {

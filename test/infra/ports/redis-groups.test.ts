@@ -90,7 +90,7 @@ describe('Redis behind Sentinels', () => {
         ),
       30_000,
     );
-    await until('the second job is done', () => done.has('after'), 30_000);
+    await until('the second job is done', () => done.has('after'));
     expect(await keyValue.get('a')).toBe('before');
     await queue.close();
     // Nothing of it is rejected that nobody waits for.

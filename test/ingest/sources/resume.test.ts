@@ -33,7 +33,7 @@ async function followToHead(from?: number): Promise<number[]> {
   };
   const following = await SourceFollower.open(options, opened.pipeline.config, stop.signal);
   const running = following.run(ingestTarget(new LocalClient(opened.pipeline)), () => undefined);
-  await until('the head is reached', () => noted.at(-1) === fake.finalized + 1, 60_000);
+  await until('the head is reached', () => noted.at(-1) === fake.finalized + 1);
   stop.abort();
   await running.catch(() => undefined);
   return noted;
