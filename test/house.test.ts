@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { groups } from './support/groups.ts';
+import { CORE, groups } from './support/groups.ts';
 import {
   documents,
   FOLDERS,
@@ -168,6 +168,11 @@ describe('the tests', () => {
   test('each belongs to one group, by what it loads', () => {
     const files = tests.map(({ path }) => path).filter((path) => path.endsWith('.test.ts'));
     expect(Object.values(groups).flat().sort()).toEqual(files.sort());
+  });
+
+  test('each promise of the core names files that are there', () => {
+    const places = Object.values(CORE).flat();
+    expect(places.filter((place) => !groups.core.some((path) => path.startsWith(place)))).toEqual([]);
   });
 
   test('none is switched off or alone', () => {
