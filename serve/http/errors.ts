@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, ProductError } from '../../infra/errors.ts';
 import { InvalidRequest, type ValidationIssue } from './validation.ts';
@@ -116,12 +117,15 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   const { failure, unknownPath } = dialect;
   const answer = (error: HttpError, request: FastifyRequest, reply: FastifyReply) =>
     dialect.send(error, request, reply.code(error.status).headers(error.headers));
-  app.setErrorHandler((error: FastifyError | Error, request, reply) => {
+  app.setErrorHandler(async (error: FastifyError | Error, request, reply) => {
     const known = publicError(error, request, dialect);
     if (known === undefined) request.log.error({ err: error }, 'request failed');
     // A connection that closes with the body unread is reset, and its answer often lost. Node reads the rest and drops it,
-    // for as long as a request may take.
-    if (known?.status === 413) reply.removeHeader('connection');
+    // for as long as a request may take: before the answer where the caller wants the connection closed, else behind it.
+    if (known?.status === 413) {
+      reply.removeHeader('connection');
+      if (!reply.raw.shouldKeepAlive) await finished(request.raw.resume()).catch(() => undefined);
+    }
     return answer(known ?? failure, request, reply);
   });
   if (unknownPath) {

@@ -109,6 +109,18 @@ describe('a connection', () => {
     expect((await answers).match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 404']);
   });
 
+  it('that its caller wants closed gets the answer to a body that is too large', async () => {
+    await serve();
+    const socket = await open(
+      head('/open', TOO_LARGE.length).replace('host: test', 'host: test\r\nconnection: close'),
+    );
+    const answer = answerOf(socket);
+    socket.pause();
+    await new Promise((resolve) => socket.write(TOO_LARGE, resolve));
+    socket.resume();
+    expect(await answer).toContain('HTTP/1.1 413');
+  });
+
   it('whose chunks do not end is closed after the time of a request', async () => {
     await serve();
     const start = head('/open', 0).replace('content-length: 0', 'transfer-encoding: chunked');
