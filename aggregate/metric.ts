@@ -138,11 +138,6 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    */
   readonly keepsRows?: true | 'at the end';
   /**
-   * Set where a window of hours that have only gained blocks may be told which: its select adds them to the stored rows.
-   * `counted` is for sums, which must count a block once: their rows tell in `up_to`, `beyond` and `made_of` what they are made of.
-   */
-  readonly addsBlocks?: 'united' | 'counted';
-  /**
    * Set where rows are made of the blocks of their own chain, and of nothing else that is loaded: when the hours are known
    * that have changed, a window is of their chains only.
    */

@@ -10,22 +10,6 @@ const RANGES = [
   { from: '2020-01-01 01:00:00', until: '2020-01-01 02:00:00' },
 ];
 
-const LOADED = { upTo: '1', areNoted: true };
-/** A statement that adds blocks to stored rows. */
-const gainedBy = (relay_chain: string) => ({
-  loaded: '1',
-  first: '2020-01-01 01:00:00.000',
-  last: '2020-01-01 01:00:00.000',
-  blocks: [[relay_chain, relay_chain, '2020-01-01 01:00:00', '1', '1']] as const,
-});
-
-/** What a window may hold beside its range. */
-const kindsOf = ({ addsBlocks }: MaterializedMetric, relay_chain: string) => {
-  if (!addsBlocks) return [{}];
-  const gained = { gained: gainedBy(relay_chain) };
-  return addsBlocks === 'counted' ? [{ loaded: LOADED }, { loaded: LOADED, ...gained }] : [{}, gained];
-};
-
 /**
  * The tables of these metrics with their recipes. A recipe covers all that makes the rows of a metric from raw tables:
  * its statement as the engine gets it, for every relay chain; the version of its fold; and the recipes of the metrics
@@ -36,11 +20,7 @@ export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table
   for (const { metric } of byLevel(metrics)) {
     const ranges = metric.materialized === 'hourly' ? RANGES : RANGES.slice(0, 1);
     const statements = RELAY_CHAINS.flatMap((relay_chain) =>
-      ranges.flatMap((range) =>
-        kindsOf(metric, relay_chain).map(
-          (kind) => metric.select({ relays: [relay_chain], ...range, ...kind }).text,
-        ),
-      ),
+      ranges.map((range) => metric.select({ relays: [relay_chain], ...range }).text),
     );
     const read = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
     const changed = metric.entities && RELAY_CHAINS.map((relay) => metric.entities?.changed(relay, 0n).text);

@@ -63,7 +63,7 @@ export function withHours(
 }
 
 /** Whether it is known of all days with blocks which of their hours have changed; others are computed as a whole. */
-export const areHoursKnown = (days: readonly NumberedDirtyDay[]): boolean =>
+const areHoursKnown = (days: readonly NumberedDirtyDay[]): boolean =>
   days.every(({ stream, hours }) => stream !== 'blocks' || hours);
 
 /** The windows, those of metrics whose rows are of one chain each narrowed to the chains that have changed. */
@@ -75,8 +75,7 @@ export function withChains(
   if (!areHoursKnown(days)) return windows;
   const changed = days.filter(({ stream }) => stream === 'blocks');
   return windows.map((window) => {
-    // One that is told which blocks its hours have gained names their chains.
-    if (!ofOneChain.has(window.metric) || window.gained) return window;
+    if (!ofOneChain.has(window.metric)) return window;
     const own = changed.filter(({ relay_chain }) => window.relays.includes(relay_chain));
     const chains = [...new Set(own.map(({ chain }) => chain))].sort();
     return chains.length > 0 ? { ...window, chains } : window;

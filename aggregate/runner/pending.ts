@@ -1,6 +1,5 @@
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
-import type { GainedBlocks } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { type Calendar, type DaysWithData, readDaysWithData } from '../planner/calendar.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
@@ -8,7 +7,6 @@ import { type PlannedWindow, plan, type RoleOf } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
 import { type NumberedDirtyHours, withChains, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
-import { withGained } from './gained-blocks.ts';
 import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
 import { readMarks } from './ledger.ts';
 
@@ -110,7 +108,6 @@ function pendingByRelay(
 interface DirtyInput {
   readonly days: readonly NumberedDirtyDay[];
   readonly hours: readonly NumberedDirtyHours[];
-  readonly gained?: GainedBlocks | undefined;
 }
 
 /**
@@ -132,8 +129,7 @@ export function planPending(
     const days = withHours(lacking, dirty.hours, isLacking);
     const windows = planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
     const ofOneChain = new Set(group.metrics.filter((one) => one.isOfOneChain).map(({ name }) => name));
-    const addBlocks = new Set(group.metrics.filter((one) => one.addsBlocks).map(({ name }) => name));
-    return withChains(withGained(windows, days, addBlocks, dirty.gained), days, ofOneChain);
+    return withChains(windows, days, ofOneChain);
   });
 }
 

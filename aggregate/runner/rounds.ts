@@ -34,7 +34,6 @@ import {
   withReaders,
   writeFailedMetrics,
 } from './failures.ts';
-import { readGained } from './gained-blocks.ts';
 import { type DaysAsOf, KnownDays } from './known-days.ts';
 import type { KnownLedger } from './known-ledger.ts';
 import {
@@ -200,7 +199,7 @@ export class Rounds {
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
     const { runtime, roleOf, executor, metrics, compute, measures } = this.#options;
-    const { lane, loaded, marks, active, days, daysOfOther, known, endPlanning } = state;
+    const { lane, marks, active, days, daysOfOther, known, endPlanning } = state;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
@@ -209,9 +208,7 @@ export class Rounds {
     const daysOfAll = withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days));
     const from = firstOf(withHours(days, hours, () => true));
     const newest = await readNewestBlocks(runtime.store, { ...state, known: daysOfAll, from });
-    // After these blocks, which its rows then hold. A table that cannot be read fails its own metric.
-    const gained = await readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined);
-    const dirty = { days, hours, gained };
+    const dirty = { days, hours };
     const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll }, roleOf);
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);

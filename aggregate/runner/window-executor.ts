@@ -12,7 +12,6 @@ import { computeWindow, failureOf, ledgerEntry, ledgerPlace, readFacts, updateWi
 import type { ComputeMeasures } from './compute-measures.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
 import { factsByRelay, factsOfKinds } from './fold-lines.ts';
-import { endedLoads } from './gained-blocks.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
@@ -327,8 +326,7 @@ export abstract class BaseExecutor {
     const version = await numbers.take(1);
     const facts = await readFacts?.();
     const mayLoseRows = !this.#beginWriting(metric) && window.mayLoseRows;
-    const ended = metric.addsBlocks === 'counted' ? await endedLoads(runtime.keyValue, version) : {};
-    const own = { ...window, ...ended, mayLoseRows, isAlone: !runtime.isShared };
+    const own = { ...window, mayLoseRows, isAlone: !runtime.isShared };
     const entry = await computeWindow(store, metric, own, version, clock.now, facts);
     onComputed(metric.name, version);
     return { ...entry, milliseconds: Math.max(0, clock.now() - started) };

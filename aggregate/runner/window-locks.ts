@@ -24,12 +24,10 @@ export class WindowLocks {
 
   /**
    * Computes a window alone; again, when the lock was lost and another process may have computed it at the same time.
-   * That one may have newer facts, so that the rows of the first attempt may have to go, and it may have added the gained
-   * blocks: then the whole window is computed, of all of its chains.
+   * That one may have newer facts, so that rows of the first attempt may have to go.
    */
   async run<T>(planned: PlannedWindow, compute: (window: PlannedWindow) => Promise<T>): Promise<T> {
-    const { gained: _gained, ...whole } = planned;
-    for (let window = planned; ; window = { ...whole, mayLoseRows: true }) {
+    for (let window = planned; ; window = { ...planned, mayLoseRows: true }) {
       const lease = await this.#acquire(window);
       let result: T;
       try {

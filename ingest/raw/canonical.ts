@@ -1,4 +1,4 @@
-import { join, raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { DAY_MS, HOUR_MS } from '../../infra/days.ts';
 import { blockSequenceSql } from './ordering.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from './tables.ts';
@@ -12,10 +12,6 @@ export interface Window {
   readonly chains?: readonly string[];
   readonly from: string;
   readonly until: string;
-  /** Set where rows count blocks of loads that have ended, and no others. */
-  readonly loaded?: EndedLoads;
-  /** Set where stored rows hold all other blocks of its hours. */
-  readonly gained?: GainedBlocks;
 }
 
 /** Loads that had ended before a window is computed. */
@@ -25,24 +21,6 @@ interface EndedLoads {
   /** Whether one that began before was still running: of later ones, those have ended whose blocks are noted as loaded. */
   readonly areNoted: boolean;
 }
-
-/** Blocks that hours have gained since their rows were computed; none of the others has gone. */
-export interface GainedBlocks {
-  /** Every load up to this number has ended. */
-  readonly loaded: string;
-  /** The times of the first and of the last of them, as `YYYY-MM-DD HH:MM:SS.mmm`. */
-  readonly first: string;
-  readonly last: string;
-  readonly blocks: readonly GainedBlock[];
-}
-
-export type GainedBlock = readonly [
-  relay_chain: string,
-  chain: string,
-  hour: string,
-  number: string,
-  rank: string,
-];
 
 /** The relay chain of a window that has one. */
 export function relayOf({ relays }: Pick<Window, 'relays'>): string {
@@ -138,14 +116,6 @@ const heightsOf = (window: Window): Sql =>
       WHERE ${ofRelays(window)} AND ${within(window)})`
     : raw('1');
 
-/** The ranks of those blocks that a window has gained which are canonical still. */
-export function canonicalOfGained(window: Window, { blocks: gained }: GainedBlocks): Sql {
-  const heights = gained.map(([relay, chain, , number]) => sql`(${relay}, ${chain}, ${BigInt(number)})`);
-  const ofHeights = sql`(relay_chain, chain, number) IN (${join(heights)})`;
-  const ranks = gained.map(([, , , , rank]) => rank);
-  return sql`(SELECT rank FROM ${canonicalBlocks(window, 'rank', ofHeights)} WHERE toString(rank) IN ${ranks})`;
-}
-
 /**
  * The condition that a row of a window is of a block whose load has ended: a load writes its tables one after the other,
  * and what waits for all loads waits for the longest.
@@ -204,36 +174,8 @@ export function canonicalFacts(
   return invalidatedBy(where, sql`(SELECT * FROM ${table} WHERE ${mine} AND rank IN ${ranks})`);
 }
 
-/** The condition that rows are of chains whose hours have gained blocks. */
-export const ofGainedChains = ({ blocks: gained }: GainedBlocks): Sql => {
-  const chains = new Map(gained.map(([relay, chain]) => [`${relay}/${chain}`, sql`(${relay}, ${chain})`]));
-  return sql`(relay_chain, chain) IN (${join([...chains.values()])})`;
-};
-
-/** The blocks that the hours of a window have gained. */
-export const listOfGained = (window: Window, { blocks: gained }: GainedBlocks): Sql =>
-  sql`(SELECT block[1] AS relay_chain, block[2] AS chain, toDateTime64(block[3], 3, 'UTC') AS hour,
-      toUInt128(block[5]) AS rank, ${raw(blockSequenceSql('rank'))} AS sequence
-    FROM (SELECT arrayJoin(${gained}) AS block) WHERE ${ofRelays(window)} AND ${within(window, raw('hour'))})`;
-
-/** How a select begins that adds gained blocks to stored rows: what reads them knows their ranks by this name. */
-export const withNewRanks = (ranks: Sql): Sql =>
-  sql`WITH (SELECT groupArray(rank) FROM ${ranks}) AS new_ranks`;
-
-/** Rows of blocks that a window has gained. Their times tell the engine which granules hold none of them. */
-export const gainedRows = (
-  table: typeof blocks | typeof extrinsics | typeof events | typeof calls,
-  window: Window,
-  gained: GainedBlocks,
-  where: Sql = raw('1'),
-): Sql => sql`(SELECT * FROM ${table}
-    WHERE ${ofRelays(window)} AND ${within(window)} AND ${where}
-      AND time >= toDateTime64(${gained.first}, 3, 'UTC') AND time <= toDateTime64(${gained.last}, 3, 'UTC')
-      AND ${ofGainedChains(gained)} AND has(new_ranks, rank))`;
-
 const canonicalRows =
   (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) => {
-    if (window.gained) return gainedRows(table, window, window.gained, where);
     // Rows of few pallets are few against the blocks.
     if (namesPallets(where.tables)) return canonicalFacts(table, window, where);
     return sql`(SELECT * FROM ${table}

@@ -187,10 +187,7 @@ function contentOf(directory: string): Promise<ReadonlyMap<string, string>> {
   const statements = new Map<string, Sql>([
     [blocks.name, facts('rank, received_at, source, run', blocks)],
     ...[extrinsics, events, calls, refusedFacts].map((table) => [table.name, facts('rank', table)] as const),
-    // The last three, of `chain_hour`, tell in which loads its blocks came.
-    ...materializedMetrics.map(
-      ({ name, table }) => [name, facts('version, is_deleted, up_to, beyond, made_of', table)] as const,
-    ),
+    ...materializedMetrics.map(({ name, table }) => [name, facts('version, is_deleted', table)] as const),
     [deadLetters.name, sql`SELECT topic, reason, size, bytes FROM ${deadLetters} FINAL`],
   ]);
   return EmbeddedStore.look(readConfig({ DATA_DIR: directory }), async (store) => {

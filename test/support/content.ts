@@ -35,10 +35,7 @@ export async function contentOf(pipeline: Pipeline): Promise<Content> {
     content.set(
       name,
       // These columns of `chain_hour` tell in which loads its blocks came.
-      await linesOf(
-        pipeline,
-        sql`SELECT * EXCEPT (version, is_deleted, up_to, beyond, made_of) FROM ${table} FINAL`,
-      ),
+      await linesOf(pipeline, sql`SELECT * EXCEPT (version, is_deleted) FROM ${table} FINAL`),
     );
   }
   for (const metric of metrics.filter(({ materialized }) => materialized === false)) {

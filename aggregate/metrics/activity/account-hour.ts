@@ -1,16 +1,6 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import {
-  canonicalEvents,
-  canonicalExtrinsics,
-  canonicalOfGained,
-  type GainedBlocks,
-  hourSql,
-  ofGainedChains,
-  ofRelays,
-  type Window,
-  withNewRanks,
-} from '../../../ingest/raw/canonical.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { canonicalEvents, canonicalExtrinsics, hourSql } from '../../../ingest/raw/canonical.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
 /** Roles of an account in some time as bits, so that a test for any of several roles is one `bitAnd`. */
@@ -42,15 +32,6 @@ const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 
 /** The roles that tell how the life of an account stands. */
 export const LIFE = ROLE.endsAlive | ROLE.endsDead;
 
-/** The stored rows of the hours that have gained blocks, as what these rows are united of. */
-const storedParts = (window: Window, gained: GainedBlocks): Sql => sql`
-      UNION ALL
-      SELECT hour, relay_chain, chain, life_block AS number, life_event AS event_index, account,
-        toInt64(bitAnd(roles, ${~LIFE & 0xff})) AS role, toInt64(bitAnd(roles, ${LIFE})) AS life, 0 AS is_new
-      FROM ${accountHour.table} FINAL
-      WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}
-        AND ${ofGainedChains(gained)}`;
-
 /** One row per account and hour with any activity, from which those of days are united; no endpoint serves it. */
 export const accountHour: MaterializedMetric = metric({
   record: 'AccountHour',
@@ -76,26 +57,23 @@ export const accountHour: MaterializedMetric = metric({
   lookbackDays: 1,
   keepsRows: true,
   isOfOneChain: true,
-  addsBlocks: 'united',
   select: (window) => sql`
-    ${window.gained ? withNewRanks(canonicalOfGained(window, window.gained)) : raw('')}
     SELECT hour, relay_chain, chain, account,
       bitOr(groupBitOr(toUInt64(role)), argMaxIf(toUInt64(life), (number, event_index), life != 0)) AS roles,
       maxIf(number, life != 0) AS life_block,
       argMaxIf(event_index, (number, event_index), life != 0) AS life_event
     FROM (
-      SELECT hour, relay_chain, chain, number, toUInt64(0) AS event_index, part.1 AS account, part.2 AS role, 0 AS life, 1 AS is_new
+      SELECT hour, relay_chain, chain, number, toUInt64(0) AS event_index, part.1 AS account, part.2 AS role, 0 AS life
       FROM (SELECT ${HOUR}, relay_chain, chain, number, ${IN_EXTRINSIC} AS part
         FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)})
       UNION ALL
       SELECT ${HOUR}, relay_chain, chain, number, toUInt64(event_index) + 1 AS event_index,
         if(event = 'Transfer', counterparty, events.account) AS account,
         multiIf(event = 'Transfer', ${ROLE.received}, event = 'NewAccount', ${ROLE.created}, 0) AS role,
-        multiIf(event = 'NewAccount', ${ROLE.endsAlive}, event = 'KilledAccount', ${ROLE.endsDead}, 0) AS life, 1 AS is_new
+        multiIf(event = 'NewAccount', ${ROLE.endsAlive}, event = 'KilledAccount', ${ROLE.endsDead}, 0) AS life
       FROM ${canonicalEvents(window, IS_ACCOUNT_EVENT)} AS events
-      ${window.gained ? storedParts(window, window.gained) : raw('')}
     )
     WHERE account != '' AND (role != 0 OR life != 0)
-    GROUP BY hour, relay_chain, chain, account HAVING max(is_new) = 1`,
+    GROUP BY hour, relay_chain, chain, account`,
   endpoints: [],
 });

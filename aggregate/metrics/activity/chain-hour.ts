@@ -5,19 +5,9 @@ import {
   canonicalCalls,
   canonicalEvents,
   canonicalExtrinsics,
-  canonicalOfGained,
-  type GainedBlocks,
-  gainedRows,
   hourSql,
-  isOfEnded,
-  listOfGained,
-  ofGainedChains,
-  ofRelays,
   type Window,
-  withNewRanks,
 } from '../../../ingest/raw/canonical.ts';
-import { blockSequenceSql } from '../../../ingest/raw/ordering.ts';
-import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
@@ -61,13 +51,8 @@ export const ENDS = {
 const HOUR = sql`${hourSql('assumeNotNull(time)')} AS hour`;
 const MINUTES = 60;
 
-/** What a window reads of a raw table: the condition that a block counts. */
-type Counts = (window: Window, isCounted: Sql) => Sql;
-
 /** What a table tells of an hour, beside sums, where it tells nothing of it. */
 const PARTS = {
-  is_new: '0',
-  /** Whether it tells of blocks, as stored rows do. */
   is_of_blocks: '0',
   first_block: 'toUInt64(0)',
   last_block: 'toUInt64(0)',
@@ -78,9 +63,6 @@ const PARTS = {
   minutes: "CAST([], 'Array(UInt64)')",
   paras: "CAST([], 'Array(String)')",
   runs: "CAST([], 'Array(Tuple(UInt64, UInt64))')",
-  up_to: 'toUInt64(0)',
-  beyond: "CAST([], 'Array(UInt128)')",
-  made_of: 'toUInt64(0)',
 };
 /** Sums that may be wider than 64 bits, and the others. */
 const WIDE = sumsOf((type) => type === 'UInt256');
@@ -104,11 +86,10 @@ function partOf(sums: Sums, part: Part): Sql {
   );
 }
 
-const blockCounts = (window: Window, isCounted: Sql, upTo: string): Sql => sql`
+const blockCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     { num_blocks: 'count()', num_extrinsics: 'sum(extrinsics)', num_events: 'sum(events)' },
     {
-      is_new: '1',
       is_of_blocks: '1',
       first_block: 'min(number)',
       last_block: 'max(number)',
@@ -118,15 +99,12 @@ const blockCounts = (window: Window, isCounted: Sql, upTo: string): Sql => sql`
       latest_block: 'argMax(number, (assumeNotNull(time), number))',
       runs: `arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
       arraySort(groupArray(number)) AS heights, arrayDifference(heights)))`,
-      up_to: sql`toUInt64(${upTo})`.text,
-      beyond: sql`groupArrayIf(rank, ${raw(blockSequenceSql('rank'))} > toUInt64(${upTo}))`.text,
-      made_of: 'groupBitXor(cityHash64(rank))',
     },
   )}
-  FROM ${window.gained ? gainedRows(blocks, window, window.gained) : sql`(SELECT * FROM ${canonicalBlocks(window)} WHERE ${isCounted})`}
+  FROM ${canonicalBlocks(window)}
   GROUP BY relay_chain, chain, hour`;
 
-const transactionCounts: Counts = (window, isCounted) => sql`
+const transactionCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
       num_transactions_signed: 'countIf(signed)',
@@ -141,10 +119,10 @@ const transactionCounts: Counts = (window, isCounted) => sql`
       (sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute).2, by_minute.1)`,
     },
   )}
-  FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum) AND ${isCounted}`)} GROUP BY relay_chain, chain, hour`;
+  FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of events by their names in the block. */
-const eventCounts: Counts = (window, isCounted) => sql`
+const eventCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
       treasury: "sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury')",
@@ -166,7 +144,7 @@ const eventCounts: Counts = (window, isCounted) => sql`
   )}
   FROM ${canonicalEvents(
     window,
-    sql`${isCounted} AND refused = '' AND (
+    sql`refused = '' AND (
       (pallet = 'balances' AND event = 'Transfer') OR (pallet = 'treasury' AND event = 'Deposit')
       OR (pallet IN ('assets', 'foreignAssets', 'poolAssets') AND event = 'Transferred')
       OR (pallet = 'tokens' AND event = 'Transfer')
@@ -179,7 +157,7 @@ const eventCounts: Counts = (window, isCounted) => sql`
   )} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of executed calls, nested ones included. */
-const callCounts: Counts = (window, isCounted) => sql`
+const callCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
       num_xcm_transferred: "countIf(pallet != 'system')",
@@ -189,67 +167,21 @@ const callCounts: Counts = (window, isCounted) => sql`
   )}
   FROM ${canonicalCalls(
     window,
-    sql`${isCounted} AND ((pallet = 'system' AND call = 'remark')
+    sql`((pallet = 'system' AND call = 'remark')
       OR (pallet IN ('polkadotXcm', 'xcmPallet') AND call IN ('reserveTransferAssets', 'limitedReserveTransferAssets',
         'teleportAssets', 'limitedTeleportAssets', 'transferAssets', 'transferAssetsUsingTypeAndThen'))
       OR (pallet = 'xTokens' AND call IN ('transfer', 'transferMultiasset', 'transferWithFee',
         'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-/** The parts of hours that tables tell, of the blocks that count: all of loads up to `upTo`, and some of later ones. */
-const partsOf = (window: Window, upTo: string, isCounted: Sql): Sql[] => [
-  blockCounts(window, isCounted, upTo),
-  ...[transactionCounts, eventCounts, callCounts].map((counts) => counts(window, isCounted)),
-];
-
-/** How the parts of an hour become its row. */
+/** How the parts of an hour become its row: one of them is of blocks, and the others have zeros there. */
 const UNITED = {
   ...Object.fromEntries(COUNTED.map((column, index) => [column, `totals[${index + 1}]`])),
   ...Object.fromEntries(WIDE.map((column) => [column, `sum(part.${column})`])),
-  first_block: 'minIf(part.first_block, part.is_of_blocks = 1)',
-  last_block: 'max(part.last_block)',
-  first_time: 'minIf(part.first_time, part.is_of_blocks = 1)',
-  last_time: 'maxIf(part.last_time, part.is_of_blocks = 1)',
-  earliest_block: 'minIf((part.first_time, part.earliest_block), part.is_of_blocks = 1).2',
-  latest_block: 'maxIf((part.last_time, part.latest_block), part.is_of_blocks = 1).2',
+  ...Object.fromEntries(Object.keys(ENDS).map((column) => [column, `max(part.${column})`])),
   minutes: 'sumForEach(part.minutes)',
   paras: 'arraySort(groupUniqArrayArray(part.paras))',
-  // A run begins where the one before it does not end at the height before.
-  runs: `arrayMap(run -> (run[1].1, run[-1].2), arraySplit((run, before) -> run.1 != before.2 + 1,
-        arraySort(groupArrayArray(part.runs)) AS all_runs, arrayPushFront(arrayPopBack(all_runs), (0, 0))))`,
-  up_to: 'max(part.up_to)',
-  beyond: `arraySort(arrayFilter(of_block -> ${blockSequenceSql('of_block')} > max(part.up_to), groupArrayArray(part.beyond)))`,
-  made_of: 'groupBitXor(part.made_of)',
-};
-
-/** The rows of the hours in which a block counts. */
-const united = (parts: readonly Sql[]): Sql => sql`
-    SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
-      ${raw(
-        Object.entries(UNITED)
-          .map(([column, of]) => `${of} AS ${column}`)
-          .join(', '),
-      )}
-    FROM (${join(parts, ' UNION ALL ')}) AS part
-    GROUP BY hour, relay_chain, chain HAVING max(is_new) = 1`;
-
-/** Adds to the stored rows the gained blocks that they do not count: an earlier attempt may have added some. */
-const addedRows = (window: Window, gained: GainedBlocks): Sql => {
-  const stored = sql`(SELECT * FROM ${chainHour.table} FINAL
-        WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${ofGainedChains(gained)})`;
-  // Such a row came after the plan, of a version that does not tell what it counts: the next round reads its hour whole.
-  const isUntold = raw(
-    `throwIf(stored.num_blocks > 0 AND stored.up_to = 0, 'an earlier version computed the hour')`,
-  );
-  const ofNew = sql`(SELECT rank FROM ${listOfGained(window, gained)} AS gained
-      LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour)
-      WHERE NOT ${isUntold} AND sequence > stored.up_to AND NOT has(stored.beyond, rank)
-        AND rank IN ${canonicalOfGained(window, gained)})`;
-  const asItIs = (of: object) => Object.fromEntries(Object.keys(of).map((column) => [column, column]));
-  const ofStored = partOf(asItIs(SUMS), { ...asItIs(PARTS), is_new: '0', is_of_blocks: '1' });
-  return sql`
-    ${withNewRanks(ofNew)}
-    ${united([...partsOf(window, gained.loaded, raw('1')), sql`SELECT hour, ${ofStored} FROM ${stored}`])}`;
+  runs: 'groupArrayArray(part.runs)',
 };
 
 /** Everything that metrics of days count in raw rows, counted once; no endpoint serves it. */
@@ -272,12 +204,6 @@ export const chainHour: MaterializedMetric = metric({
     paras: 'Array(String)',
     // First and last of heights that follow each other without a hole.
     runs: 'Array(Tuple(UInt64, UInt64))',
-    // It counts the canonical blocks of all loads up to this number; 0 where that is not known.
-    up_to: 'UInt64',
-    // The ranks of the other blocks that it counts, of later loads that had ended.
-    beyond: 'Array(UInt128)',
-    // These blocks, as one number: it differs when one of them is canonical no longer.
-    made_of: 'UInt64',
   },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',
@@ -286,15 +212,17 @@ export const chainHour: MaterializedMetric = metric({
   lookbackDays: 1,
   keepsRows: true,
   isOfOneChain: true,
-  addsBlocks: 'counted',
-  select: (window) => {
-    const { gained, loaded } = window;
-    if (gained) return addedRows(window, gained);
-    return united(
-      loaded === undefined
-        ? partsOf(window, '0', raw('1'))
-        : partsOf(window, loaded.upTo, isOfEnded(window, loaded)),
-    );
-  },
+  select: (window) => sql`
+    SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
+      ${raw(
+        Object.entries(UNITED)
+          .map(([column, of]) => `${of} AS ${column}`)
+          .join(', '),
+      )}
+    FROM (${join(
+      [blockCounts, transactionCounts, eventCounts, callCounts].map((counts) => counts(window)),
+      ' UNION ALL ',
+    )}) AS part
+    GROUP BY hour, relay_chain, chain HAVING max(is_of_blocks) = 1`,
   endpoints: [],
 });
