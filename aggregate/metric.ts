@@ -114,34 +114,14 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly select: (window: Window, entities?: readonly EntityId[]) => Sql;
   /**
    * A pure function from the ordered facts of a relay chain to rows of all columns, for state machines that are hard to
-   * read in SQL.
+   * read in SQL. Its windows have one relay chain each.
    */
   readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
-  /**
-   * Facts of the fold begin with their relay chain and are ordered by it: one statement reads those of all relay chains
-   * that are invalid in their time, as it does for metrics of SQL. Without it, windows of folds have one relay chain.
-   */
-  readonly foldsRelays?: true;
-  /**
-   * The kinds of facts that the fold reads, where it shares its statement with metrics that need others too: what is new
-   * of those does not compute this one. The facts of `foldsRelays` name their kind after their relay chain.
-   */
-  readonly kinds?: readonly string[];
   /**
    * Set where the period of a row does not tell whether the hours of a window can change it, or is not what the table is
    * sorted by: the condition of the rows of its days that they can change.
    */
-  readonly unitesHours?: (window: Window) => Sql;
-  /**
-   * Blocks that are only added take no row away: what else takes one away is a block that was replaced. `at the end`:
-   * those that are added to the newest day of their chain, where the day before it has blocks too.
-   */
-  readonly keepsRows?: true | 'at the end';
-  /**
-   * Set where rows are made of the blocks of their own chain, and of nothing else that is loaded: when the hours are known
-   * that have changed, a window is of their chains only.
-   */
-  readonly isOfOneChain?: true;
+  readonly rowsOfHours?: (window: Window) => Sql;
   /**
    * Set where, of all blocks, only those of chains with these roles can change a row: no others compute it. `relay` is the
    * relay chain itself.
@@ -149,11 +129,6 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly ofRoles?: readonly ('relay' | 'asset-hub' | 'coretime')[];
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
-  /**
-   * A window of the fold writes only rows that differ from the stored ones: the others keep their version, so that a
-   * higher one tells which entities have changed.
-   */
-  readonly keepsEqualRows?: boolean;
   /** What the table keeps in parts of its own, where that is not the months or years of its period. */
   readonly partitionBy?: string;
   /** Skip indexes of the table. */
@@ -185,8 +160,8 @@ export const computedColumns = ({ columns, internal = {} }: MaterializedMetric):
 ];
 
 /** Whether the windows of a metric have one relay chain each. */
-export const isOfOneRelay = ({ fold, foldsRelays, entities }: MaterializedMetric): boolean =>
-  entities !== undefined || (fold !== undefined && !foldsRelays);
+export const isOfOneRelay = ({ fold, entities }: MaterializedMetric): boolean =>
+  fold !== undefined || entities !== undefined;
 
 /** Names an entity, such as a referendum by its index or a month by its last day. */
 export type EntityId = string | number;
@@ -201,6 +176,10 @@ export interface Entities {
   readonly sizes?: (relayChain: string, entities: readonly EntityId[]) => Sql;
 }
 
+export type EntityMetric = MaterializedMetric & { readonly entities: Entities };
+export const hasEntities = (metric: MaterializedMetric): metric is EntityMetric =>
+  metric.entities !== undefined;
+
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: false;
   /** All rows, or those of one chain where the endpoint has a default chain. */
@@ -212,7 +191,7 @@ export type Metric = MaterializedMetric | ViewMetric;
 
 type Declared<M> = Omit<M, 'table' | 'name'>;
 
-/** The last column of the key where equal rows are kept: a hash of all others. */
+/** A column of folded rows: a hash of all others, by which a window knows the rows that are stored already. */
 export const DIGEST = 'digest';
 /** Finds rows by their version: new ones stand in new parts, and in few granules of merged ones. */
 const BY_VERSION = 'INDEX by_version version TYPE minmax GRANULARITY 1';
@@ -226,9 +205,7 @@ export function metric<const C extends Columns>(
 ): MaterializedMetric {
   const name = snake(declared.record);
   const erased = declared as unknown as Declared<MaterializedMetric>;
-  const { keepsEqualRows = false, entities } = erased;
-  const internal = { ...erased.internal, ...(keepsEqualRows && { [DIGEST]: 'UInt64' }) };
-  const key = [...erased.key, ...(keepsEqualRows ? [DIGEST] : [])];
+  const internal = { ...erased.internal, ...(erased.fold && { [DIGEST]: 'UInt64' }) };
   const served = Object.entries(declared.columns).map(([column, schema]) => [
     column,
     clickhouseType(schema as Column),
@@ -236,7 +213,6 @@ export function metric<const C extends Columns>(
   return {
     ...erased,
     internal,
-    key,
     name,
     table: table({
       name,
@@ -248,9 +224,9 @@ export function metric<const C extends Columns>(
         is_deleted: 'UInt8',
       },
       engine: 'ReplacingMergeTree(version, is_deleted)',
-      orderBy: key,
+      orderBy: erased.key,
       ...partitionOf(erased),
-      indexes: [...(keepsEqualRows || entities ? [BY_VERSION] : []), ...(erased.indexes ?? [])],
+      indexes: [BY_VERSION, ...(erased.indexes ?? [])],
       settings: erased.tableSettings ?? [],
     }),
   };

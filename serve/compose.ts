@@ -1,17 +1,15 @@
 import type { Readable } from 'node:stream';
 import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
-import { changeRuns, metricChanges } from '../aggregate/changes/tables.ts';
 import { aggregateModule } from '../aggregate/module.ts';
 import { RawRetention } from '../aggregate/retention/raw-retention.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../aggregate/runner/failures.ts';
-import { computedWindows, laneWatermarks, watermarks } from '../aggregate/runner/ledger.ts';
+import { readNewestNumber } from '../aggregate/runner/ledger.ts';
 import { aggregatorLimits } from '../aggregate/settings.ts';
-import { sql } from '../infra/clickhouse/sql.ts';
 import { type Logger, openLogger } from '../infra/logger.ts';
 import { measuredRuntime } from '../infra/measured-ports.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
-import type { Clock, Numbers, Runtime, Service, Store } from '../infra/ports.ts';
+import type { Clock, Numbers, Runtime, Service } from '../infra/ports.ts';
 import { readinessOf } from '../infra/readiness.ts';
 import { openTracer } from '../infra/tracing/open-tracer.ts';
 import type { Tracer } from '../infra/tracing/tracer.ts';
@@ -28,7 +26,6 @@ import {
   type RunOptions,
 } from '../ingest/log/publish.ts';
 import { ingestModule } from '../ingest/module.ts';
-import { dirtyDays } from '../ingest/raw/tables.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
 import { type ProcessMeasures, processMeasures } from './measures.ts';
@@ -150,7 +147,7 @@ async function startRoles(
 function construct(parts: Parts): Pipeline {
   const { config, runtime, measures, registry, roles, needed, waits, logger } = parts;
   const { store, log, keyValue } = runtime;
-  const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
+  const numbers = lateNumbers(() => runtime.openSequence(() => readNewestNumber(store)));
   const aggregator = new Aggregator({
     runtime,
     roleOf: registry.roleOf,
@@ -255,16 +252,6 @@ function publishing({ config, runtime: { log }, measures }: Parts) {
 function lateNumbers(open: () => Promise<Numbers>): Numbers {
   const opened = once(open);
   return { take: async (size) => (await opened()).take(size) };
-}
-
-/** The highest number of the sequence that is stored. */
-async function newestNumber(store: Store): Promise<bigint> {
-  const [row] = await store.rows<{ newest: string }>(
-    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${computedWindows}),
-      (SELECT max(sequence) FROM ${watermarks}), (SELECT max(sequence) FROM ${laneWatermarks}),
-      (SELECT max(version) FROM ${changeRuns}), (SELECT max(sequence) FROM ${metricChanges}))) AS newest`,
-  );
-  return BigInt(row?.newest ?? 0);
 }
 
 /** A value that is made at the first call, and again after one that failed; `made` is undefined until then. */

@@ -1,17 +1,20 @@
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt, timeOfSequence } from '../../infra/coordination/sequence.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import { isRecorded, sliceKeyOfChange, sliceKeyOfRow } from './slices.ts';
-import { metricChanges } from './tables.ts';
+import { emptiedMetrics } from '../runner/ledger.ts';
+import { sliceKeyOfRow, sliceOfRow, tellsChanges } from './slices.ts';
+
+/**
+ * What has changed is told by versions: a window writes only rows that differ from the stored ones, tombstones included,
+ * so that the rows above a version are those that have changed since.
+ */
 
 /** Clocks of processes differ by less: a day has ended on all of them so long after midnight. */
 const CLOCKS_APART_MS = 60_000;
 
-export const recordedMetrics = materializedMetrics.filter(isRecorded);
-/** Their rows change when their day ends, without a computation. */
-const CHANGING_AT_NIGHT = recordedMetrics.filter(({ whileDayRuns }) => whileDayRuns).map(({ name }) => name);
+export const metricsWithChanges = materializedMetrics.filter(tellsChanges);
 
 /** The first day that has not ended on the clock of every process. */
 export const firstOpenDay = (now: number): string => isoDay(now - CLOCKS_APART_MS);
@@ -20,26 +23,50 @@ export const firstOpenDay = (now: number): string => isoDay(now - CLOCKS_APART_M
 export const endOfOpenDay = (now: number): bigint =>
   sequenceAt(Date.parse(firstOpenDay(now)) + DAY_MS + CLOCKS_APART_MS);
 
-interface ChangesAfter {
+interface Since {
   readonly after: bigint;
   /** As `firstOpenDay` gives it. */
   readonly openDay: string;
 }
 
-/** The last change of each slice that changed above a number, with its `position` among them. */
-export function changesAfter({ after, openDay }: ChangesAfter, metric?: MaterializedMetric): Sql {
-  const dayOfAfter = isoDay(timeOfSequence(after) - DAY_MS - CLOCKS_APART_MS);
-  const atNight = sql`metric IN ${CHANGING_AT_NIGHT}`;
-  const ended = sql`bitShiftLeft(toUInt64(toUInt16(toDateOrZero(slice)) + 1) * ${DAY_MS} + ${CLOCKS_APART_MS}, 20)`;
-  return sql`SELECT metric, relay_chain, chain, slice, argMax(change.row_count, change.sequence) AS now_rows,
-      argMax(change.run, change.sequence) AS last_run,
-      greatest(max(change.sequence), if(${atNight} AND slice < ${openDay}, ${ended}, 0)) AS position
-    FROM ${metricChanges} AS change
-    WHERE ${metric ? sql`metric = ${metric.name}` : sql`metric IN ${recordedMetrics.map(({ name }) => name)}`}
-      AND (change.sequence > ${after} OR (${atNight} AND slice >= ${dayOfAfter}))
-    GROUP BY metric, relay_chain, chain, slice HAVING position > ${after}`;
-}
+/** The last change of each slice of these metrics that changed above a number, with its `position` among them. */
+export const changesAfter = (metrics: readonly MaterializedMetric[], since: Since): Sql =>
+  join([...metrics.map((metric) => changesOf(metric, since)), emptiedAfter(metrics, since)], ' UNION ALL ');
 
 /** The condition that a row is of a slice that has changed. */
-export const hasChanged = (metric: MaterializedMetric, since: ChangesAfter): Sql =>
-  sql`(${sliceKeyOfRow(metric)}) IN (SELECT ${sliceKeyOfChange(metric)} FROM (${changesAfter(since, metric)}))`;
+export const hasChanged = (metric: MaterializedMetric, since: Since): Sql =>
+  sql`(${sliceKeyOfRow(metric)}) IN (
+    SELECT ${sliceKeyOfRow(metric)} FROM ${metric.table} WHERE ${mayHaveChanged(metric, since)})`;
+
+function changesOf(metric: MaterializedMetric, since: Since): Sql {
+  const { table } = metric;
+  const slice = sliceOfRow(metric);
+  const ended = sql`bitShiftLeft(toUInt64(toUInt16(toDateOrZero(slice)) + 1) * ${DAY_MS} + ${CLOCKS_APART_MS}, 20)`;
+  const atNight = metric.whileDayRuns ? sql`if(slice < ${since.openDay}, ${ended}, 0)` : sql`0`;
+  return sql`SELECT ${metric.name} AS metric, of_relay AS relay_chain, of_chain AS chain, slice,
+      toInt64(sum(of_rows)) AS now_rows, max(of_version) AS last_version,
+      greatest(last_version, toUInt64(${atNight})) AS position
+    FROM (
+      SELECT ${slice}, 0 AS of_rows, max(version) AS of_version FROM ${table}
+      WHERE ${mayHaveChanged(metric, since)} GROUP BY of_relay, of_chain, slice
+      UNION ALL
+      SELECT ${slice}, count() AS of_rows, 0 AS of_version FROM ${table} FINAL
+      WHERE ${hasChanged(metric, since)} GROUP BY of_relay, of_chain, slice
+    ) GROUP BY of_relay, of_chain, slice HAVING position > ${since.after}`;
+}
+
+/** Rows above the number; those that change when their day ends, without a computation, too. */
+function mayHaveChanged({ whileDayRuns, period }: MaterializedMetric, { after, openDay }: Since): Sql {
+  const isNewer = sql`version > ${after}`;
+  if (!whileDayRuns || period === null) return isNewer;
+  // The last day whose end has a lower number.
+  const dayOfAfter = isoDay(timeOfSequence(after) - DAY_MS - CLOCKS_APART_MS);
+  return sql`(${isNewer} OR (${ident(period)} > ${dayOfAfter} AND ${ident(period)} < ${openDay}))`;
+}
+
+/** All rows of metrics that were emptied, to be computed again by another definition: a slice without a name. */
+const emptiedAfter = (metrics: readonly MaterializedMetric[], { after }: Since): Sql =>
+  sql`SELECT toString(emptied.metric) AS metric, toString(relay_chain) AS relay_chain, '' AS chain, '' AS slice,
+      toInt64(0) AS now_rows, max(emptied.sequence) AS last_version, last_version AS position
+    FROM ${emptiedMetrics} AS emptied
+    WHERE metric IN ${metrics.map(({ name }) => name)} GROUP BY metric, relay_chain HAVING position > ${after}`;

@@ -14,10 +14,10 @@ interface Slicing {
 }
 
 /**
- * Whether the changes of a metric are recorded. A view has no rows, and where another table decides which rows are
+ * Whether the changes of a metric are told. A view has no rows, and where another table decides which rows are
  * served, an answer changes without a row of it.
  */
-export const isRecorded = (metric: Metric): metric is MaterializedMetric =>
+export const tellsChanges = (metric: Metric): metric is MaterializedMetric =>
   metric.materialized !== false &&
   metric.endpoints.length > 0 &&
   (metric.served?.(undefined).tables.size ?? 0) === 0;
@@ -30,7 +30,7 @@ export function slicingOf({ period, key, columns }: MaterializedMetric): Slicing
   return { column, isByDay: /^Date/.test(type), isByChain: key.includes('chain') };
 }
 
-/** The relay chain, chain and value of the slice of a row, as `metricChanges` has them. */
+/** The relay chain, chain and value of the slice of a row, as texts. */
 export function sliceOfRow(metric: MaterializedMetric): Sql {
   const { column, isByDay, isByChain } = slicingOf(metric);
   const value =
@@ -46,13 +46,5 @@ export function sliceOfRow(metric: MaterializedMetric): Sql {
 export function sliceKeyOfRow(metric: MaterializedMetric): Sql {
   const { column, isByDay, isByChain } = slicingOf(metric);
   const value = column === null ? [] : [isByDay ? `toDate(${ident(column).text})` : ident(column).text];
-  return raw(['relay_chain', ...(isByChain ? ['chain'] : []), ...value].join(', '));
-}
-
-/** The same of a row of `metricChanges`. */
-export function sliceKeyOfChange(metric: MaterializedMetric): Sql {
-  const { column, isByDay, isByChain } = slicingOf(metric);
-  const type = column === null ? '' : clickhouseType(metric.columns[column] as never);
-  const value = column === null ? [] : [isByDay ? 'toDate(slice)' : `CAST(slice, '${type}')`];
   return raw(['relay_chain', ...(isByChain ? ['chain'] : []), ...value].join(', '));
 }

@@ -28,8 +28,6 @@ export interface PlannedWindow extends Window {
   readonly metric: string;
   /** Windows of a lower level must be computed first. */
   readonly level: number;
-  /** Whether it may have stored rows that it has no longer. */
-  readonly mayLoseRows: boolean;
 }
 
 /** The raw tables of each stream: a dirty day of the stream is a change of all of them. */
@@ -64,10 +62,6 @@ interface RelayDays {
   readonly byChain: ReadonlyMap<string, readonly number[]>;
   /** Days with blocks of any chain, or with snapshots. */
   readonly all: readonly number[];
-  /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
-  readonly mayLoseRows: boolean;
-  /** Whether all dirty days of blocks are the newest of their chains, behind another day with blocks. */
-  readonly areAtEnd: boolean;
   /** Invalid ranges of the metrics that are planned so far. */
   readonly ranges: Map<string, readonly HourRange[]>;
 }
@@ -117,16 +111,8 @@ function relayDays(
     return role === undefined || ofRoles.some((one) => one === role);
   };
   const dirty = dirtyDays.filter((day) => isOfRelay(day, known.relay) && isOfRoles(day));
-  const mayLoseRows = dirty.some(({ pallet }) => pallet === ANY_PALLET);
-  const areAtEnd = dirty.every(({ stream, chain, day }) => {
-    const [before, last] = known.byChain.get(chain)?.slice(-2) ?? [];
-    return stream !== 'blocks' || (last === dayNumber(day) && before === last - 1);
-  });
-  return { ...known, dirty: groupsOf(dirty), mayLoseRows, areAtEnd, ranges: new Map() };
+  return { ...known, dirty: groupsOf(dirty), ranges: new Map() };
 }
-
-const losesRows = ({ keepsRows }: MaterializedMetric, { mayLoseRows, areAtEnd }: RelayDays): boolean =>
-  mayLoseRows || (keepsRows === 'at the end' && !areAtEnd);
 
 function invalidRanges(
   { metric, reads }: Leveled,
@@ -195,7 +181,6 @@ function windowsOf(
       metric: metric.name,
       relays: together.map(({ relay }) => relay).sort(),
       level,
-      mayLoseRows: !metric.keepsRows || together.some((days) => losesRows(metric, days)),
     };
     if (metric.materialized === 'whole') return [{ ...window, ...EVERYTHING }];
     return split(range, together, daysMaxOf(metric, input)).map(([from, until]) => ({

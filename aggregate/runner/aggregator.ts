@@ -1,16 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { lowestOf } from '../../infra/coordination/sequence.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
-import { type ChangeProgress, ChangeRecorder } from '../changes/change-recorder.ts';
-import { metricChanges } from '../changes/tables.ts';
-import type { EntityId, MaterializedMetric } from '../metric.ts';
+import { tellsChanges } from '../changes/slices.ts';
+import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { PlannedWindow, RoleOf } from '../planner/plan.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
+import { Claims } from './claims.ts';
 import { type ComputeMeasures, computeMeasures } from './compute-measures.ts';
+import { WindowComputer } from './compute-window.ts';
 import { DataSignal } from './data-signal.ts';
 import {
   describeFailures,
@@ -19,20 +22,27 @@ import {
   readFailedMetrics,
   tryAtOnce,
 } from './failures.ts';
-import { InProcessExecutor } from './in-process-executor.ts';
-import { KnownLedger } from './known-ledger.ts';
 import { LaneRounds } from './lane-rounds.ts';
 import { COMPUTE_LANES, type ComputeLane, firstLiveDay } from './lanes.ts';
+import { readNewestNumber } from './ledger.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
-import { QueuedExecutor } from './queued-executor.ts';
+import { forgetEntities } from './refold.ts';
 import { Rounds } from './rounds.ts';
-import { MetricVersions, publishVersion } from './versions.ts';
-import { type ComputedRound, STOPPED, type WindowExecutor } from './window-executor.ts';
+import { MetricVersions } from './versions.ts';
+import { type ComputedRound, STOPPED, WindowQueue } from './window-queue.ts';
 
 /** Windows of the rounds and rebuilds that run; both are 0 when none runs. */
 export interface ComputeProgress {
   readonly done: number;
   readonly total: number;
+}
+
+/** Numbers up to which changes may be told. */
+interface ChangeProgress {
+  /** Every change up to it is visible, and no other one will be. */
+  readonly visible: bigint;
+  /** No change up to it comes later, also after clocks were set back: a higher number is stored. */
+  readonly passed: bigint;
 }
 const IDLE: ComputeProgress = { done: 0, total: 0 };
 
@@ -50,7 +60,7 @@ interface AggregatorOptions {
   readonly numbers: Numbers;
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** Time between two checks for dirty days whose round was not requested, where the store is shared. */
+  /** Time between two checks for dirty days whose round was not requested. */
   readonly sweepMs: number;
   /** Days that are computed before all others, the running one included. */
   readonly liveDays: number;
@@ -68,20 +78,18 @@ interface AggregatorOptions {
  * each lane runs at a time over all processes, and the backfill lane gives way to the live one. A metric that fails
  * stops only the metrics that read it, until its next attempt.
  *
- * `runtime.isShared` makes the one difference between the profiles in this area. A single process learns of every load
- * and of every computed window by a function call. Where several processes share the store, windows are jobs of a
- * queue, each process polls for what the others have loaded and computed, and a lost request is repeated.
+ * Windows are jobs of a queue that any process computes, each process polls for what the others have loaded and computed,
+ * and a lost request is repeated.
  */
 export class Aggregator {
   readonly #options: AggregatorOptions;
   readonly #runtime: Runtime;
   readonly #metrics: readonly MaterializedMetric[];
-  readonly #executor: WindowExecutor;
+  readonly #claims: Claims;
+  readonly #windows: WindowQueue;
   readonly #rounds: Rounds;
-  readonly #ledger: KnownLedger;
   readonly #versions: MetricVersions;
   readonly #dataSignal: DataSignal;
-  readonly #recorder: ChangeRecorder;
   readonly #laneRounds: LaneRounds;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #progress = new Map<ComputeLane, ComputeProgress>();
@@ -96,42 +104,29 @@ export class Aggregator {
     this.#options = options;
     this.#runtime = runtime;
     this.#metrics = metrics;
-    this.#versions = new MetricVersions(runtime, [...metrics.map(({ name }) => name), metricChanges.name]);
-    this.#dataSignal = new DataSignal(runtime);
-    this.#ledger = new KnownLedger(runtime);
-    this.#recorder = new ChangeRecorder({
+    this.#versions = new MetricVersions(
+      runtime,
+      metrics.map(({ name }) => name),
+    );
+    this.#dataSignal = new DataSignal(runtime.keyValue);
+    this.#claims = new Claims({ ...options, keyValue: runtime.keyValue });
+    this.#windows = new WindowQueue({
       ...options,
-      ...runtime,
       metrics,
-      ledger: this.#ledger,
-      onRecorded: async (version) => {
-        this.#versions.set(metricChanges.name, version.toString());
-        await publishVersion(runtime.keyValue, metricChanges.name, version.toString());
-      },
+      computer: new WindowComputer({ ...options, metrics, measures, claims: this.#claims }),
+      onComputed: (metric, version) =>
+        this.#versions.set(metric, version, runtime.tracer.active?.traceparent),
     });
-    const execution = {
-      ...options,
-      metrics,
-      measures,
-      onWriting: (metric: string, entities?: readonly EntityId[]) =>
-        this.#recorder.noteWriting(metric, entities),
-      onComputed: (metric: string, version: bigint) =>
-        this.#versions.set(metric, version.toString(), runtime.tracer.active?.traceparent),
-    };
-    this.#executor = runtime.isShared ? new QueuedExecutor(execution) : new InProcessExecutor(execution);
     this.#rounds = new Rounds({
       ...options,
       metrics,
       measures,
-      ledger: this.#ledger,
-      executor: this.#executor,
       compute: (windows, lane) => this.#compute(windows, lane),
     });
     this.#laneRounds = new LaneRounds({
       ...options,
       measures,
       rounds: this.#rounds,
-      changes: this.#recorder,
       isPaused: () => this.isPaused,
       isAwaited: () => this.#waiters > 0,
       onEnded: () => this.#dataSignal.publish(),
@@ -141,23 +136,21 @@ export class Aggregator {
   /** Computes the days that are dirty now, and those that become dirty later. */
   async start(): Promise<void> {
     await this.followVersions();
-    await this.#executor.start();
+    await this.#windows.start();
     await this.#laneRounds.start();
-    this.#pollShared(this.#options.sweepMs, () => this.#sweep());
+    this.#poll(this.#options.sweepMs, () => this.#sweep());
     await this.requestRound();
-    if (await this.#recorder.hasOpenRuns()) await this.#laneRounds.request('backfill');
   }
 
   /** Reads the versions of all metrics, and follows those of other processes unless `isContinuous` is false. */
   async followVersions(isContinuous = true): Promise<void> {
     const follow = () => this.#dataSignal.follow(() => this.#versions.refresh());
     await follow();
-    if (isContinuous) this.#pollShared(VERSIONS_MS, follow);
+    if (isContinuous) this.#poll(VERSIONS_MS, follow);
   }
 
   /** Requests a round after a load. */
   async requestRound(): Promise<void> {
-    this.#ledger.forget();
     await this.#dataSignal.publish();
     await this.#laneRounds.request('live');
   }
@@ -182,13 +175,11 @@ export class Aggregator {
     if (failures.length > 0) throw new ProductError('metrics_failed', describeFailures(failures));
   }
 
-  /** As `waitUntilComputed`, but returns the metrics that fail. What this process has computed is recorded then. */
+  /** As `waitUntilComputed`, but returns the metrics that fail. */
   async settled(): Promise<readonly FailedMetric[]> {
     this.#waiters++;
     try {
-      const failures = await this.#settled();
-      await this.#recorder.settled();
-      return failures;
+      return await this.#settled();
     } finally {
       this.#waiters--;
     }
@@ -226,17 +217,17 @@ export class Aggregator {
    */
   async rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
-    const { store } = this.#runtime;
+    const ports = { store: this.#runtime.store, numbers: this.#options.numbers };
     const count = await this.#laneRounds.exclusively('backfill', async () => {
-      await this.#executor.forgetFolds(metrics);
+      await forgetEntities(ports, metrics, RELAY_CHAINS);
       const windows = await this.#rounds.planRebuild(names, from, until);
       const [failure] = (await this.#compute(windows, 'backfill')).failures.values();
       if (failure) throw new ProductError('metrics_failed', failure.reason, failure.detail);
       return windows.length;
     });
-    const failed = (await readFailedMetrics(store)).filter(({ metric }) => names.has(metric));
+    const failed = (await readFailedMetrics(ports.store)).filter(({ metric }) => names.has(metric));
     if (failed.length > 0) {
-      await this.#ledger.write(() => tryAtOnce({ store, numbers: this.#options.numbers }, failed));
+      await tryAtOnce(ports, failed);
       const again = (await this.settled()).filter(({ metric }) => names.has(metric));
       if (again.length > 0) throw new ProductError('metrics_failed', describeFailures(again));
     }
@@ -256,7 +247,7 @@ export class Aggregator {
 
   async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
     const { queue } = this.#runtime;
-    const queues = [...this.#laneRounds.queues, ...this.#executor.queues];
+    const queues = [...this.#laneRounds.queues, ...this.#windows.queues];
     const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
     const failed = await Promise.all(queues.map((name) => queue.failed(name)));
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
@@ -288,8 +279,11 @@ export class Aggregator {
   }
 
   /** Reads what may be told of the changes of metrics. */
-  changeProgress(): Promise<ChangeProgress> {
-    return this.#recorder.progress();
+  async changeProgress(): Promise<ChangeProgress> {
+    const told = this.#metrics.filter(tellsChanges).map(({ name }) => name);
+    const stored = await readNewestNumber(this.#runtime.store);
+    const visible = await this.#claims.visibleUpTo(await this.#options.numbers.take(1), told);
+    return { visible, passed: lowestOf([stored], visible) };
   }
 
   /** Changes with every computation of a window of the metric. */
@@ -309,9 +303,8 @@ export class Aggregator {
     );
   }
 
-  /** Repeats the work until `stop`, where other processes share the store. */
-  #pollShared(ms: number, work: () => Promise<void>): void {
-    if (!this.#runtime.isShared) return;
+  /** Repeats the work until `stop`. */
+  #poll(ms: number, work: () => Promise<void>): void {
     let isBusy = false;
     const run = async () => {
       if (isBusy || this.#isStopped) return;
@@ -329,7 +322,6 @@ export class Aggregator {
     if ((await this.#laneRounds.failed()).length > 0 && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
     if (await this.#rounds.hasDirtyDays()) await this.requestRound();
-    if (await this.#recorder.hasOpenRuns()) await this.#laneRounds.request(...COMPUTE_LANES);
   }
 
   async #compute(windows: readonly PlannedWindow[], lane: ComputeLane): Promise<ComputedRound> {
@@ -341,8 +333,7 @@ export class Aggregator {
       show();
     };
     try {
-      if (windows.length > 0) await this.#recorder.begin(lane, windows);
-      return await this.#executor.run(windows, { lane, onDone, isStopped: () => this.#isStopped });
+      return await this.#windows.run(windows, { lane, onDone, isStopped: () => this.#isStopped });
     } finally {
       this.#progress.delete(lane);
     }

@@ -9,25 +9,22 @@ const ASSUMED_MS = 2000;
 /** Tells whether data were loaded or computed since one has looked, in this process or in another. */
 export class DataSignal {
   readonly #keyValue: KeyValue;
-  readonly #isShared: boolean;
   #own = 0;
   #others = '';
 
-  constructor({ keyValue, isShared }: { readonly keyValue: KeyValue; readonly isShared: boolean }) {
+  constructor(keyValue: KeyValue) {
     this.#keyValue = keyValue;
-    this.#isShared = isShared;
   }
 
   /** Another text after every change. */
   get token(): string {
-    const assumed = this.#isShared ? Math.floor(performance.now() / ASSUMED_MS) : '';
+    const assumed = Math.floor(performance.now() / ASSUMED_MS);
     return `${this.#own} ${this.#others} ${assumed}`;
   }
 
   async publish(): Promise<void> {
     this.#own++;
-    if (this.#isShared)
-      await this.#keyValue.set(KEY, `${process.pid} ${Date.now()} ${this.#own}`, { ttlMs: KEY_MS });
+    await this.#keyValue.set(KEY, `${process.pid} ${Date.now()} ${this.#own}`, { ttlMs: KEY_MS });
   }
 
   /**

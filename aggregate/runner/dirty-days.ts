@@ -14,8 +14,7 @@ import { UNTIMED } from '../../ingest/raw/untimed.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type DaysWithBlocks, palletsIn, type StreamTables } from '../planner/plan.ts';
-import type { DaysAsOf } from './known-days.ts';
-import { type ComputeLane, isInLane, isMissingInAny, lowestMark, type Marks, otherLane } from './lanes.ts';
+import { type ComputeLane, isInLane, isMissingInAny, type Marks, otherLane } from './lanes.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -56,19 +55,12 @@ export async function readDirty(
     liveFrom,
     marks,
     pallets,
-    known,
-  }: Omit<DirtyScope, 'marks'> & {
-    readonly marks: Readonly<Record<ComputeLane, readonly Marks[]>>;
-    readonly known: Pick<DaysAsOf, 'changedAfter' | 'dirtyRows'>;
-  },
+  }: Omit<DirtyScope, 'marks'> & { readonly marks: Readonly<Record<ComputeLane, readonly Marks[]>> },
 ): Promise<DirtyOfRound> {
   const other = otherLane(lane);
-  const changed = known.changedAfter(lowestMark([...marks.live, ...marks.backfill]));
-  if (changed?.length === 0) return { days: [], daysOfOther: new Map() };
-  const isChanged = changed === null ? sql`1` : sql`_partition_id IN ${changed}`;
   const inScope = (of: ComputeLane) =>
-    sql`${isChanged} AND ${isMissingInAny(marks[of])} AND ${isInLane(of, liveFrom)} AND pallet IN ${pallets}`;
-  const rows = await known.dirtyRows<NumberedDirtyDay & { readonly days: readonly number[] }>(
+    sql`${isMissingInAny(marks[of])} AND ${isInLane(of, liveFrom)} AND pallet IN ${pallets}`;
+  const rows = await store.rows<NumberedDirtyDay & { readonly days: readonly number[] }>(
     sql`SELECT stream, pallet, relay_chain, chain, toString(dirty.day) AS day, toString(max(dirty.sequence)) AS sequence,
         CAST([], 'Array(UInt16)') AS days
       FROM ${dirtyDays} AS dirty WHERE ${inScope(lane)}
@@ -80,7 +72,7 @@ export async function readDirty(
   );
   const days = rows.filter(({ sequence }) => sequence !== '').map(({ days: _days, ...day }) => day);
   return {
-    days: await withPallets(store, days, { isChanged, whereLost: inScope(lane), pallets }),
+    days: await withPallets(store, days, { whereLost: inScope(lane), pallets }),
     daysOfOther: new Map(
       rows
         .filter(({ sequence }) => sequence === '')
@@ -96,11 +88,7 @@ export async function readDirty(
 async function withPallets(
   store: Store,
   days: readonly NumberedDirtyDay[],
-  {
-    isChanged,
-    whereLost,
-    pallets,
-  }: { readonly isChanged: Sql; readonly whereLost: Sql; readonly pallets: readonly string[] },
+  { whereLost, pallets }: { readonly whereLost: Sql; readonly pallets: readonly string[] },
 ): Promise<readonly NumberedDirtyDay[]> {
   if (!days.some(({ pallet }) => pallet === ANY_PALLET)) return days;
   const rows = await store.rows<
@@ -108,7 +96,7 @@ async function withPallets(
   >(
     sql`SELECT relay_chain, chain, toString(dirty.day) AS day, arraySort(groupUniqArray(toString(pallet))) AS pallets
       FROM ${dirtyDays} AS dirty
-      WHERE ${isChanged} AND stream = 'blocks' AND pallet IN ${pallets}
+      WHERE stream = 'blocks' AND pallet IN ${pallets}
         AND (relay_chain, chain, dirty.day) IN (
           SELECT relay_chain, chain, dirty.day FROM ${dirtyDays} AS dirty WHERE ${whereLost} AND pallet = ${ANY_PALLET})
       GROUP BY relay_chain, chain, dirty.day`,

@@ -1,7 +1,6 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { ANY_PALLET, dirtyHours } from '../../ingest/raw/tables.ts';
-import type { PlannedWindow } from '../planner/plan.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
 import { computedOf, type Marks } from './lanes.ts';
 
@@ -18,10 +17,7 @@ export interface NumberedDirtyHours {
 /** Days that are computed by their hours at most: many whole days are few statements, their hours are many. */
 const DAYS_MAX = 3;
 
-/**
- * The hours of these days that metrics with such marks lack. None where hours may be unknown: a load of a version before
- * there were any wrote none, so that one has to be known of a load that every metric has computed.
- */
+/** The hours of these days that metrics with such marks lack; none of many days. */
 export async function readDirtyHours(
   store: Pick<Store, 'rows'>,
   days: readonly NumberedDirtyDay[],
@@ -35,7 +31,6 @@ export async function readDirtyHours(
         groupArray((toHour(hour), toString(newest))) AS hours
       FROM (SELECT pallet, relay_chain, chain, hour, max(dirty.sequence) AS newest FROM ${dirtyHours} AS dirty
         WHERE dirty.sequence > ${after} AND toDate(hour) IN ${distinct} GROUP BY pallet, relay_chain, chain, hour)
-      WHERE (SELECT count() FROM (SELECT 1 FROM ${dirtyHours} AS dirty WHERE dirty.sequence <= ${after} LIMIT 1)) > 0
       GROUP BY pallet, relay_chain, chain, day`,
   );
 }
@@ -59,26 +54,6 @@ export function withHours(
     );
     if (!lacking.some(([, sequence]) => BigInt(sequence) >= BigInt(day.sequence))) return day;
     return { ...day, hours: lacking.map(([hour]) => hour) };
-  });
-}
-
-/** Whether it is known of all days with blocks which of their hours have changed; others are computed as a whole. */
-const areHoursKnown = (days: readonly NumberedDirtyDay[]): boolean =>
-  days.every(({ stream, hours }) => stream !== 'blocks' || hours);
-
-/** The windows, those of metrics whose rows are of one chain each narrowed to the chains that have changed. */
-export function withChains(
-  windows: readonly PlannedWindow[],
-  days: readonly NumberedDirtyDay[],
-  ofOneChain: ReadonlySet<string>,
-): readonly PlannedWindow[] {
-  if (!areHoursKnown(days)) return windows;
-  const changed = days.filter(({ stream }) => stream === 'blocks');
-  return windows.map((window) => {
-    if (!ofOneChain.has(window.metric)) return window;
-    const own = changed.filter(({ relay_chain }) => window.relays.includes(relay_chain));
-    const chains = [...new Set(own.map(({ chain }) => chain))].sort();
-    return chains.length > 0 ? { ...window, chains } : window;
   });
 }
 

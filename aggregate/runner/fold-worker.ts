@@ -1,17 +1,13 @@
 import { once } from 'node:events';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { reasonOf } from '../../infra/errors.ts';
-import type { Window } from '../../ingest/raw/canonical.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import { foldLines, type StoredRows } from './fold-lines.ts';
+import { type FoldInput, foldLines } from './fold-lines.ts';
 
 /** A fold, and the port for its rows: the worker sends each piece when the reader has confirmed the last one. */
 export interface FoldTask {
   readonly metric: string;
-  readonly window: Window;
-  readonly version: string;
-  readonly facts: Uint8Array;
-  readonly stored: StoredRows | undefined;
+  readonly input: FoldInput;
   readonly port: MessagePort;
 }
 
@@ -23,7 +19,7 @@ parentPort?.on('message', async ({ port, ...task }: FoldTask) => {
   try {
     const metric = materializedMetrics.find(({ name }) => name === task.metric);
     if (!metric) throw new Error(`no metric ${task.metric}`);
-    for (const lines of foldLines(metric, task.window, task.version, task.facts, task.stored)) {
+    for (const lines of foldLines(metric, task.input)) {
       const isRead = once(port, 'message');
       reply({ lines });
       await isRead;

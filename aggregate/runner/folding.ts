@@ -1,8 +1,7 @@
 import { on } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import type { Window } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { foldLines, type StoredRows } from './fold-lines.ts';
+import { type FoldInput, foldLines } from './fold-lines.ts';
 import type { FoldReply, FoldTask } from './fold-worker.ts';
 
 /** A fold of so many bytes is much faster than a request; a longer one would block the requests of the server. */
@@ -14,14 +13,11 @@ export const INLINE_FOLD_BYTES_MAX = 1024 * 1024;
  */
 export function foldInPieces(
   metric: MaterializedMetric,
-  window: Window,
-  version: string,
-  facts: Buffer,
-  stored?: StoredRows,
+  input: FoldInput,
 ): Iterable<string> | AsyncIterable<string> {
-  return facts.length <= INLINE_FOLD_BYTES_MAX
-    ? foldLines(metric, window, version, facts, stored)
-    : foldInWorker({ metric: metric.name, window, version, facts, stored });
+  return input.facts.length + input.stored.length <= INLINE_FOLD_BYTES_MAX
+    ? foldLines(metric, input)
+    : foldInWorker({ metric: metric.name, input });
 }
 
 let thread: Worker | undefined;

@@ -1,23 +1,18 @@
 import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
-import type { ChangeRecorder } from '../changes/change-recorder.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { MetricAttempts, NextAttempt } from './failures.ts';
 import { LaneRest } from './lane-rest.ts';
 import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
 import { RoundCauses } from './round-causes.ts';
 import { LOCK_LOST, type RoundResult, type Rounds } from './rounds.ts';
-import { STOPPED } from './window-executor.ts';
+import { STOPPED } from './window-queue.ts';
 
-/**
- * The queues and locks of the rounds of both lanes. A round of the live lane also finds what is due in the other one.
- * Earlier versions computed everything under the names of the live lane.
- */
-const ROUND_QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'compute', backfill: 'backfill' };
-const ROUND_LOCKS: Readonly<Record<ComputeLane, string>> = { live: 'round', backfill: 'backfill' };
-/** One id for all requests, so that a request joins the one that waits. Data directories may store a job of this id. */
-const ROUND_JOB = 'touched';
+/** The queues of the rounds of both lanes. A round of the live lane also finds what is due in the other one. */
+const ROUND_QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'live-rounds', backfill: 'rounds' };
+/** One id for all requests, so that a request joins the one that waits. */
+const ROUND_JOB = 'round';
 /** Key of the number up to which every load is computed for all metrics that do not fail. */
 const COMPUTED_UP_TO = 'computed_up_to';
 /** The longest wait for loads, by the time of the last round: the live lane waits beside a bulk load only. */
@@ -30,7 +25,6 @@ interface FailedRound extends FailedJob {
 interface LaneRoundsOptions {
   readonly runtime: Runtime;
   readonly rounds: Rounds;
-  readonly changes: ChangeRecorder;
   readonly leaseMs: number;
   readonly attempts: MetricAttempts;
   /** The longest wait for loads that follow one another. */
@@ -53,8 +47,6 @@ export class LaneRounds {
   readonly #causes: RoundCauses;
   /** The lanes whose last attempt of a round failed. */
   readonly #failedLanes = new Set<ComputeLane>();
-  /** Lanes of which this process has requested a round since the last one began. */
-  readonly #requested = new Set<ComputeLane>();
   #nextAttempt: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -78,17 +70,12 @@ export class LaneRounds {
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#nextAttempt);
-    this.#options.changes.stop();
   }
 
   async request(...lanes: readonly ComputeLane[]): Promise<void> {
     const { queue } = this.#options.runtime;
     await this.#causes.note(lanes);
-    for (const lane of lanes) {
-      // Before the round can begin, which takes the request.
-      this.#requested.add(lane);
-      await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
-    }
+    for (const lane of lanes) await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
   }
 
   /** Every load up to this number is computed for all metrics that do not fail. */
@@ -113,25 +100,20 @@ export class LaneRounds {
   }
 
   /** Runs a round of a lane or a rebuild, one at a time over all processes. */
-  async exclusively<T>(
-    lane: ComputeLane,
-    work: (round: Lease) => Promise<T>,
-    isFollowed?: () => boolean,
-  ): Promise<T> {
-    return this.#locks.run(ROUND_LOCKS[lane], async (lease) => {
-      const result = await this.#options.changes.during(lane, lease, () => work(lease), isFollowed);
+  async exclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
+    return this.#locks.run(ROUND_QUEUES[lane], async (lease) => {
+      const result = await work(lease);
       if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
       return result;
     });
   }
 
   async #run(lane: ComputeLane): Promise<void> {
-    const { runtime, isPaused, isAwaited, onEnded } = this.#options;
+    const { isPaused, isAwaited, onEnded } = this.#options;
     await this.#rests[lane].wait();
     if (this.#isStopped) throw new Error(STOPPED);
-    // The end of the pause requests a round. Another process knows of no pause, and may have requested this one.
-    if (lane === 'backfill' && !runtime.isShared && isPaused() && !isAwaited()) return;
-    this.#requested.delete(lane);
+    // The end of the pause requests a round. Until then other processes may compute.
+    if (lane === 'backfill' && isPaused() && !isAwaited()) return;
     try {
       await this.#runAfter(lane, await this.#causes.take(lane));
     } catch (error) {
@@ -148,24 +130,13 @@ export class LaneRounds {
     const rest = this.#rests[lane];
     const run = (lease: Lease) => rest.after(() => this.#options.rounds.run(lane, lease, causes));
     try {
-      const round = await this.exclusively(lane, run, () => this.#isFollowed(lane));
+      const round = await this.exclusively(lane, run);
       if (lane === 'live' && round.otherDirtyAt !== null) await this.#causes.keep('backfill', causes);
       await this.#follow(lane, round);
     } catch (error) {
       await this.#causes.keep(lane, causes);
       throw error;
     }
-  }
-
-  /**
-   * Whether a round of the lane follows at once, in this process, and nobody waits for this one. The backfill lane may
-   * have to wait.
-   */
-  #isFollowed(lane: ComputeLane): boolean {
-    const { runtime, isAwaited } = this.#options;
-    return (
-      lane === 'live' && !runtime.isShared && !isAwaited() && !this.#isStopped && this.#requested.has(lane)
-    );
   }
 
   /** Does what follows from a round. */

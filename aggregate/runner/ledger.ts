@@ -1,7 +1,8 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { join, sql } from '../../infra/clickhouse/sql.ts';
 import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
-import { changeRuns, metricChanges } from '../changes/tables.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import { dirtyDays } from '../../ingest/raw/tables.ts';
 import { type FailedMetric, failedMetrics } from './failures.ts';
 import { type ComputeLane, type Marks, NOT_COMPUTED } from './lanes.ts';
 
@@ -71,8 +72,17 @@ export const laggingChains = table({
   orderBy: ['metric', 'relay_chain', 'chain'],
 });
 
+/** What is told of the rows of a metric that were deleted to be computed again: slices that have none then are among them. */
+export const emptiedMetrics = table({
+  name: 'emptied_metrics',
+  doc: 'Per metric and relay chain, the version at which all rows were deleted, to be computed by another definition.',
+  columns: { metric: 'LowCardinality(String)', relay_chain: 'LowCardinality(String)', sequence: 'UInt64' },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['metric', 'relay_chain'],
+});
+
 /** Per metric, up to which load it is computed and where it fails. */
-export interface Ledger {
+interface Ledger {
   /** Metrics that were never computed are not in it. */
   readonly marks: ReadonlyMap<string, Marks>;
   readonly failures: readonly FailedMetric[];
@@ -136,30 +146,38 @@ export const ledgerTables = [
   computedChains,
   laggingChains,
   failedMetrics,
-  metricChanges,
-  changeRuns,
+  emptiedMetrics,
 ];
 
-/** The newest version of every metric's table, from which its ETag is made; of the changes when they are complete. */
+/** The newest version of every metric's table, from which its ETag is made. */
 export async function readVersions(store: Store): Promise<Map<string, string>> {
   const rows = await store.rows<{ metric: string; version: string }>(
-    sql`SELECT metric, toString(max(entry.version)) AS version FROM ${computedWindows} AS entry GROUP BY metric
-      UNION ALL
-      SELECT ${metricChanges.name}, toString(max(run.version)) FROM ${changeRuns} AS run FINAL
-      HAVING countIf(scope = 'backfill' AND (NOT is_open OR since > 0)) > 0`,
+    sql`SELECT metric, toString(max(entry.version)) AS version FROM ${computedWindows} AS entry GROUP BY metric`,
   );
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
 
+/** The highest number of loads and computations that is stored. */
+export async function readNewestNumber(store: Pick<Store, 'rows'>): Promise<bigint> {
+  const numbered = [dirtyDays, watermarks, laneWatermarks, emptiedMetrics];
+  const newest = numbered.map((one) => sql`(SELECT max(one.sequence) FROM ${one} AS one)`);
+  const [row] = await store.rows<{ newest: string }>(
+    sql`SELECT toString(greatest((SELECT max(version) FROM ${computedWindows}), ${join(newest)})) AS newest`,
+  );
+  return BigInt(row?.newest ?? 0);
+}
+
 /**
  * Resets the watermark of a metric whose rows were deleted: the next round computes its whole history, also where it
- * had failed. Slices that have no rows then have changed.
+ * had failed. All of its slices have changed.
  */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
   await deleteWatermark(store, metric);
-  await store.run(sql`INSERT INTO ${changeRuns} (scope, since, is_open, version)
-    SELECT DISTINCT metric, 0, 1, (SELECT max(run.version) + 1 FROM ${changeRuns} AS run WHERE scope = ${metric})
-    FROM ${metricChanges} WHERE metric = ${metric}`);
+  const sequence = String((await readNewestNumber(store)) + 1n);
+  await store.insert(
+    emptiedMetrics,
+    RELAY_CHAINS.map((relay_chain) => ({ metric, relay_chain, sequence })),
+  );
   await store.insert(watermarks, [{ metric, sequence: 0 }]);
 }
 

@@ -1,11 +1,11 @@
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { type Calendar, type DaysWithData, readDaysWithData } from '../planner/calendar.ts';
+import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type PlannedWindow, plan, type RoleOf } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
-import { type NumberedDirtyHours, withChains, withHours } from './dirty-hours.ts';
+import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
 import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
 import { readMarks } from './ledger.ts';
@@ -56,14 +56,14 @@ export async function readPending(
   const marks = await readMarks(store);
   const reads = readsOf(metrics);
   const pending = new Map<string, Pending[]>();
-  let calendar: DaysWithData | undefined;
+  let calendar: Calendar | undefined;
   for (const group of byMarks(metrics, marks)) {
     const scope = { liveFrom, marks: [group.marks], pallets: palletsOf(group.metrics) };
     const ends = await readEndsOfDirtyDays(store, scope);
     for (const lane of COMPUTE_LANES) {
       const days = ends[lane];
       if (days.length === 0) continue;
-      calendar ??= await readDaysWithData(store);
+      calendar ??= await readCalendar(store);
       // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
       const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS }, roleOf);
       const stalled = stalledIn(lane, failures, reads);
@@ -127,9 +127,7 @@ export function planPending(
     const lacking = dirty.days.filter(({ day, sequence }) => isLacking(day, BigInt(sequence)));
     const names = new Set(group.metrics.map(({ name }) => name));
     const days = withHours(lacking, dirty.hours, isLacking);
-    const windows = planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
-    const ofOneChain = new Set(group.metrics.filter((one) => one.isOfOneChain).map(({ name }) => name));
-    return withChains(windows, days, ofOneChain);
+    return planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
   });
 }
 

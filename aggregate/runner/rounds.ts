@@ -4,6 +4,7 @@ import { lowestOf } from '../../infra/coordination/sequence.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { kebab } from '../metric-name.ts';
@@ -34,8 +35,6 @@ import {
   withReaders,
   writeFailedMetrics,
 } from './failures.ts';
-import { type DaysAsOf, KnownDays } from './known-days.ts';
-import type { KnownLedger } from './known-ledger.ts';
 import {
   byMarks,
   type ComputeLane,
@@ -46,11 +45,18 @@ import {
   otherLane,
   provenForAll,
 } from './lanes.ts';
-import { computedChains, laggingChains, laneWatermarks, watermarks } from './ledger.ts';
-import { markAgain } from './mark-again.ts';
+import {
+  computedChains,
+  laggingChains,
+  laneWatermarks,
+  readLedger,
+  readMarks,
+  watermarks,
+} from './ledger.ts';
 import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planDays, planPending } from './pending.ts';
-import type { ComputedRound, WindowExecutor } from './window-executor.ts';
+import { forgetEntities } from './refold.ts';
+import type { ComputedRound } from './window-queue.ts';
 
 export const LOCK_LOST = 'another process may have planned meanwhile';
 
@@ -59,8 +65,6 @@ interface RoundsOptions {
   readonly roleOf: RoleOf;
   readonly numbers: Numbers;
   readonly metrics: readonly MaterializedMetric[];
-  readonly ledger: KnownLedger;
-  readonly executor: WindowExecutor;
   /** Days that the live lane computes, the running one included. */
   readonly liveDays: number;
   readonly leaseMs: number;
@@ -85,7 +89,6 @@ interface RoundState {
   readonly stalledInOther: ReadonlySet<string>;
   readonly days: readonly NumberedDirtyDay[];
   readonly daysOfOther: DaysWithBlocks;
-  readonly known: DaysAsOf;
   /** Called when its windows are planned. */
   readonly endPlanning: () => void;
 }
@@ -107,13 +110,11 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #reads: ReadsByMetric;
   readonly #pallets: readonly string[];
-  readonly #days: KnownDays;
 
   constructor(options: RoundsOptions) {
     this.#options = options;
     this.#reads = readsOf(options.metrics);
     this.#pallets = palletsOf(options.metrics);
-    this.#days = new KnownDays(options.runtime);
   }
 
   /** `causes` are the spans that it follows from. */
@@ -149,9 +150,9 @@ export class Rounds {
 
   /** Whether a round would find something. */
   async hasDirtyDays(): Promise<boolean> {
-    const { runtime, metrics, ledger } = this.#options;
+    const { runtime, metrics } = this.#options;
     const now = runtime.clock.now();
-    const { marks, failures } = await ledger.read();
+    const { marks, failures } = await readLedger(runtime.store);
     const without = this.#readersOf(failures.filter((failure) => !isDue(failure, now)));
     const active = metrics.filter(({ name }) => !without.has(name));
     const lacking = byMarks(active, marks).map((group) => group.marks);
@@ -167,11 +168,11 @@ export class Rounds {
   }
 
   async #read(lane: ComputeLane): Promise<RoundState> {
-    const { runtime, numbers, metrics, ledger, liveDays, measures } = this.#options;
+    const { runtime, numbers, metrics, liveDays, measures } = this.#options;
     const endPlanning = measures.planSeconds.startTimer({ lane });
     const { store, keyValue, clock } = runtime;
     const loaded = await loadedUpTo(keyValue, await numbers.take(1));
-    const { marks, failures } = await ledger.read();
+    const { marks, failures } = await readLedger(store);
     const now = clock.now();
     const liveFrom = firstLiveDay(now, liveDays);
     const stalledOf = (of: ComputeLane) =>
@@ -182,10 +183,7 @@ export class Rounds {
         metrics.filter(({ name }) => !stalled[of].has(name)),
         marks,
       ).map((group) => group.marks);
-    // After the marks: what they say is computed has its days in the calendar.
-    const known = await this.#days.refresh();
     const { days, daysOfOther } = await readDirty(store, lane, {
-      known,
       liveFrom,
       marks: { live: marksOf('live'), backfill: marksOf('backfill') },
       pallets: this.#pallets,
@@ -193,18 +191,19 @@ export class Rounds {
     measures.dirtyDays.set({ lane }, days.length);
     const active = metrics.filter(({ name }) => !stalled[lane].has(name));
     const stalledInOther = stalled[otherLane(lane)];
-    const found = { days, daysOfOther, known, endPlanning };
+    const found = { days, daysOfOther, endPlanning };
     return { lane, liveFrom, loaded, marks, failures, active, stalledInOther, ...found };
   }
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
-    const { runtime, roleOf, executor, metrics, compute, measures } = this.#options;
-    const { lane, marks, active, days, daysOfOther, known, endPlanning } = state;
-    // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
-    await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
+    const { runtime, numbers, roleOf, metrics, compute, measures } = this.#options;
+    const { lane, marks, active, days, daysOfOther, endPlanning } = state;
+    // Their tables are empty, whatever entities were computed before.
+    const unknown = active.filter(({ name }) => !hasRows(marks.get(name)));
+    await forgetEntities({ store: runtime.store, numbers }, unknown, RELAY_CHAINS);
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
     const hours = await readDirtyHours(runtime.store, days, ofActive);
-    const calendar = await known.calendar();
+    const calendar = await readCalendar(runtime.store);
     const daysOfAll = withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days));
     const from = firstOf(withHours(days, hours, () => true));
     const newest = await readNewestBlocks(runtime.store, { ...state, known: daysOfAll, from });
@@ -212,13 +211,8 @@ export class Rounds {
     const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll }, roleOf);
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);
-    const ended = await compute(windows, lane).catch((error: unknown) => ({ error }));
-    if (!(await lease.isHeld())) {
-      await markAgain(this.#options, days);
-      throw new Error(LOCK_LOST);
-    }
-    if ('error' in ended) throw ended.error;
-    const { computed, failures } = ended;
+    const { computed, failures } = await compute(windows, lane);
+    if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
     // Where nothing can be computed the metrics are not at fault.
     const [first] = failures.values();
     if (first && failures.size > 1 && computed === 0) throw new Error(first.reason);
@@ -230,7 +224,7 @@ export class Rounds {
     failed: ReadonlyMap<string, WindowFailure & FailureTexts>,
   ): Promise<readonly FailedMetric[]> {
     if (failed.size === 0) return [];
-    const { runtime, numbers, ledger, attempts, logger } = this.#options;
+    const { runtime, numbers, attempts, logger } = this.#options;
     const now = runtime.clock.now();
     const records = [...failed].map(([metric, { detail: _detail, ...failure }]) => {
       const known = failures.find((one) => one.metric === metric && one.lane === lane);
@@ -241,7 +235,7 @@ export class Rounds {
     if (lagging.length > 0)
       await runtime.store.run(sql`INSERT INTO ${laggingChains} (metric, relay_chain, chain, as_of, sequence)
         SELECT arrayJoin(${lagging}), relay_chain, chain, as_of, ${loaded} FROM ${computedChains} FINAL`);
-    await ledger.write(() => writeFailedMetrics({ store: runtime.store, numbers }, records));
+    await writeFailedMetrics({ store: runtime.store, numbers }, records);
     for (const record of records) {
       const advice =
         record.next_attempt_at === null
@@ -258,11 +252,10 @@ export class Rounds {
     done: readonly MaterializedMetric[],
     recorded: readonly FailedMetric[],
   ): Promise<readonly FailedMetric[]> {
-    const { runtime, numbers, ledger, logger } = this.#options;
+    const { runtime, numbers, logger } = this.#options;
     const names = new Set(done.map(({ name }) => name));
     const ended = failures.filter((failure) => failure.lane === lane && names.has(failure.metric));
-    if (ended.length > 0)
-      await ledger.write(() => writeFailedMetrics({ store: runtime.store, numbers }, ended, true));
+    await writeFailedMetrics({ store: runtime.store, numbers }, ended, true);
     for (const { metric } of ended) logger.info({ metric, lane }, 'the metric is computed again');
     return failures.filter(
       (failure) =>
@@ -276,25 +269,24 @@ export class Rounds {
     { lane, liveFrom, loaded, marks, daysOfOther, stalledInOther }: RoundState,
     done: readonly MaterializedMetric[],
   ): Promise<ReadonlyMap<string, Marks>> {
-    const { runtime, ledger } = this.#options;
-    const { store } = runtime;
+    const { store } = this.#options.runtime;
     const sequence = loaded.toString();
     const isAll = ({ name }: MaterializedMetric) => daysOfOther.size === 0 && !stalledInOther.has(name);
     const ofAll = done.filter(isAll).map(({ name }) => ({ metric: name, sequence }));
     const ofLane = done.filter((metric) => !isAll(metric));
-    await ledger.write(() => store.insert(watermarks, ofAll));
+    await store.insert(watermarks, ofAll);
     if (ofLane.length === 0) return marks;
     const inLane = ofLane.map(({ name }) => ({ metric: name, lane, live_from: liveFrom, sequence }));
-    await ledger.write(() => store.insert(laneWatermarks, inLane));
+    await store.insert(laneWatermarks, inLane);
     // The other lane may have moved its own meanwhile: whichever lane reads last finds both.
-    const moved = new Map((await ledger.read()).marks);
+    const moved = await readMarks(store);
     const proven = ofLane.flatMap(({ name }) => {
       const upTo = provenForAll(moved.get(name) ?? NOT_COMPUTED);
       return upTo === undefined ? [] : [{ name, upTo }];
     });
     if (proven.length === 0) return moved;
     const ofProven = proven.map(({ name, upTo }) => ({ metric: name, sequence: upTo.toString() }));
-    await ledger.write(() => store.insert(watermarks, ofProven));
+    await store.insert(watermarks, ofProven);
     for (const { name, upTo } of proven) moved.set(name, { ...(moved.get(name) as Marks), all: upTo });
     return moved;
   }

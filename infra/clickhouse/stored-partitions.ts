@@ -24,35 +24,3 @@ export const readPartitions = (
       FROM system.parts WHERE database = ${DATABASE} AND table IN ${tables.map(({ name }) => name)} AND active
       GROUP BY table, partition`,
   );
-
-/** What is known of the partitions of a table, each while its parts are the same. */
-export class KeptPartitions<Content> {
-  #kept: ReadonlyMap<string, { readonly parts: string; readonly content: Content }> = new Map();
-
-  of({ partition, parts }: StoredPartition): Content | undefined {
-    const known = this.#kept.get(partition);
-    return known?.parts === parts ? known.content : undefined;
-  }
-
-  /** What is known of these partitions now; the others have changed. */
-  known(stored: readonly StoredPartition[]): Map<string, Content> {
-    return new Map(
-      stored.flatMap((one) => {
-        const content = this.of(one);
-        return content === undefined ? [] : [[one.partition, content]];
-      }),
-    );
-  }
-
-  /** Keeps the contents, which were read after the partitions, and returns them in the order of these. */
-  keep(stored: readonly StoredPartition[], contents: ReadonlyMap<string, Content>): Content[] {
-    const kept = stored
-      .toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
-      .flatMap(({ partition, parts }) => {
-        const content = contents.get(partition);
-        return content === undefined ? [] : [[partition, { parts, content }] as const];
-      });
-    this.#kept = new Map(kept);
-    return kept.map(([, { content }]) => content);
-  }
-}

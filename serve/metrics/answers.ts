@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { firstOpenDay, hasChanged } from '../../aggregate/changes/read.ts';
-import { isRecorded } from '../../aggregate/changes/slices.ts';
-import { metricChanges } from '../../aggregate/changes/tables.ts';
+import { tellsChanges } from '../../aggregate/changes/slices.ts';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickhouse/columns.ts';
@@ -178,18 +177,15 @@ export class AnswerCache {
     return answer;
   }
 
-  /** All rows while it is not known yet which have changed. */
   #changedRows(metric: Metric, { changedSince: after }: Query): readonly Sql[] {
-    if (after === undefined || !isRecorded(metric)) return [];
-    if (this.#versions.version(metricChanges.name) === '0') return [];
+    if (after === undefined || !tellsChanges(metric)) return [];
     return [hasChanged(metric, { after, openDay: firstOpenDay(this.#clock.now()) })];
   }
 
   /** Versions of the tables that an answer is read from. A running day ends without a computation. */
   version(metric: Metric, { changedSince }: Pick<Query, 'changedSince'>): string {
     const versions = tablesOf(metric).map((table) => this.#versions.version(table));
-    if (changedSince !== undefined)
-      versions.push(this.#versions.version(metricChanges.name), firstOpenDay(this.#clock.now()));
+    if (changedSince !== undefined) versions.push(firstOpenDay(this.#clock.now()));
     if (metric.whileDayRuns) versions.push(`day ${Math.floor(this.#clock.now() / DAY_MS)}`);
     return versions.join('-');
   }

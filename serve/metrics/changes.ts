@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { changesAfter, endOfOpenDay, firstOpenDay, recordedMetrics } from '../../aggregate/changes/read.ts';
+import {
+  changesAfter,
+  endOfOpenDay,
+  firstOpenDay,
+  metricsWithChanges,
+} from '../../aggregate/changes/read.ts';
 import { slicingOf } from '../../aggregate/changes/slices.ts';
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
@@ -42,7 +47,7 @@ interface ChangeRow {
   readonly chain: string;
   readonly slice: string;
   readonly now_rows: string;
-  readonly last_run: string;
+  readonly last_version: string;
   readonly at: string;
 }
 
@@ -78,10 +83,11 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
       const ended = endOfOpenDay(now) - 1n;
       const upTo = visible < ended ? visible : ended;
       const chain = query.chain === undefined ? undefined : (registry.find(query.chain)?.name ?? query.chain);
-      const changes = changesAfter(
-        { after: firstOf(from), openDay: firstOpenDay(now) },
-        metricOf(query.metric),
-      );
+      const asked = metricOf(query.metric);
+      const changes = changesAfter(asked ? [asked] : metricsWithChanges, {
+        after: firstOf(from),
+        openDay: firstOpenDay(now),
+      });
       const conditions = [
         sql`position <= ${upTo}`,
         ...afterKey(from),
@@ -89,7 +95,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
         ...(chain === undefined ? [] : [sql`chain = ${chain}`]),
       ];
       const rows = await reader.store().rows<ChangeRow>(
-        sql`SELECT metric, relay_chain, chain, slice, toString(now_rows) AS now_rows, toString(last_run) AS last_run,
+        sql`SELECT metric, relay_chain, chain, slice, toString(now_rows) AS now_rows, toString(last_version) AS last_version,
             toString(position) AS at
           FROM (${changes}) WHERE ${join(conditions, ' AND ')}
           ORDER BY position, metric, relay_chain, chain, slice LIMIT ${limit + 1}`,
@@ -134,23 +140,25 @@ function pageOf(rows: readonly ChangeRow[], limit: number, end: bigint) {
   return { changes: page.map(changeOf), cursor: encodeChangeCursor(next), has_more: hasMore };
 }
 
-function changeOf({ metric: name, relay_chain, chain, slice, now_rows, last_run, at }: ChangeRow) {
+function changeOf({ metric: name, relay_chain, chain, slice, now_rows, last_version, at }: ChangeRow) {
   const metric = metricOf(name) as MaterializedMetric;
-  const { column, isByChain } = slicingOf(metric);
+  const { column: by, isByChain } = slicingOf(metric);
+  // All rows of a relay chain have no name.
+  const column = slice === '' ? null : by;
   return {
     metric: name,
     paths: metric.endpoints.map(({ path }) => path),
     relay_chain,
-    chain: isByChain ? chain : null,
+    chain: isByChain && chain !== '' ? chain : null,
     column,
     value: column === null ? null : slice,
     rows: Number(now_rows),
     changed_at: new Date(timeOfSequence(BigInt(at))).toISOString(),
-    run: last_run,
+    run: last_version,
   };
 }
 
-const byName = new Map(recordedMetrics.map((metric) => [metric.name, metric]));
+const byName = new Map(metricsWithChanges.map((metric) => [metric.name, metric]));
 const metricOf = (name: string | undefined) => (name === undefined ? undefined : byName.get(name));
 
 const changesQuery = z.strictObject({
@@ -184,7 +192,10 @@ const changesPage = z
         metric: z.string(),
         paths: z.array(z.string()).describe('where its rows are served'),
         relay_chain: z.string(),
-        chain: z.string().nullable().describe('null if its rows have no chain'),
+        chain: z
+          .string()
+          .nullable()
+          .describe('null if its rows have no chain, or if the change covers all rows'),
         column: z
           .string()
           .nullable()
@@ -193,8 +204,8 @@ const changesPage = z
           ),
         value: z.string().nullable().describe('that value as text'),
         rows: z.int().describe('current number of rows; 0 if they are gone'),
-        changed_at: z.iso.datetime().describe('when the change was recorded'),
-        run: z.string().describe('number of the run that computed them; numbers grow with time'),
+        changed_at: z.iso.datetime().describe('when the rows were computed'),
+        run: z.string().describe('number of the computation that changed them last; numbers grow with time'),
       }),
     ),
     cursor: z.string().describe('resume from here, now or later'),

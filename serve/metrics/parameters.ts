@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isRecorded, slicingOf } from '../../aggregate/changes/slices.ts';
+import { slicingOf, tellsChanges } from '../../aggregate/changes/slices.ts';
 import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
@@ -94,7 +94,7 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
 }
 
 function changedSince(metric: Metric): Parameter[] {
-  if (!isRecorded(metric)) return [];
+  if (!tellsChanges(metric)) return [];
   return [
     {
       name: 'changed_since',

@@ -1,6 +1,5 @@
-/** One touched day: new rows, tombstones and ledger, against the statement by hand for that day. */
-import { computeWindow } from '../../aggregate/runner/compute.ts';
-import { computedWindows } from '../../aggregate/runner/ledger.ts';
+/** One touched day: its rows compared with the stored ones, and written, against the statement by hand for that day. */
+import { VERSIONS, writeRows } from '../../aggregate/runner/write-rows.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { byHand, createHandTable, expectSameRows, FINAL, runByHand } from './by-hand.ts';
 import { ONE_DAY, openHistory } from './history.ts';
@@ -11,14 +10,14 @@ const GOAL = 3;
 const TIMES = 10;
 const sizes = readSizes();
 const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history);
-const { store, clock } = pipeline.runtime;
+const { store } = pipeline.runtime;
 const figures: Figure[] = [];
 let version = sequenceAt(Date.now());
 for (const hand of byHand) {
   const computeDay = async () => {
-    await store.insert(computedWindows, [
-      await computeWindow(store, hand.metric, ONE_DAY, ++version, clock.now),
-    ]);
+    version += BigInt(VERSIONS);
+    // Of rows that are stored already, so that there are some to write.
+    await writeRows(store, { metric: hand.metric, window: ONE_DAY }, { version, writesEqualRows: true });
   };
   const byStatement = () => runByHand(store, hand, ONE_DAY, FINAL);
   const manyTimes = (work: () => Promise<void>) => async () => {

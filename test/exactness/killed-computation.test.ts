@@ -123,7 +123,6 @@ it.each([
   ['loaded', true],
   ['daily_tps', true],
   ['computed_chains', false],
-  ['metric_changes', false],
 ])(
   'after a kill at "%s" answers claim only what their rows hold, before, while and after the rest is computed; a copy that pulls what changed is equal then',
   async (moment, isPending) => {
@@ -145,7 +144,7 @@ it.each([
         await pause(100);
       }
       expect((await falseClaims(app, ANSWERS)).wrong).toEqual([]);
-      for (const queue of ['compute', 'backfill']) await runtime.queue.idle(queue);
+      for (const queue of ['live-rounds', 'rounds']) await runtime.queue.idle(queue);
       const copy = mirror.copy();
       expect((await copy.follow(reading(app))).length).toBeGreaterThan(0);
       expect(await copy.differences(reading(app))).toEqual([]);

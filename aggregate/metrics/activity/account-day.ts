@@ -31,12 +31,10 @@ export const accountDay = metric({
   internal: { account: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',
-  unitesHours: isOfHours,
+  rowsOfHours: isOfHours,
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
-  isOfOneChain: true,
   select: (window) => sql`
     SELECT toDate(hour) AS date, relay_chain, chain,
       bitOr(groupBitOr(bitAnd(of_hour, ${~LIFE & 0xff})), argMax(bitAnd(of_hour, ${LIFE}), (life_block, life_event))) AS roles,

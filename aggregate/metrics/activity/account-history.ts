@@ -35,12 +35,10 @@ export const accountHistory = metric({
   materialized: 'hourly',
   period: 'hour',
   // Of its accounts, tombstones too: those that are in none of its blocks any more.
-  unitesHours: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
+  rowsOfHours: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
     SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${ofItsHours(window)})`,
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
-  isOfOneChain: true,
   select: (window) => sql`
     SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
       arrayJoin(arrayFilter(life -> if(life = 1, ${isLife}, ${isFirst}), [0, 1])) AS is_life

@@ -55,8 +55,6 @@ export const accountHour: MaterializedMetric = metric({
   period: 'hour',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
-  isOfOneChain: true,
   select: (window) => sql`
     SELECT hour, relay_chain, chain, account,
       bitOr(groupBitOr(toUInt64(role)), argMaxIf(toUInt64(life), (number, event_index), life != 0)) AS roles,

@@ -34,7 +34,6 @@ export const chainDay = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: (window) => sql`
     SELECT toDate(hour) AS date, relay_chain, chain, ${raw([...sums, ...ends].join(', '))},
       uniqExactArray(paras) AS distinct_paras

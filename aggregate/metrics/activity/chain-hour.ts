@@ -210,8 +210,6 @@ export const chainHour: MaterializedMetric = metric({
   period: 'hour',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
-  isOfOneChain: true,
   select: (window) => sql`
     SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
       ${raw(

@@ -78,7 +78,6 @@ export const dailyFees = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 30,
-  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${nativeSql('fees')} AS total_fees, fees AS total_fees_planck,

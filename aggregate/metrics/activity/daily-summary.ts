@@ -168,7 +168,6 @@ export const dailySummary = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${nativeSql('fees_planck')} AS fees, ${usdSql(usdColumns('fees_usd'))} AS fees_usd,

@@ -56,7 +56,6 @@ export const dailyTps = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,

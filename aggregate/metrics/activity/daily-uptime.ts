@@ -74,7 +74,6 @@ export const dailyUptime = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 30,
-  keepsRows: 'at the end',
   select: (window) => sql`
     SELECT relay_chain, chain, date,
       block_times[greatest(1, arrayLastIndex(step -> step.since <= date, block_times))].seconds AS target_block_time,

@@ -38,7 +38,6 @@ export const monthlyUniqueAccounts: MaterializedMetric = metric({
   period: 'month',
   invalidationScope: 'onward',
   lookbackDays: 1,
-  keepsRows: true,
   // All months from the first that changes on are one window: the row before it is the sum of everything earlier. Until
   // that row is there, as after an upgrade, more accounts may have gone in a month than are known.
   select: (window) => sql`

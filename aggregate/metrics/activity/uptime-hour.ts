@@ -29,8 +29,6 @@ export const uptimeHour = metric({
   period: 'hour',
   invalidationScope: 'neighbours',
   lookbackDays: 1,
-  keepsRows: 'at the end',
-  isOfOneChain: true,
   select: (window) => {
     // The blocks of the window and of what follows it, which may prove days at its end empty, each with its parent.
     const days = daysOf(window);

@@ -35,7 +35,6 @@ export const contractCallDetail = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   served: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
   select: (window) => sql`
     SELECT *, if(is_ethereum = 1, NULL, weight_ref_time) AS gas_used

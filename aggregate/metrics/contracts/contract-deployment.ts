@@ -41,10 +41,8 @@ export const contractDeployment = metric({
   period: 'block_timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   daysMax: 7,
   select: creationFacts,
-  foldsRelays: true,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) =>
       extrinsic.created.map(({ contract, deployer, event_index, by }) => ({

@@ -94,11 +94,9 @@ export const contractTransaction = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   daysMax: 7,
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
-  foldsRelays: true,
   version: 2,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) => contractTransactions(relay_chain, extrinsic)),

@@ -27,7 +27,6 @@ export const brokerEvent = metric({
   period: 'at',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, time AS at, chain, number, event_index, extrinsic_index, event AS kind, data
     FROM ${canonicalEvents(window, sql`${ofPallets('broker')} AND refused = ''`)}`,

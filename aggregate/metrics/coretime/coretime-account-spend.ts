@@ -32,7 +32,6 @@ export const coretimeAccountSpend = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
-  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
       relay_chain,

@@ -44,9 +44,7 @@ export const coretimePurchase = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: paymentFacts,
-  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return paymentsIn(facts).map((payment) => ({ relay_chain, ...purchaseRow(payment, priceOf(payment)) }));

@@ -73,9 +73,7 @@ export const coretimeRegionEvent = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: (window) => oldestFirst(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
-  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
   endpoints: [

@@ -92,9 +92,7 @@ export const coretimeRegion = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   ofRoles: ['relay', 'coretime'],
-  select: presentFacts,
-  kinds: [...REGION_EVENTS, 'timeslice'],
-  foldsRelays: true,
+  select: (window) => presentFacts(window, REGION_EVENTS),
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const newest = facts.find(({ kind }) => kind === 'timeslice')?.number ?? null;

@@ -78,9 +78,7 @@ export const coretimeRenewal = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: paymentFacts,
-  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return happenedIn(facts)

@@ -54,7 +54,6 @@ export const coretimeSaleMetrics = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
-  foldsRelays: true,
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),

@@ -121,7 +121,6 @@ export const coretimeSale = metric({
       ),
     );
   },
-  foldsRelays: true,
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const relayBlocks = new Map(

@@ -30,10 +30,7 @@ export const coretimeTotalBurn = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   ofRoles: ['relay', 'coretime'],
-  keepsRows: true,
-  select: presentFacts,
-  kinds: [...SALE_EVENTS, 'newest block'],
-  foldsRelays: true,
+  select: (window) => presentFacts(window, SALE_EVENTS),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const happened = happenedIn(facts);
     const last = happened.at(-1);

@@ -62,7 +62,6 @@ export const coretimeUtilization = metric({
   invalidationScope: 'onward',
   lookbackDays: 1,
   ofRoles: ['relay', 'coretime'],
-  keepsRows: true,
   select: (window) =>
     oldestFirst(
       brokerEvents(window, ['SaleInitialized']),
@@ -75,7 +74,6 @@ export const coretimeUtilization = metric({
           WHERE ${ofRelays(window)} AND chain = relay_chain AND date >= ${window.from} AND date < ${window.until}`,
       ),
     ),
-  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const sales = happenedIn(facts).filter(isKind('SaleInitialized'));
     const configs = configsIn(facts);

@@ -42,7 +42,6 @@ export const voteStep = metric({
   daysMax: 14,
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsEqualRows: true,
   // A referendum has few steps, and those of its track and voters stand in a few other places.
   tableSettings: ['index_granularity = 1024'],
   indexes: ['INDEX by_date date TYPE minmax GRANULARITY 1'],

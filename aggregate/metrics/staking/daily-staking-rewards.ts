@@ -64,11 +64,10 @@ export const dailyStakingRewards = metric({
   key: ['date', 'relay_chain', 'chain', 'account_key'],
   order: ['date', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',
-  unitesHours: isOfHours,
+  rowsOfHours: isOfHours,
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
   select: (window) => {
     const days = daysOf(window);
     const accounts = sql`

@@ -35,8 +35,6 @@ export const stakingRewardHour = metric({
   period: 'hour',
   invalidationScope: 'day',
   lookbackDays: 1,
-  keepsRows: true,
-  isOfOneChain: true,
   select: (window) => {
     const events = sql`
       SELECT relay_chain, chain, ${hourSql('time')} AS hour, account, ${raw(addressSql('data[1]'))} AS written,

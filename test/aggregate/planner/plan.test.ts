@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
 import { byLevel } from '../../../aggregate/planner/levels.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
@@ -151,18 +150,14 @@ describe('the relay chains that a dirty day invalidates', () => {
     ]);
   });
 
-  it('together in one window where it is the same; each in one of its own, for folds whose facts do not name it', () => {
+  it('together in one window where it is the same; each in one of its own, for folds', () => {
     const folded = metricOf('Folded', [blocks], { fold: () => [] });
-    const named = metricOf('Named', [blocks], { fold: () => [], foldsRelays: true });
     const onKusama = (day: string) => dirty(day, 'kusama', 'blocks', 'kusama');
-    expect(planned([priced, folded, named], [dirty('2026-03-04'), onKusama('2026-03-04')], { days })).toEqual(
-      [
-        'priced kusama+polkadot 2026-03-04..2026-03-05',
-        'folded 2026-03-04..2026-03-05',
-        'folded kusama 2026-03-04..2026-03-05',
-        'named kusama+polkadot 2026-03-04..2026-03-05',
-      ],
-    );
+    expect(planned([priced, folded], [dirty('2026-03-04'), onKusama('2026-03-04')], { days })).toEqual([
+      'priced kusama+polkadot 2026-03-04..2026-03-05',
+      'folded 2026-03-04..2026-03-05',
+      'folded kusama 2026-03-04..2026-03-05',
+    ]);
     expect(planned([priced], [dirty('2026-03-04'), onKusama('2026-03-06')], { days })).toEqual([
       'priced 2026-03-04..2026-03-05',
       'priced kusama 2026-03-06..2026-03-07',
@@ -191,7 +186,7 @@ describe('metrics that read metrics', () => {
 
   it('are computed after the metrics that they read, over all of their windows', () => {
     const windows = windowsOf([top, rolling, base], [dirty('2026-03-04')]);
-    const one = { relays: ['polkadot'], mayLoseRows: true };
+    const one = { relays: ['polkadot'] };
     expect(windows).toEqual([
       { ...one, metric: 'base', from: '2026-03-04', until: '2026-03-05', level: 0 },
       { ...one, metric: 'rolling', from: '2026-03-04', until: '2026-03-07', level: 1 },
@@ -223,43 +218,6 @@ describe('metrics that read metrics', () => {
   it('may read their own earlier rows', () => {
     expect(byLevel([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
       0,
-    ]);
-  });
-});
-
-describe('the rows that a window may have lost', () => {
-  const keeps = metricOf('Keeps', [blocks], { keepsRows: true });
-  const loses = metricOf('Loses', [blocks]);
-  const lossesOf = (days: readonly DirtyDay[]) =>
-    windowsOf([keeps, loses], days).map(({ metric, mayLoseRows }) => [metric, mayLoseRows]);
-
-  it('are none of a metric that keeps its rows while blocks are only added', () => {
-    expect(lossesOf([dirty('2026-03-04')])).toEqual([
-      ['keeps', false],
-      ['loses', true],
-    ]);
-  });
-
-  it('are none of a metric that keeps them at the end while the newest day follows another', () => {
-    const atEnd = metricOf('AtEnd', [blocks], { keepsRows: 'at the end' });
-    const days = new Map([['polkadot/polkadot', MARCH.slice(0, 10)]]);
-    const isLost = (...dirtyDays: string[]) =>
-      windowsOf(
-        [atEnd],
-        dirtyDays.map((day) => dirty(day)),
-        { days },
-      ).map(({ mayLoseRows }) => mayLoseRows);
-    expect(isLost('2026-03-10')).toEqual([false]);
-    expect(isLost('2026-03-11')).toEqual([false]);
-    expect(isLost('2026-03-12')).toEqual([true]);
-    expect(isLost('2026-03-09')).toEqual([true]);
-    expect(isLost('2026-03-09', '2026-03-10')).toEqual([true]);
-  });
-
-  it('are any where a stored block was replaced, or what is there is computed again', () => {
-    expect(lossesOf([{ ...dirty('2026-03-04'), pallet: ANY_PALLET }])).toEqual([
-      ['keeps', true],
-      ['loses', true],
     ]);
   });
 });

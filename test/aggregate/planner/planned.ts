@@ -11,14 +11,7 @@ export const prices: NamedTable = { name: 'prices' };
 export type Traits = Partial<
   Pick<
     MaterializedMetric,
-    | 'materialized'
-    | 'invalidationScope'
-    | 'lookbackDays'
-    | 'daysMax'
-    | 'fold'
-    | 'foldsRelays'
-    | 'keepsRows'
-    | 'ofRoles'
+    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'ofRoles'
   >
 >;
 

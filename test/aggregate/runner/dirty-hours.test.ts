@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dependencies } from '../../../aggregate/metric.ts';
-import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
-import type { PlannedWindow } from '../../../aggregate/planner/plan.ts';
-import { type NumberedDirtyDay, STREAM_TABLES } from '../../../aggregate/runner/dirty-days.ts';
-import {
-  firstOf,
-  type NumberedDirtyHours,
-  withChains,
-  withHours,
-} from '../../../aggregate/runner/dirty-hours.ts';
+import type { NumberedDirtyDay } from '../../../aggregate/runner/dirty-days.ts';
+import { firstOf, type NumberedDirtyHours, withHours } from '../../../aggregate/runner/dirty-hours.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
 
 const chain = { relay_chain: 'polkadot', chain: 'moonbeam' };
@@ -103,55 +95,5 @@ describe('the hours of dirty days', () => {
       );
     expect(known(3)).toEqual([[5], [5], [5]]);
     expect(known(4)).toEqual(Array(4).fill('whole day'));
-  });
-});
-
-describe('the chains of windows', () => {
-  const day = '2026-03-04';
-  const known: NumberedDirtyDay = { ...dirty(day, 9), hours: [5] };
-  const window: PlannedWindow = {
-    metric: 'by_chain',
-    relays: ['kusama', 'polkadot'],
-    from: `${day} 05:00:00`,
-    until: `${day} 06:00:00`,
-    level: 0,
-    mayLoseRows: false,
-  };
-  const chainsOf = (days: readonly NumberedDirtyDay[], of = window) =>
-    withChains([of], days, new Set(['by_chain']))[0]?.chains;
-  const others = [
-    { ...known, chain: 'acala' },
-    { ...known, chain: 'acala', pallet: 'staking' },
-    { ...known, relay_chain: 'kusama', chain: 'karura' },
-    { ...known, relay_chain: 'solo', chain: 'avail' },
-  ];
-
-  it('are those of its relay chains that have changed', () => {
-    expect(chainsOf([known, ...others])).toEqual(['acala', 'karura', 'moonbeam']);
-    expect(chainsOf([known, ...others], { ...window, relays: ['solo'] })).toEqual(['avail']);
-  });
-
-  it('are all where the hours of a day are not known, and where rows are of more than one chain', () => {
-    expect(chainsOf([known, dirty(day, 9, ANY_PALLET)])).toBeUndefined();
-    expect(chainsOf([known], { ...window, metric: 'by_relay' })).toBeUndefined();
-    expect(chainsOf([known], { ...window, relays: ['solo'] })).toBeUndefined();
-  });
-
-  it('are told only to metrics that depend on blocks alone', () => {
-    const byName = new Map(materializedMetrics.map((metric) => [metric.name, metric]));
-    const rawTables = (name: string): string[] =>
-      [...dependencies(byName.get(name) as never)].flatMap((table) =>
-        table !== name && byName.has(table) ? rawTables(table) : [table],
-      );
-    const { blocks: ofBlocks, ...otherStreams } = STREAM_TABLES;
-    const narrowed = materializedMetrics.filter(({ isOfOneChain }) => isOfOneChain);
-    expect(narrowed.length).toBeGreaterThan(0);
-    for (const { name, key } of narrowed) {
-      expect(key).toContain('chain');
-      const read = rawTables(name);
-      for (const tables of Object.values(otherStreams))
-        for (const table of tables) expect(read, name).not.toContain(table);
-    }
-    expect(ofBlocks?.length).toBeGreaterThan(0);
   });
 });

@@ -1,15 +1,19 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
-import { coretimeAccountSpend } from '../../../aggregate/metrics/coretime/coretime-account-spend.ts';
 import { govVoterHistory } from '../../../aggregate/metrics/governance/gov-voter-history.ts';
 import { voteStep } from '../../../aggregate/metrics/governance/vote-step.ts';
-import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
-import { factsByRelay, factsOfKinds, foldLines } from '../../../aggregate/runner/fold-lines.ts';
+import { foldLines } from '../../../aggregate/runner/fold-lines.ts';
 import { foldInPieces, INLINE_FOLD_BYTES_MAX } from '../../../aggregate/runner/folding.ts';
-import { SharedFacts } from '../../../aggregate/runner/shared-facts.ts';
 
-const WINDOW = { relays: ['polkadot'], ...EVERYTHING };
-const VERSION = '7';
+const NOTHING = Buffer.alloc(0);
+/** The input of a fold over rows of which none is stored, unless told. */
+const inputOf = (facts: Buffer, stored = NOTHING, writesEqualRows = false) => ({
+  relay: 'polkadot',
+  version: '7',
+  facts,
+  stored,
+  writesEqualRows,
+});
 
 /** Votes of as many accounts on one referendum, as the facts of a fold. */
 function votes(count: number): Buffer {
@@ -34,7 +38,7 @@ function votes(count: number): Buffer {
 
 async function piecesOf(facts: Buffer): Promise<string[]> {
   const pieces: string[] = [];
-  for await (const lines of foldInPieces(govVoterHistory, WINDOW, VERSION, facts)) pieces.push(lines);
+  for await (const lines of foldInPieces(govVoterHistory, inputOf(facts))) pieces.push(lines);
   return pieces;
 }
 
@@ -53,7 +57,7 @@ describe('folds of many facts', () => {
   it('give the same rows as in this thread, in pieces', async () => {
     const pieces = await piecesOf(MANY);
     expect(pieces).toHaveLength(3);
-    expect(pieces).toEqual([...foldLines(govVoterHistory, WINDOW, VERSION, MANY)]);
+    expect(pieces).toEqual([...foldLines(govVoterHistory, inputOf(MANY))]);
   });
 
   it('give each fold its own rows when several run at once', async () => {
@@ -79,109 +83,7 @@ describe('folds of many facts', () => {
   });
 });
 
-describe('a fold of several relay chains', () => {
-  const sold = (relay_chain: string, begin: number, price: number) =>
-    `${JSON.stringify({
-      relay_chain,
-      kind: 'Purchased',
-      chain: `coretime-${relay_chain}`,
-      prefix: 0,
-      decimals: 10,
-      time: '2026-03-04 12:00:00.000',
-      number: begin,
-      event_index: 0,
-      extrinsic_index: 1,
-      data: [
-        `0x${'01'.repeat(32)}`,
-        `{"begin":${begin},"core":1,"mask":"0x${'ff'.repeat(10)}"}`,
-        String(price),
-        '100',
-      ],
-    })}\n`;
-  const facts = Buffer.from([sold('kusama', 1, 5), sold('kusama', 2, 7), sold('polkadot', 1, 11)].join(''));
-
-  it('folds the facts of each of them apart', () => {
-    const window = { relays: ['kusama', 'polkadot', 'solo'], ...EVERYTHING };
-    const rows = [...foldLines(coretimeAccountSpend, window, VERSION, facts)].flatMap((piece) =>
-      piece
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    );
-    expect(rows.map(({ relay_chain, total_spend_planck }) => [relay_chain, total_spend_planck])).toEqual([
-      ['kusama', '12'],
-      ['polkadot', '11'],
-    ]);
-  });
-
-  it('knows the facts of each by their beginning', () => {
-    expect([...factsByRelay(facts).keys()]).toEqual(['kusama', 'polkadot']);
-    expect(Buffer.concat([...factsByRelay(facts).values()])).toEqual(facts);
-    expect(() => factsByRelay(Buffer.from('{"kind":"Purchased"}\n'))).toThrow('no relay chain');
-  });
-
-  it('has those of its kinds alone', () => {
-    const renewed = Buffer.from(facts.toString().replaceAll('Purchased', 'Renewed'));
-    const all = Buffer.concat([facts, renewed, facts]);
-    expect(factsOfKinds(all, ['Renewed', 'timeslice'])).toEqual(renewed);
-    expect(factsOfKinds(all, ['Renewed', 'Purchased'])).toEqual(all);
-    expect(() => factsOfKinds(Buffer.from('{"relay_chain":"polkadot"}\n'), [])).toThrow('no kind');
-  });
-});
-
-describe('folds with the same facts', () => {
-  const read = (text: string) => {
-    const reads = { count: 0 };
-    const facts = async () => {
-      reads.count++;
-      return Buffer.from(text);
-    };
-    return { reads, facts };
-  };
-
-  it('read them once a round, also one after the other', async () => {
-    const { reads, facts } = read('a');
-    const shared = new SharedFacts();
-    shared.begin(['one', 'one', 'one']);
-    await Promise.all([shared.read('one', facts), shared.read('one', facts)]);
-    expect((await shared.read('one', facts)).toString()).toBe('a');
-    expect(reads.count).toBe(1);
-    await shared.read('one', facts);
-    expect(reads.count).toBe(2);
-  });
-
-  it('read them again in the next round', async () => {
-    const { reads, facts } = read('a');
-    const shared = new SharedFacts();
-    shared.begin(['one', 'one']);
-    await shared.read('one', facts);
-    shared.begin(['one']);
-    await shared.read('one', facts);
-    expect(reads.count).toBe(2);
-  });
-
-  it('read more than is kept each for itself', async () => {
-    const { reads, facts } = read('four');
-    const shared = new SharedFacts(4);
-    shared.begin(['one', 'one', 'other', 'other']);
-    await shared.read('one', facts);
-    await shared.read('other', facts);
-    await shared.read('other', facts);
-    expect(reads.count).toBe(3);
-    await shared.read('one', facts);
-    expect(reads.count).toBe(3);
-  });
-
-  it('do not fail with the one that reads them first', async () => {
-    const { facts } = read('a');
-    const shared = new SharedFacts();
-    shared.begin(['one', 'one']);
-    await expect(shared.read('one', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
-    expect((await shared.read('one', facts)).toString()).toBe('a');
-  });
-});
-
-describe('a fold that keeps equal rows', () => {
+describe('a fold over stored rows', () => {
   const fact = (index: number) => ({
     ...HEAD,
     number: index,
@@ -200,13 +102,12 @@ describe('a fold that keeps equal rows', () => {
   };
   const linesOf = (rows: readonly object[]) =>
     Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  const fold = (facts: readonly object[], stored: readonly object[], areKept = true) =>
-    [...foldLines(voteStep, WINDOW, VERSION, linesOf(facts), { rows: linesOf(stored), areKept })].flatMap(
-      (piece) =>
-        piece
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
+  const fold = (facts: readonly object[], stored: readonly object[], writesEqualRows = false) =>
+    [...foldLines(voteStep, inputOf(linesOf(facts), linesOf(stored), writesEqualRows))].flatMap((piece) =>
+      piece
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
     );
   const storedRows = fold([fact(1), fact(2)], []);
 
@@ -224,12 +125,22 @@ describe('a fold that keeps equal rows', () => {
     ]);
   });
 
-  it('writes all rows when it is repeated', () => {
-    expect(fold([fact(2), fact(1)], storedRows, false)).toHaveLength(2);
+  it('writes a row of the same key above the tombstone of the former one', () => {
+    const former = { ...storedRows[0], digest: '1' };
+    expect(
+      fold([fact(1)], [former]).map(({ number, version, is_deleted }) => [number, version, is_deleted]),
+    ).toEqual([
+      [1, '8', 0],
+      [1, '7', 1],
+    ]);
+  });
+
+  it('writes equal rows too where late ones may arrive', () => {
+    expect(fold([fact(2), fact(1)], storedRows, true)).toHaveLength(2);
   });
 });
 
-it('folds of few facts give rows with the version and no tombstone', async () => {
+it('folds of few facts give rows and no tombstone', async () => {
   const [lines = ''] = await piecesOf(votes(1));
-  expect(JSON.parse(lines)).toMatchObject({ referendum_index: 5, version: VERSION, is_deleted: 0 });
+  expect(JSON.parse(lines)).toMatchObject({ referendum_index: 5, version: '8', is_deleted: 0 });
 });

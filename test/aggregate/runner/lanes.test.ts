@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { KnownLedger } from '../../../aggregate/runner/known-ledger.ts';
 import {
   byMarks,
   firstLiveDay,
@@ -70,38 +69,4 @@ it('metrics with equal marks are one group', () => {
     known,
   );
   expect(groups.map(({ metrics }) => metrics.map(({ name }) => name))).toEqual([['a', 'b'], ['c'], ['d']]);
-});
-
-describe('the marks of a process', () => {
-  /** A ledger in which one metric is computed up to as many loads as it was read before. */
-  const counted = (isShared: boolean) => {
-    let reads = 0;
-    const rows = async () => [{ metric: 'a', lane: '', live_from: '', newest: String(++reads) }];
-    const ledger = new KnownLedger({ store: { rows: rows as never }, isShared });
-    return { ledger, mark: async () => (await ledger.read()).marks.get('a')?.all };
-  };
-
-  it('are read once for both lanes, and again after each write', async () => {
-    const { ledger, mark } = counted(false);
-    expect(await Promise.all([mark(), mark()])).toEqual([1n, 1n]);
-    expect(await ledger.write(mark)).toBe(1n);
-    expect(await mark()).toBe(2n);
-    await expect(ledger.write(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
-    expect(await mark()).toBe(3n);
-  });
-
-  it('are without what was written while they were read', async () => {
-    const { ledger, mark } = counted(false);
-    const written = Promise.withResolvers<void>();
-    const write = ledger.write(() => written.promise);
-    expect(await mark()).toBe(1n);
-    written.resolve();
-    await write;
-    expect(await mark()).toBe(2n);
-  });
-
-  it('are read each time where other processes move them too', async () => {
-    const { mark } = counted(true);
-    expect([await mark(), await mark()]).toEqual([1n, 2n]);
-  });
 });

@@ -24,7 +24,6 @@ const WINDOW = {
   from: '2026-03-01',
   until: '2026-03-05',
   level: 0,
-  mayLoseRows: true,
 };
 
 const directory = await readyDirectory();

@@ -23,7 +23,6 @@ const window = (metric: string, day = 1): PlannedWindow => ({
   from: `2024-01-0${day}`,
   until: `2024-01-0${day + 1}`,
   level: LEVELS[metric] as number,
-  mayLoseRows: false,
 });
 const WINDOWS = [window('report'), window('days'), window('sums'), window('prices'), window('days', 2)];
 

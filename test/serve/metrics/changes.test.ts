@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { changeRuns } from '../../../aggregate/changes/tables.ts';
+import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
-import { computedWindows } from '../../../aggregate/runner/ledger.ts';
+import { computedWindows, resetWatermark } from '../../../aggregate/runner/ledger.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { dirtyDays } from '../../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { clockFrom, ingestAndCompute, ingestLines, openTestPipeline } from '../../support/pipeline.ts';
+import { clockFrom, ingestAndCompute, openTestPipeline } from '../../support/pipeline.ts';
 import { countStatements } from '../../support/statements.ts';
 import { madeBlock } from './made-blocks.ts';
 
@@ -87,15 +87,7 @@ describe('the list of changes', () => {
     const url = `/api/daily-tps?chain=polkadot&changed_since=${cursor}`;
     const before = await get(url);
     expect(before.body).toEqual([]);
-    const recordings: string[] = [];
-    const counted = countStatements(pipeline.runtime.store, (text) => {
-      if (text.startsWith('INSERT INTO chain_metrics.metric_changes')) recordings.push(text);
-    });
     await ingestAndCompute(pipeline, [block(101, '2023-01-12')]);
-    counted.stop();
-    // A fold whose facts are those of the last time is not compared.
-    expect(recordings.join()).toContain("'daily_tps'");
-    expect(recordings.join()).not.toContain("'coretime_sale'");
     expect(ofTps(await list(`${TPS}&cursor=${cursor}`)).toSorted()).toEqual([
       ['2023-01-11', 0],
       ['2023-01-12', 1],
@@ -113,7 +105,7 @@ describe('the list of changes', () => {
     const { store } = pipeline.runtime;
     const written = () =>
       store.rows(sql`SELECT (SELECT count() FROM ${computedWindows}) AS windows,
-        (SELECT count() FROM ${changeRuns}) AS runs, (SELECT count() FROM ${dirtyDays}) AS days`);
+        (SELECT count() FROM ${dirtyDays}) AS days`);
     const cursor = await newest();
     const before = await written();
     const statements: string[] = [];
@@ -122,8 +114,8 @@ describe('the list of changes', () => {
     const same = [block(100, '2023-01-10'), block(101, '2023-01-12')];
     await ingestAndCompute(pipeline, [...same, ...same.slice(1)]);
     counted.stop();
-    // What is stored of the heights, refused facts of them, and the first and the repeated apart; a round that finds nothing.
-    expect(statements.length, statements.join('\n\n')).toBeLessThanOrEqual(2 * 3 + 4);
+    // What is stored of the heights, refused facts of them, and the first and the repeated apart; two rounds that find nothing.
+    expect(statements.length, statements.join('\n\n')).toBeLessThanOrEqual(2 * 3 + 6);
     expect(await written()).toEqual(before);
     expect((await list(`cursor=${cursor}`)).changes).toEqual([]);
 
@@ -143,38 +135,19 @@ describe('the list of changes', () => {
   });
 });
 
-test('what rounds change that follow each other is recorded once, with nothing left out', async () => {
+test('a metric that is emptied, to be computed by another definition, has changed as a whole, and then its slices', async () => {
   const { store } = pipeline.runtime;
   const cursor = await newest();
-  const round = Promise.withResolvers<void>();
-  const [began, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const run = store.run.bind(store);
-  let recordings = 0;
-  let isHeld = false;
-  store.run = async (statement) => {
-    const text = typeof statement === 'string' ? statement : statement.text;
-    if (text.startsWith('INSERT INTO chain_metrics.metric_changes')) recordings++;
-    if (text.startsWith('INSERT INTO chain_metrics.chain_hour') && isHeld) round.resolve();
-    if (text.startsWith('INSERT INTO chain_metrics.chain_hour') && !isHeld) {
-      isHeld = true;
-      began.resolve();
-      await goesOn.promise;
-    }
-    return run(statement);
-  };
-  await ingestLines(pipeline, [block(102, '2023-02-02')]);
-  await began.promise;
-  // While the round of the first load computes, so that one follows it.
-  await ingestLines(pipeline, [block(103, '2023-02-01')]);
-  goesOn.resolve();
-  await round.promise;
-  expect(recordings).toBe(0);
+  await store.run(sql`TRUNCATE TABLE ${dailyTps.table} SYNC`);
+  await resetWatermark(store, 'daily_tps');
+  await pipeline.aggregator.requestRound();
   await pipeline.aggregator.waitUntilComputed();
-  store.run = run;
-  expect(recordings).toBeGreaterThan(0);
-  expect(ofTps(await list(`${TPS}&cursor=${cursor}`)).toSorted()).toEqual([
-    ['2023-02-01', 1],
-    ['2023-02-02', 1],
+  const { changes } = await list(`metric=daily_tps&relay_chain=polkadot&cursor=${cursor}`);
+  const ofChain = changes.filter(({ chain }) => chain !== 'ecosystem');
+  expect(ofChain.map(({ chain, column, value, rows }) => [chain, column, value, rows])).toEqual([
+    [null, null, null, 0],
+    ['polkadot', 'date', '2023-01-10', 1],
+    ['polkadot', 'date', '2023-01-12', 1],
   ]);
 });
 

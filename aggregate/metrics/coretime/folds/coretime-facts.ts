@@ -73,7 +73,7 @@ const dayPrices = (window: Window): Sql => {
   );
 };
 
-/** What was paid in a window. All metrics of it read the same, so that a round reads it once. */
+/** What was paid in a window. */
 export const paymentFacts = (window: Window): Sql =>
   oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window));
 

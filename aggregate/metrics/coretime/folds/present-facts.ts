@@ -1,17 +1,17 @@
 import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import type { BrokerEventKind } from '../../../../ingest/decode/broker.ts';
 import { ofRelays, type Window } from '../../../../ingest/raw/canonical.ts';
 import { chainDay } from '../../activity/chain-day.ts';
 import { brokerEvents, oldestFirst, otherFacts, sellers } from './coretime-facts.ts';
-import { REGION_EVENTS, TIMESLICE_BLOCKS } from './coretime-regions.ts';
-import { SALE_EVENTS } from './coretime-sales.ts';
+import { TIMESLICE_BLOCKS } from './coretime-regions.ts';
 
 /**
- * All that has happened, and how far the chains are now: `newest block` of the coretime chain, `timeslice` of the relay
- * chain. Metrics that compare the two read the same, each for its own kinds of facts, so that a round reads it once.
+ * All events of these kinds, and how far the chains are now: `newest block` of the coretime chain, `timeslice` of the
+ * relay chain.
  */
-export const presentFacts = (window: Window): Sql =>
+export const presentFacts = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
   oldestFirst(
-    brokerEvents(window, [...new Set([...SALE_EVENTS, ...REGION_EVENTS])]),
+    brokerEvents(window, kinds),
     otherFacts(
       sql`kind`,
       // Of a timeslice its first block: regions end with timeslices, so that the other blocks change none.

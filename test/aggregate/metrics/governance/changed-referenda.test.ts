@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { metricChanges } from '../../../../aggregate/changes/tables.ts';
-import type { MaterializedMetric } from '../../../../aggregate/metric.ts';
+import { DIGEST, type MaterializedMetric } from '../../../../aggregate/metric.ts';
 import { chainDay } from '../../../../aggregate/metrics/activity/chain-day.ts';
 import { chainHour } from '../../../../aggregate/metrics/activity/chain-hour.ts';
 import { votingFacts } from '../../../../aggregate/metrics/governance/folds/facts.ts';
@@ -26,7 +25,6 @@ import { Random } from '../../../../ingest/demo/random.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { openAggregating } from '../../../support/aggregating.ts';
 import { ingestLines } from '../../../support/pipeline.ts';
-import { countStatements } from '../../../support/statements.ts';
 import { randomVotes } from './random-votes.ts';
 import { ALICE, BOB, delegate, standard, vote, Writer } from './story.ts';
 
@@ -56,10 +54,10 @@ async function load(lines: readonly InputLine[]): Promise<void> {
   await opened.aggregator.waitUntilComputed();
 }
 
-/** Rows as text, in any order, without what JSON cannot hold exactly. */
+/** Rows as text, in any order, without what JSON cannot hold exactly, and without the hash of all columns. */
 const textOf = (rows: readonly Row[]) =>
   rows
-    .map((row) =>
+    .map(({ [DIGEST]: _hash, ...row }) =>
       JSON.stringify(
         Object.entries(row)
           .map(([name, value]) => [name, String(value)])
@@ -164,18 +162,11 @@ describe('a block with new steps', () => {
       .map(({ referendum_index }) => referendum_index);
   };
 
-  it('changes the rows of its referendum only, read once for all metrics and compared with few others', async () => {
+  it('changes the rows of its referenda only', async () => {
     expect(await changedBy(vote(ALICE, 100, standard(true, 1, '5')))).toEqual([100]);
-    const asked: string[] = [];
-    const { stop } = countStatements(store, (statement) => asked.push(statement));
     expect(
       await changedBy(vote(BOB, 100, standard(true, 1, '5')), vote(BOB, 101, standard(true, 1, '5'))),
     ).toEqual([100, 101]);
-    stop();
-    const { text } = stepsOfReferenda({ relays: ['polkadot'], ...EVERYTHING }, [100, 101]);
-    expect(asked.filter((statement) => statement === text)).toHaveLength(1);
-    const comparison = asked.find((statement) => statement.includes(sql`INTO ${metricChanges}`.text));
-    expect(comparison).toContain(sql`referendum_index IN ${[100, 101]}`.text);
     await expectFolded();
   });
 

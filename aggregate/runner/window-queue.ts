@@ -1,20 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Job } from '../../infra/ports.ts';
+import type { Job, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { type FailureTexts, textsOf } from './failures.ts';
+import type { WindowComputer } from './compute-window.ts';
+import { type FailureTexts, readsOf, textsOf, type WindowFailure } from './failures.ts';
 import type { ComputeLane } from './lanes.ts';
 import { computedWindows } from './ledger.ts';
-import type { Schedule } from './schedule.ts';
+import { Precedence } from './precedence.ts';
+import { Schedule } from './schedule.ts';
 import { publishVersion } from './versions.ts';
-import {
-  BaseExecutor,
-  type ComputedRound,
-  type RoundOptions,
-  STOPPED,
-  type WindowExecutor,
-} from './window-executor.ts';
+
+interface WindowQueueOptions {
+  readonly runtime: Runtime;
+  readonly metrics: readonly MaterializedMetric[];
+  readonly computer: WindowComputer;
+  /** Windows that this process computes at the same time; the store uses every core for each. */
+  readonly concurrency: number;
+  readonly onComputed: (metric: string, version: string) => void;
+}
+
+/** What came of the windows of a round. */
+export interface ComputedRound {
+  readonly computed: number;
+  /** By metric; the windows of those that read it were left out. */
+  readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
+}
+
+interface RoundOptions {
+  readonly lane: ComputeLane;
+  /** Called with the number of windows that are computed or left out. */
+  readonly onDone: (windows: number) => void;
+  readonly isStopped: () => boolean;
+}
+
+export const STOPPED = 'the process stops; what is left is computed at its next start';
 
 /** Each lane has a queue and places of its own in every process: a live window does not wait for one of a backfill. */
 const QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'live-windows', backfill: 'windows' };
@@ -38,29 +59,39 @@ interface Outcome {
   readonly failure: FailureTexts | null;
 }
 
-/** Queues windows as jobs that any process computes. */
-export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
+/** Queues the windows of a round as jobs that any process computes. */
+export class WindowQueue {
   readonly queues = Object.values(QUEUES);
+  readonly #options: WindowQueueOptions;
+  readonly #precedence = new Precedence();
 
+  constructor(options: WindowQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Computes what is queued, in this process too. */
   async start(): Promise<void> {
-    const { runtime, concurrency } = this.options;
+    const { runtime, concurrency } = this.#options;
     await runtime.queue.process<QueuedWindow>(QUEUES.live, concurrency, (job) =>
-      this.precedence.first(() => this.#process(job, 'live')),
+      this.#precedence.first(() => this.#process(job, 'live')),
     );
-    await runtime.queue.process<QueuedWindow>(QUEUES.backfill, concurrency, (job) =>
-      this.#process(job, 'backfill'),
-    );
+    await runtime.queue.process<QueuedWindow>(QUEUES.backfill, concurrency, async (job) => {
+      await this.#precedence.turn();
+      await this.#process(job, 'backfill');
+    });
   }
 
   /** Computes a window and records what came of it; a window that fails is tried again by a later round. */
   async #process({ window, run, traceparent }: QueuedWindow, lane: ComputeLane): Promise<void> {
-    const { store, keyValue } = this.options.runtime;
+    const { runtime, computer, onComputed } = this.#options;
+    const { store, keyValue } = runtime;
     const id = idOf(window);
     let failure: FailureTexts | undefined;
     try {
-      const entry = await this.computeAlone(window, lane, traceparent);
+      const entry = await computer.compute(window, lane, traceparent);
       if (entry) {
         await store.insert(computedWindows, [entry]);
+        onComputed(window.metric, String(entry.version));
         await publishVersion(keyValue, window.metric, String(entry.version), traceparent);
       }
     } catch (error) {
@@ -70,11 +101,13 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
     await keyValue.join(doneKey(run), id, OUTCOME_MS);
   }
 
+  /** Resolves when all windows are computed, save those of metrics that fail and of those that read them. */
   async run(
     windows: readonly PlannedWindow[],
     { lane, onDone, isStopped }: RoundOptions,
   ): Promise<ComputedRound> {
-    const { queue, tracer } = this.options.runtime;
+    const { runtime, metrics } = this.#options;
+    const { queue, tracer } = runtime;
     const name = QUEUES[lane];
     const run = randomUUID();
     const { traceparent } = tracer.active ?? {};
@@ -84,7 +117,7 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
       data: { window, run, ...traced },
       priority: 1,
     });
-    const schedule = this.schedule(windows);
+    const schedule = new Schedule(windows, readsOf(metrics));
     const queued = new Map<string, PlannedWindow>();
     let computed = 0;
     let idle = new Idle();
@@ -114,7 +147,7 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
 
   /** Takes the windows that are done from those that are queued. */
   async #outcomes(run: string, queued: Map<string, PlannedWindow>): Promise<Outcome[]> {
-    const { keyValue } = this.options.runtime;
+    const { keyValue } = this.#options.runtime;
     const outcomes: Outcome[] = [];
     for (const id of await keyValue.members(doneKey(run))) {
       await keyValue.leave(doneKey(run), id);

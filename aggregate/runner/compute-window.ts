@@ -1,0 +1,159 @@
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { Numbers, Runtime } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { daysOf, type Window } from '../../ingest/raw/canonical.ts';
+import { RetentionReader } from '../../ingest/raw/retention.ts';
+import { dependencies, hasEntities, type MaterializedMetric } from '../metric.ts';
+import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
+import type { Claims } from './claims.ts';
+import type { ComputeMeasures } from './compute-measures.ts';
+import type { ComputeLane } from './lanes.ts';
+import type { LedgerEntry } from './ledger.ts';
+import { refold } from './refold.ts';
+import { partsOf } from './window-parts.ts';
+import { VERSIONS, writeRows } from './write-rows.ts';
+
+interface WindowComputerOptions {
+  readonly runtime: Runtime;
+  readonly numbers: Numbers;
+  readonly claims: Claims;
+  readonly metrics: readonly MaterializedMetric[];
+  readonly measures: ComputeMeasures;
+}
+
+interface Computation {
+  readonly metric: MaterializedMetric;
+  readonly window: PlannedWindow;
+  readonly writesEqualRows: boolean;
+}
+
+/** Computes windows: reads them, and writes what differs from the stored rows. */
+export class WindowComputer {
+  readonly #options: WindowComputerOptions;
+  readonly #metrics: ReadonlyMap<string, MaterializedMetric>;
+  /** Metrics whose rows outlive the raw rows that they are made of. */
+  readonly #outliving: ReadonlySet<string>;
+  readonly #retention: RetentionReader;
+
+  constructor(options: WindowComputerOptions) {
+    const { metrics, runtime } = options;
+    this.#options = options;
+    this.#metrics = new Map(metrics.map((metric) => [metric.name, metric]));
+    this.#outliving = new Set(
+      metrics.filter((one) => readsAllRows(dependencies(one))).map(({ name }) => name),
+    );
+    this.#retention = new RetentionReader(runtime.store);
+  }
+
+  /**
+   * Computes one window, as a span of its round; null where there was nothing to compute. Throws `unknown_metric`, or the
+   * error of the store with the window in its message.
+   */
+  async compute(window: PlannedWindow, lane: ComputeLane, round?: Traceparent): Promise<LedgerEntry | null> {
+    const { runtime, claims } = this.#options;
+    const attributes = {
+      'chain_metrics.metric': window.metric,
+      'chain_metrics.lane': lane,
+      'chain_metrics.relay_chains': window.relays.join(' '),
+      'chain_metrics.from': window.from,
+      'chain_metrics.until': window.until,
+    };
+    const options = { attributes, ...(round === undefined ? {} : { causes: [round] }) };
+    return claims.run(window, (writesEqualRows) =>
+      runtime.tracer.span(`compute ${window.metric}`, options, () =>
+        this.#measured(window, lane, writesEqualRows),
+      ),
+    );
+  }
+
+  async #measured(
+    window: PlannedWindow,
+    lane: ComputeLane,
+    writesEqualRows: boolean,
+  ): Promise<LedgerEntry | null> {
+    const { measures, runtime } = this.#options;
+    const metric = this.#metrics.get(window.metric);
+    if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
+    const end = measures.windowSeconds.startTimer({ lane });
+    const started = runtime.clock.now();
+    try {
+      const version = await this.#computeFitting({ metric, window, writesEqualRows });
+      if (version === null) return null;
+      const milliseconds = Math.max(0, runtime.clock.now() - started);
+      const computed_at = new Date(started + milliseconds).toISOString();
+      return {
+        metric: metric.name,
+        ...placeOf(window),
+        version: version.toString(),
+        computed_at,
+        milliseconds,
+      };
+    } catch (error) {
+      measures.failedWindows.inc({ metric: metric.name, lane });
+      throw failureOf(metric, window, error);
+    } finally {
+      end();
+    }
+  }
+
+  /** A window that needs more memory than the store has is computed in parts, and these in theirs. */
+  async #computeFitting(computation: Computation): Promise<bigint | null> {
+    const { metric, window } = computation;
+    try {
+      return await this.#computeOpen(computation);
+    } catch (error) {
+      const parts = isTooLarge(error) ? await partsOf(this.#options.runtime.store, metric, window) : [];
+      if (parts.length < 2) throw error;
+      let last: bigint | null = null;
+      for (const part of parts) last = (await this.#computeFitting({ ...computation, window: part })) ?? last;
+      return last;
+    }
+  }
+
+  /** The days of a window that are not frozen: a plan may be older than that, and raw rows of the others may be gone. */
+  async #computeOpen(computation: Computation): Promise<bigint | null> {
+    const { metric, window } = computation;
+    if (!this.#outliving.has(metric.name)) return this.#computeWhole(computation);
+    const before = (await this.#retention.read())?.frozen.before ?? '';
+    if (window.until <= before) return null;
+    const open = window.from < before ? { ...window, from: before } : window;
+    return this.#computeWhole({ ...computation, window: open });
+  }
+
+  /** Returns the version of the rows; null where no entity has changed. */
+  async #computeWhole({ metric, window, writesEqualRows }: Computation): Promise<bigint | null> {
+    const { runtime, numbers, claims } = this.#options;
+    const { store } = runtime;
+    const version = await numbers.take(VERSIONS);
+    const writing = { version, writesEqualRows };
+    const newest = version + BigInt(VERSIONS - 1);
+    if (hasEntities(metric)) {
+      const isWritten = (table: string) => this.#metrics.has(table);
+      const isChanged = await refold({ store, claims, isWritten }, { metric, window }, writing);
+      return isChanged ? newest : null;
+    }
+    await writeRows(store, { metric, window }, writing);
+    return newest;
+  }
+}
+
+const isTooLarge = (error: unknown) =>
+  error instanceof ProductError && (error.code === 'store_memory' || error.code === 'store_exhausted');
+
+/** Where the ledger says that a window is. */
+const placeOf = (window: Window) => ({
+  relay_chain: window.relays.join(' '),
+  from_day: daysOf(window).from,
+  until_day: daysOf(window).until,
+});
+
+/** Adds the window that failed to the error of the store, which names a generated statement only. */
+function failureOf(
+  metric: MaterializedMetric,
+  { relays, from, until }: Window,
+  error: unknown,
+): ProductError {
+  const known = error instanceof ProductError ? error : undefined;
+  const text = `${metric.name} of ${relays.join(', ')}, ${from} to ${until}: ${reasonOf(error)}`;
+  return new ProductError(known?.code ?? 'store_failed', text, known?.detail);
+}
