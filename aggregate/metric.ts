@@ -122,11 +122,6 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * sorted by: the condition of the rows of its days that they can change.
    */
   readonly rowsOfHours?: (window: Window) => Sql;
-  /**
-   * Set where, of all blocks, only those of chains with these roles can change a row: no others compute it. `relay` is the
-   * relay chain itself.
-   */
-  readonly ofRoles?: readonly ('relay' | 'asset-hub' | 'coretime')[];
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
   /** What the table keeps in parts of its own, where that is not the months or years of its period. */

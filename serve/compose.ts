@@ -150,7 +150,6 @@ function construct(parts: Parts): Pipeline {
   const numbers = lateNumbers(() => runtime.openSequence(() => readNewestNumber(store)));
   const aggregator = new Aggregator({
     runtime,
-    roleOf: registry.roleOf,
     numbers,
     ...aggregatorLimits(config),
     logger,

@@ -33,9 +33,6 @@ export interface PlannedWindow extends Window {
 /** The raw tables of each stream: a dirty day of the stream is a change of all of them. */
 export type StreamTables = Readonly<Record<string, readonly string[]>>;
 
-/** The role of a chain; undefined where it is not known, and may be any. */
-export type RoleOf = (relayChain: string, chain: string) => string | undefined;
-
 export interface PlanInput {
   readonly dirtyDays: readonly DirtyDay[];
   readonly metrics: readonly MaterializedMetric[];
@@ -44,7 +41,6 @@ export interface PlanInput {
   /** Days with snapshots by relay chain, as sorted numbers since the epoch. */
   readonly snapshotDays: ReadonlyMap<string, readonly number[]>;
   readonly relays: readonly string[];
-  readonly roleOf: RoleOf;
   /** Days with data in one window at most, those of each relay chain counted. */
   readonly daysMax: number;
   /** Valid days with data that windows are joined over: to compute them again costs less than a statement. */
@@ -53,10 +49,9 @@ export interface PlanInput {
   readonly frozenBefore?: string;
 }
 
-/** What the plan of a relay chain is made of, for the metrics whose rows are of chains of the same roles. */
+/** What the plan of a relay chain is made of. */
 interface RelayDays {
   readonly relay: string;
-  /** Of chains of these roles. */
   readonly dirty: readonly DirtyGroup[];
   /** Days by chain: those with blocks, and those whose blocks are dirty. */
   readonly byChain: ReadonlyMap<string, readonly number[]>;
@@ -72,46 +67,23 @@ interface RelayDays {
  * window. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
-  const known = input.relays.flatMap((relay) => knownDays(input, relay) ?? []);
+  const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
   // One for all relay chains, so that they share windows that end there: days without data cost nothing.
-  const last = Math.max(...known.map(({ all }) => all.at(-1) as number));
-  const byRoles = new Map(
-    input.metrics.map(({ ofRoles }) => [
-      keyOf(ofRoles),
-      known.map((days) => relayDays(days, ofRoles, input)),
-    ]),
-  );
+  const last = Math.max(...relays.map(({ all }) => all.at(-1) as number));
   return byLevel(input.metrics).flatMap((leveled) => {
-    const { name, ofRoles } = leveled.metric;
-    // Also by the days of other roles: metrics of these may read it.
-    for (const days of [...byRoles.values()].flat())
-      days.ranges.set(name, invalidRanges(leveled, days, last, input));
-    return windowsOf(leveled, byRoles.get(keyOf(ofRoles)) ?? [], input);
+    for (const days of relays)
+      days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, last, input));
+    return windowsOf(leveled, relays, input);
   });
 }
 
-const keyOf = (roles: MaterializedMetric['ofRoles']) => roles?.join() ?? '';
-
-type KnownDays = Pick<RelayDays, 'relay' | 'byChain' | 'all'>;
-
-function knownDays(input: PlanInput, relay: string): KnownDays | undefined {
+/** Undefined for a relay chain without data. */
+function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
   const byChain = chainDays(input, relay);
   const all = unitedDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
-  return all.length === 0 ? undefined : { relay, byChain, all };
-}
-
-function relayDays(
-  known: KnownDays,
-  ofRoles: MaterializedMetric['ofRoles'],
-  { dirtyDays, roleOf }: PlanInput,
-): RelayDays {
-  const isOfRoles = ({ stream, relay_chain, chain }: DirtyDay) => {
-    if (ofRoles === undefined || stream !== 'blocks') return true;
-    const role = chain === relay_chain ? 'relay' : roleOf(relay_chain, chain);
-    return role === undefined || ofRoles.some((one) => one === role);
-  };
-  const dirty = dirtyDays.filter((day) => isOfRelay(day, known.relay) && isOfRoles(day));
-  return { ...known, dirty: groupsOf(dirty), ranges: new Map() };
+  if (all.length === 0) return undefined;
+  const dirty = groupsOf(input.dirtyDays.filter((day) => isOfRelay(day, relay)));
+  return { relay, byChain, all, dirty, ranges: new Map() };
 }
 
 function invalidRanges(

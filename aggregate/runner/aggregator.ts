@@ -9,7 +9,7 @@ import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import { tellsChanges } from '../changes/slices.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import type { PlannedWindow, RoleOf } from '../planner/plan.ts';
+import type { PlannedWindow } from '../planner/plan.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
 import { Claims } from './claims.ts';
 import { type ComputeMeasures, computeMeasures } from './compute-measures.ts';
@@ -56,7 +56,6 @@ const SWEEP_FAILED_MS = 60_000;
 
 interface AggregatorOptions {
   readonly runtime: Runtime;
-  readonly roleOf: RoleOf;
   readonly numbers: Numbers;
   readonly concurrency: number;
   readonly leaseMs: number;
@@ -114,8 +113,7 @@ export class Aggregator {
       ...options,
       metrics,
       computer: new WindowComputer({ ...options, metrics, measures, claims: this.#claims }),
-      onComputed: (metric, version) =>
-        this.#versions.set(metric, version, runtime.tracer.active?.traceparent),
+      onComputed: (metric, version, round) => this.#versions.set(metric, version, round),
     });
     this.#rounds = new Rounds({
       ...options,
@@ -272,7 +270,6 @@ export class Aggregator {
   async #lanesNow(store: Pick<Store, 'rows'>) {
     return {
       metrics: this.#metrics,
-      roleOf: this.#options.roleOf,
       liveFrom: firstLiveDay(this.#runtime.clock.now(), this.#options.liveDays),
       failures: await readFailedMetrics(store),
     };
@@ -291,7 +288,7 @@ export class Aggregator {
     return this.#versions.of(metric);
   }
 
-  /** The span that computed this version, in whatever process. */
+  /** The round that computed this version, in whatever process. */
   traceOf(metric: string): Traceparent | undefined {
     return this.#versions.traceOf(metric);
   }

@@ -3,7 +3,7 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
-import { type PlannedWindow, plan, type RoleOf } from '../planner/plan.ts';
+import { type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
 import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
@@ -37,7 +37,6 @@ const WHOLE_WINDOWS = { daysMax: Number.POSITIVE_INFINITY, validDaysMax: 0 };
 export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
 interface PendingOptions {
-  readonly roleOf: RoleOf;
   readonly metrics: readonly MaterializedMetric[];
   readonly liveFrom: string;
   readonly failures: readonly FailedMetric[];
@@ -51,7 +50,7 @@ interface PendingOptions {
  */
 export async function readPending(
   store: Pick<Store, 'rows'>,
-  { roleOf, metrics, liveFrom, failures, hasFailed }: PendingOptions,
+  { metrics, liveFrom, failures, hasFailed }: PendingOptions,
 ): Promise<PendingByMetric> {
   const marks = await readMarks(store);
   const reads = readsOf(metrics);
@@ -65,7 +64,7 @@ export async function readPending(
       if (days.length === 0) continue;
       calendar ??= await readCalendar(store);
       // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
-      const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS }, roleOf);
+      const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
       const stalled = stalledIn(lane, failures, reads);
       const hasRows = hasRowsOf(group.marks, lane);
       for (const { name } of group.metrics) {
@@ -120,14 +119,13 @@ export function planPending(
   dirty: DirtyInput,
   marks: ReadonlyMap<string, Marks>,
   calendar: Calendar,
-  roleOf: RoleOf,
 ): PlannedWindow[] {
   return byMarks(active, marks).flatMap((group) => {
     const isLacking = (day: string, sequence: bigint) => !isComputed(group.marks, day, sequence);
     const lacking = dirty.days.filter(({ day, sequence }) => isLacking(day, BigInt(sequence)));
     const names = new Set(group.metrics.map(({ name }) => name));
     const days = withHours(lacking, dirty.hours, isLacking);
-    return planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
+    return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
   });
 }
 
@@ -136,6 +134,5 @@ export const planDays = (
   metrics: readonly MaterializedMetric[],
   days: readonly DirtyDay[],
   calendar: Calendar,
-  roleOf: RoleOf,
 ): PlannedWindow[] =>
-  plan({ dirtyDays: days, metrics, streams: STREAM_TABLES, ...calendar, relays: RELAY_CHAINS, roleOf });
+  plan({ dirtyDays: days, metrics, streams: STREAM_TABLES, ...calendar, relays: RELAY_CHAINS });

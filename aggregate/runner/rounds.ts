@@ -9,7 +9,7 @@ import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { kebab } from '../metric-name.ts';
 import { readCalendar } from '../planner/calendar.ts';
-import type { DaysWithBlocks, PlannedWindow, RoleOf } from '../planner/plan.ts';
+import type { DaysWithBlocks, PlannedWindow } from '../planner/plan.ts';
 import { dayNumber, unitedDays, withDays } from '../planner/ranges.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import {
@@ -62,7 +62,6 @@ export const LOCK_LOST = 'another process may have planned meanwhile';
 
 interface RoundsOptions {
   readonly runtime: Runtime;
-  readonly roleOf: RoleOf;
   readonly numbers: Numbers;
   readonly metrics: readonly MaterializedMetric[];
   /** Days that the live lane computes, the running one included. */
@@ -161,10 +160,10 @@ export class Rounds {
 
   /** All windows of these metrics that days from `from` up to `until` invalidate. */
   async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
-    const { runtime, roleOf, metrics } = this.#options;
+    const { runtime, metrics } = this.#options;
     const calendar = await readCalendar(runtime.store);
     const days = await readDaysToRebuild(runtime.store, from, until);
-    return planDays(metrics, days, calendar, roleOf).filter(({ metric }) => names.has(metric));
+    return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
   }
 
   async #read(lane: ComputeLane): Promise<RoundState> {
@@ -196,7 +195,7 @@ export class Rounds {
   }
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
-    const { runtime, numbers, roleOf, metrics, compute, measures } = this.#options;
+    const { runtime, numbers, metrics, compute, measures } = this.#options;
     const { lane, marks, active, days, daysOfOther, endPlanning } = state;
     // Their tables are empty, whatever entities were computed before.
     const unknown = active.filter(({ name }) => !hasRows(marks.get(name)));
@@ -208,7 +207,7 @@ export class Rounds {
     const from = firstOf(withHours(days, hours, () => true));
     const newest = await readNewestBlocks(runtime.store, { ...state, known: daysOfAll, from });
     const dirty = { days, hours };
-    const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll }, roleOf);
+    const windows = planPending(metrics, active, dirty, marks, { ...calendar, days: daysOfAll });
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);
     const { computed, failures } = await compute(windows, lane);

@@ -31,7 +31,7 @@ export class MetricVersions {
   readonly #runtime: Runtime;
   readonly #metrics: readonly string[];
   readonly #known = new Map<string, string>();
-  /** The spans that computed these versions, where they are traced. */
+  /** The rounds that computed these versions, where they are traced. */
   readonly #traces = new Map<string, Traceparent | undefined>();
   #lastComputed: string | null = null;
   #ledgerReadAt = Number.NEGATIVE_INFINITY;
@@ -45,7 +45,7 @@ export class MetricVersions {
     return this.#known.get(metric) ?? '0';
   }
 
-  /** The span that computed the version, where it is known. */
+  /** The round that computed the version, where it is known. */
   traceOf(metric: string): Traceparent | undefined {
     return this.#traces.get(metric);
   }

@@ -18,7 +18,7 @@ interface WindowQueueOptions {
   readonly computer: WindowComputer;
   /** Windows that this process computes at the same time; the store uses every core for each. */
   readonly concurrency: number;
-  readonly onComputed: (metric: string, version: string) => void;
+  readonly onComputed: (metric: string, version: string, round?: Traceparent) => void;
 }
 
 /** What came of the windows of a round. */
@@ -91,7 +91,7 @@ export class WindowQueue {
       const entry = await computer.compute(window, lane, traceparent);
       if (entry) {
         await store.insert(computedWindows, [entry]);
-        onComputed(window.metric, String(entry.version));
+        onComputed(window.metric, String(entry.version), traceparent);
         await publishVersion(keyValue, window.metric, String(entry.version), traceparent);
       }
     } catch (error) {

@@ -12,7 +12,6 @@ export type Registry = {
   /** By name or alias, in any case; undefined when unknown or when it belongs to another relay chain. */
   find: (nameOrAlias: string, relayChain?: string) => Chain | undefined;
   relayOf: (nameOrAlias: string) => RelayChain | undefined;
-  roleOf: (relayChain: string, nameOrAlias: string) => string | undefined;
 };
 
 /** The built-in chains, and those of `extraFile`: a JSON array of the same shape. */
@@ -34,7 +33,6 @@ export function buildRegistry(input: readonly unknown[]): Registry {
     chains,
     find,
     relayOf: (name) => find(name)?.relay_chain,
-    roleOf: (relayChain, name) => find(name, relayChain)?.role,
   };
 }
 

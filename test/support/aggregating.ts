@@ -18,10 +18,9 @@ export async function openAggregating(
   const directory = temporaryDirectory();
   const config = readConfig({ DATA_DIR: directory.path, ...settings });
   const pipeline = await openPipeline(config, { roles: new Set(['load'] as const) });
-  const { runtime, registry } = pipeline;
+  const { runtime } = pipeline;
   const aggregator = new Aggregator({
     runtime,
-    roleOf: registry.roleOf,
     numbers: await runtime.openSequence(async () => 0n),
     ...aggregatorLimits(config),
     logger: openLogger({ LOG_LEVEL: 'silent' }),

@@ -23,7 +23,6 @@ export const storedRun = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  ofRoles: ['asset-hub'],
   select: (window) => sql`
     SELECT relay_chain, chain, date, min(run.1) AS first_block, max(run.2) AS last_block
     FROM (

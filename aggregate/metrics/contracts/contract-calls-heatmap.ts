@@ -16,7 +16,6 @@ export const contractCallsHeatmap = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  ofRoles: ['asset-hub'],
   select: (window) =>
     heatmap(
       window,

@@ -15,7 +15,6 @@ export const contractsDeployedHeatmap = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  ofRoles: ['asset-hub'],
   select: (window) =>
     heatmap(
       window,

@@ -91,7 +91,6 @@ export const coretimeRegion = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  ofRoles: ['relay', 'coretime'],
   select: (window) => presentFacts(window, REGION_EVENTS),
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {

@@ -98,7 +98,6 @@ export const coretimeSale = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  ofRoles: ['relay', 'coretime'],
   select: (window) => {
     const ends = sql`SELECT relay_chain, relay_chain AS chain,
           toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} AS height

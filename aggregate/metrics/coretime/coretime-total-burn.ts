@@ -29,7 +29,6 @@ export const coretimeTotalBurn = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  ofRoles: ['relay', 'coretime'],
   select: (window) => presentFacts(window, SALE_EVENTS),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const happened = happenedIn(facts);

@@ -61,7 +61,6 @@ export const coretimeUtilization = metric({
   period: 'date',
   invalidationScope: 'onward',
   lookbackDays: 1,
-  ofRoles: ['relay', 'coretime'],
   select: (window) =>
     oldestFirst(
       brokerEvents(window, ['SaleInitialized']),

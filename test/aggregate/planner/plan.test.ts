@@ -55,27 +55,6 @@ describe('the days of a metric that a dirty day invalidates', () => {
     ]);
   });
 
-  it('none of chains of other roles, where only some can change its rows', () => {
-    const roles = new Map([
-      ['asset-hub-polkadot', 'asset-hub'],
-      ['moonbeam', 'parachain'],
-    ]);
-    const summary = metricOf('Daily', [blocks, prices]);
-    const hub = metricOf('Hub', [summary], { ofRoles: ['asset-hub'] });
-    const relay = metricOf('Relay', [summary], { ofRoles: ['relay', 'coretime'] });
-    const ofHub = metricOf('OfHub', [hub]);
-    const of = (chain: string, stream?: string) =>
-      planned([summary, hub, relay, ofHub], [dirty('2026-03-04', chain, stream)], {
-        roleOf: (_relay, name) => roles.get(name),
-      }).map((window) => window.split(' ')[0]);
-    expect(of('moonbeam')).toEqual(['daily', 'of_hub']);
-    expect(of('asset-hub-polkadot')).toEqual(['daily', 'hub', 'of_hub']);
-    expect(of('polkadot')).toEqual(['daily', 'relay', 'of_hub']);
-    // A chain that is not known may have any role, and a price is not of a chain.
-    expect(of('atlantis')).toEqual(['daily', 'hub', 'relay', 'of_hub']);
-    expect(of('moonbeam', 'prices')).toEqual(['daily', 'hub', 'relay', 'of_hub']);
-  });
-
   it('all dirty ones, where it reads blocks besides that pallet', () => {
     const both = pickyMetricOf(
       'Both',

@@ -9,10 +9,7 @@ export const blocks: NamedTable = { name: 'blocks' };
 export const prices: NamedTable = { name: 'prices' };
 
 export type Traits = Partial<
-  Pick<
-    MaterializedMetric,
-    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'ofRoles'
-  >
+  Pick<MaterializedMetric, 'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold'>
 >;
 
 export function metricOf(
@@ -77,7 +74,6 @@ export function windowsOf(
     days: new Map([...withBlocks].map(([chain, own]) => [chain, own.map(dayNumber)])),
     snapshotDays: new Map(),
     relays: ['polkadot', 'kusama'],
-    roleOf: () => 'parachain',
     daysMax: 100,
     validDaysMax: 0,
     ...more,
