@@ -12,12 +12,13 @@ import { route } from '../../../serve/http/route.ts';
 const LIMITS = {
   LOG_LEVEL: 'silent',
   TRUST_PROXY: false,
-  REQUEST_SECONDS_MAX: 1,
-  STALL_SECONDS_MAX: 1,
+  REQUEST_SECONDS_MAX: 60,
+  STALL_SECONDS_MAX: 60,
   CONNECTIONS_MAX: 100,
   CONNECTIONS_PER_ADDRESS: 100,
   EVENT_LOOP_DELAY_MS_MAX: 0,
 } as const;
+const HASTY = { REQUEST_SECONDS_MAX: 1, STALL_SECONDS_MAX: 1 };
 const PATIENT = { timeout: 60_000 };
 const TOO_LARGE = Buffer.alloc(8 * 2 ** 20, 'x');
 const LONG = Buffer.alloc(64 * 2 ** 20, 'x');
@@ -88,7 +89,7 @@ describe('a connection', () => {
     ['whose body does not end, of a caller that was refused', `${head('/closed', 100)}{"a":`],
     ['whose body is too large and does not end', `${head('/open', 8 * 2 ** 20)}{"a":`],
   ])('%s is closed by the server, however often a byte follows', async (_title, text) => {
-    await serve();
+    await serve(HASTY);
     const socket = await open(text);
     const drip = setInterval(() => text !== '' && socket.write('a'), 200);
     try {
@@ -122,7 +123,7 @@ describe('a connection', () => {
   });
 
   it('whose chunks do not end is closed after the time of a request', async () => {
-    await serve();
+    await serve({ ...HASTY, REQUEST_SECONDS_MAX: 5 });
     const start = head('/open', 0).replace('content-length: 0', 'transfer-encoding: chunked');
     const socket = await open(start);
     const chunk = `${(2 ** 16).toString(16)}\r\n${'x'.repeat(2 ** 16)}\r\n`;
@@ -135,7 +136,7 @@ describe('a connection', () => {
   });
 
   it('whose reader takes nothing is closed, and buffers a small part of the answer', async () => {
-    await serve();
+    await serve(HASTY);
     const [accepted] = await Promise.all([
       once(app.server, 'connection') as Promise<[Socket]>,
       open('GET /long HTTP/1.1\r\nhost: test\r\n\r\n').then((socket) => socket.pause()),
@@ -182,7 +183,7 @@ describe('what is no request', () => {
       `GET /api/daily-tps?chain=${'a'.repeat(2 ** 20)} HTTP/1.1\r\nhost: test\r\n\r\n`,
     ],
   ])('is %i for %s, in the form of every API', async (status, _title, text) => {
-    await serve();
+    await serve(status === 408 ? HASTY : {});
     const [top = '', body = ''] = (await answerOf(await open(text))).split('\r\n\r\n');
     expect(top).toMatch(new RegExp(`^HTTP/1.1 ${status} [A-Z]`));
     // Of a body that does not end the path may be one that pages of other origins may not read.
@@ -194,7 +195,7 @@ describe('what is no request', () => {
   });
 
   it('is not answered within an answer to a request before it', async () => {
-    await serve();
+    await serve(HASTY);
     const socket = await open('GET /long HTTP/1.1\r\nhost: test\r\n\r\n');
     socket.once('data', () => socket.write('no request\r\n\r\n'));
     expect((await answerOf(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
