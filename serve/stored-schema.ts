@@ -5,11 +5,10 @@ import {
   announceSchema,
   hasSchema,
   identityOf,
-  readFormerSchemas,
+  readAnnouncedSchemas,
   readSchemaState,
   readWantedSchema,
   recordSchema,
-  type SchemaIdentity,
   type SchemaState,
 } from '../infra/clickhouse/schema-state.ts';
 import { Lease, Locks } from '../infra/coordination/lock.ts';
@@ -68,8 +67,7 @@ const isPassing = (error: unknown): error is ProductError =>
 export class StoredSchema {
   readonly #runtime: Runtime;
   readonly #config: Config;
-  readonly #identity: SchemaIdentity;
-  readonly #tuning: readonly string[];
+  readonly #identity: string;
   /** Whether this process writes rows of the raw or metric tables. */
   readonly #writes: boolean;
   readonly #waits: boolean;
@@ -87,8 +85,7 @@ export class StoredSchema {
     const { runtime, config, roles, waits, version } = options;
     this.#runtime = runtime;
     this.#config = config;
-    this.#tuning = config.STORE_FSYNC ? FORCED : [];
-    this.#identity = identityOf(schema, this.#tuning, { decoders: DECODER_VERSIONS, version });
+    this.#identity = identityOf(schema, { decoders: DECODER_VERSIONS, version });
     this.#writes = roles.has('load') || roles.has('work');
     this.#waits = waits;
   }
@@ -103,7 +100,6 @@ export class StoredSchema {
    * back before it waits.
    */
   async open(onWait: () => void = () => undefined): Promise<void> {
-    if (!this.#runtime.isShared) return this.#apply();
     const logger = openLogger(this.#config);
     let said = '';
     while (!this.#closing.signal.aborted) {
@@ -116,17 +112,20 @@ export class StoredSchema {
     }
   }
 
-  /** Migrates the store, also back from the schema of a newer version; false when there was nothing to do. */
+  /**
+   * Migrates the store to the schema of this process, also where another one of the same version has replaced it; false
+   * when there was nothing to do.
+   */
   async migrate(): Promise<boolean> {
-    if (!this.#runtime.isShared) return this.#apply().then(() => true);
     const { keyValue, store } = this.#runtime;
     const locks = new Locks(keyValue, { ttlMs: this.#config.LEASE_MS });
     return locks.run('schema', async (lease) => {
       const state = await this.#state();
-      if (state === 'current') return false;
-      if (state !== 'untuned') {
-        await announceSchema(store, this.#identity);
-        await keyValue.set(WANTED_KEY, this.#identity.identity);
+      // One server of a cluster cannot tell what a new replica lacks.
+      if (state === 'current' && !this.#config.CLICKHOUSE_CLUSTER) return false;
+      if (state !== 'current') {
+        await announceSchema(store, this.#identity, this.#tableSettings);
+        await keyValue.set(WANTED_KEY, this.#identity);
         await this.#waitForOthers();
       }
       await lease.ensure();
@@ -144,6 +143,7 @@ export class StoredSchema {
   async #tryToOpen(): Promise<string | null> {
     try {
       await this.#prepare();
+      await ingestModule.forgetAfterDamage(this.#runtime);
       if (this.#writes) await this.#watch();
       return null;
     } catch (error) {
@@ -154,7 +154,7 @@ export class StoredSchema {
 
   async #prepare(): Promise<void> {
     const state = await this.#state();
-    if (state === 'current') return;
+    if (state === 'current' && !this.#config.CLICKHOUSE_CLUSTER) return;
     if (state === 'replaced') return this.#useAnother();
     if (this.#config.MIGRATE_ON_START) await this.migrate();
     else if (state === 'due') throw unfit('the schema is not applied yet; run `chain-metrics migrate`');
@@ -168,25 +168,26 @@ export class StoredSchema {
     );
   }
 
-  async #state(): Promise<SchemaState> {
-    const state = await readSchemaState(this.#runtime.store, schema, this.#identity);
-    // One server of a cluster cannot tell what a new replica lacks.
-    return state === 'current' && this.#config.CLICKHOUSE_CLUSTER ? 'untuned' : state;
+  get #tableSettings(): readonly string[] {
+    return this.#config.STORE_FSYNC ? FORCED : [];
+  }
+
+  #state(): Promise<SchemaState> {
+    return readSchemaState(this.#runtime.store, schema, this.#identity);
   }
 
   async #apply(): Promise<void> {
     const { store, clock } = this.#runtime;
     await applySchema(store, schema, {
-      tableSettings: this.#tuning,
+      tableSettings: this.#tableSettings,
       isCluster: this.#config.CLICKHOUSE_CLUSTER !== undefined,
     });
     await ingestModule.recordDecoders(store, clock.now());
-    await ingestModule.forgetAfterDamage(this.#runtime);
   }
 
   async #waitForOthers(): Promise<void> {
     const { keyValue, store } = this.#runtime;
-    const others = (await readFormerSchemas(store)).filter((one) => one !== this.#identity.identity);
+    const others = (await readAnnouncedSchemas(store)).filter((one) => one !== this.#identity);
     const isWriting = async () => {
       const members = await Promise.all(others.map((one) => keyValue.members(writersOf(one))));
       return members.some(({ length }) => length > 0);
@@ -225,14 +226,13 @@ export class StoredSchema {
 
   async #enter(): Promise<Lease> {
     const { keyValue } = this.#runtime;
-    const { identity } = this.#identity;
-    return (await Lease.acquire(keyValue, writersOf(identity), this.#config.LEASE_MS)) as Lease;
+    return (await Lease.acquire(keyValue, writersOf(this.#identity), this.#config.LEASE_MS)) as Lease;
   }
 
   /** The key answers quickly; the store knows. */
   async #isReplaced(): Promise<boolean> {
     const { keyValue, store } = this.#runtime;
-    const { identity } = this.#identity;
+    const identity = this.#identity;
     if ((await keyValue.get(WANTED_KEY)) === identity) return false;
     if ((await readWantedSchema(store)) !== identity) return true;
     await keyValue.set(WANTED_KEY, identity);

@@ -1,7 +1,6 @@
-import { liveColumns } from '../../infra/clickhouse/live-columns.ts';
 import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
+import { readRetention } from '../../ingest/raw/retention.ts';
 import { dependencies } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { readsAllRows } from '../planner/plan.ts';
@@ -10,8 +9,6 @@ import { readsAllRows } from '../planner/plan.ts';
 export async function frozenRows(store: Store, table: string): Promise<Sql | null> {
   const metric = materializedMetrics.find(({ name }) => name === table);
   if (!metric?.period || !readsAllRows(dependencies(metric))) return null;
-  // An earlier version has stored no bound.
-  if (!(await liveColumns(store)).has(rawRetention.name)) return null;
   const { frozen } = await readRetention(store);
   return frozen.at === 0 ? null : sql`${ident(metric.period)} < ${frozen.before}`;
 }

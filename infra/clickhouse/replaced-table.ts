@@ -13,19 +13,19 @@ export async function createWithRows(
   rows: Sql,
   tableSettings: readonly string[],
 ): Promise<void> {
-  const former: Table = { ...table, name: `${table.name}_former` };
+  const replaced: Table = { ...table, name: `${table.name}_replaced` };
   const live = await liveColumns(store);
-  const isBegun = live.has(former.name);
+  const isBegun = live.has(replaced.name);
   if (!isBegun && !live.has(table.name)) return;
   if (isBegun) await store.run(dropTable(table));
-  else await store.run(`RENAME TABLE ${DATABASE}.${table.name} TO ${DATABASE}.${former.name}`);
+  else await store.run(`RENAME TABLE ${DATABASE}.${table.name} TO ${DATABASE}.${replaced.name}`);
   await store.run(createTable(table, tableSettings));
-  const stored = (await liveColumns(store)).get(former.name);
+  const stored = (await liveColumns(store)).get(replaced.name);
   const columns = join(
     Object.keys(table.columns)
       .filter((column) => stored?.has(column))
       .map((column) => raw(column)),
   );
-  await store.run(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${former} WHERE ${rows}`);
-  await store.run(dropTable(former));
+  await store.run(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${replaced} WHERE ${rows}`);
+  await store.run(dropTable(replaced));
 }

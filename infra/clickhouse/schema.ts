@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { ProductError } from '../errors.ts';
 import type { Store } from '../ports.ts';
 import { liveColumns } from './live-columns.ts';
+import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './migrations.ts';
 import { createWithRows } from './replaced-table.ts';
-import { DATABASE, type NamedTable, type Sql, sql } from './sql.ts';
+import { type NamedTable, type Sql, sql } from './sql.ts';
 import {
   createTable,
   createView,
@@ -14,9 +15,6 @@ import {
   type View,
 } from './table.ts';
 
-/** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
-export const SCHEMA_VERSION = 3;
-
 export const meta = table({
   name: 'meta',
   doc: 'Facts about the store itself.',
@@ -26,6 +24,7 @@ export const meta = table({
 });
 
 export interface Schema {
+  /** Tables of state, and landing tables. What a table of state needs for a new definition is a migration. */
   readonly tables: readonly Table[];
   readonly views: readonly View[];
   /** Tables whose rows can be computed again: they are dropped and created when their definition changes. */
@@ -41,7 +40,10 @@ interface SchemaOptions {
   readonly tableSettings?: readonly string[];
   /** Whether the tables are on a cluster, where this server cannot tell what a new replica lacks. */
   readonly isCluster?: boolean;
+  readonly migrations?: readonly Migration[];
 }
+
+const VERSION = 'schema_version';
 
 /**
  * Migrates the store to the declared schema. It is idempotent. What is there already is not
@@ -50,26 +52,19 @@ interface SchemaOptions {
 export async function applySchema(
   store: Store,
   schema: Schema,
-  { tableSettings = [], isCluster = false }: SchemaOptions = {},
+  { tableSettings = [], isCluster = false, migrations = MIGRATIONS }: SchemaOptions = {},
 ): Promise<void> {
   await store.run(createTable(meta, tableSettings));
   const known = await readMeta(store);
-  const stored = Number(known.get('schema_version') ?? SCHEMA_VERSION);
-  if (stored > SCHEMA_VERSION) {
-    throw new ProductError(
-      'store_newer',
-      `the data directory was written by a newer version (schema ${stored}, this one knows ${SCHEMA_VERSION}); start that version`,
-    );
-  }
-  const facts = definitions(schema);
-  const changed = ({ name }: NamedTable, kind: 'table' | 'view') => {
-    const before = known.get(`${kind} ${name}`);
-    return before !== undefined && before !== facts.get(`${kind} ${name}`);
-  };
-  for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
-  await dropFormerViews(store, schema, known);
-  for (const table of schema.tables) if (changed(table, 'table')) await drop(store, table);
-  for (const table of schema.derived.filter((one) => changed(one, 'table'))) {
+  await migrate(store, known, migrations);
+  const facts = definitions(schema, migrations.length + 1);
+  await dropUndeclared(store, known, facts);
+  const isChanged = (fact: string) => known.has(fact) && known.get(fact) !== facts.get(fact);
+  for (const view of schema.views) if (isChanged(`view ${view.name}`)) await drop(store, view);
+  const landing = schema.tables.filter(isLanding);
+  for (const table of landing) if (isChanged(`table ${table.name}`)) await drop(store, table);
+  const changed = schema.derived.filter(({ name }) => isChanged(`table ${name}`));
+  for (const table of changed) {
     const rows = (await schema.irreplaceable?.(store, table)) ?? null;
     await (rows === null ? drop(store, table) : createWithRows(store, table, rows, tableSettings));
   }
@@ -80,63 +75,78 @@ export async function applySchema(
     else await Promise.all(statements.map((statement) => store.run(statement)));
   };
   const isMissing = ({ name }: NamedTable) => isCluster || !live.has(name);
-  const everyTable = [...schema.tables, ...schema.derived];
-  const missing = everyTable.filter(isMissing);
+  const missing = [...schema.tables, ...schema.derived].filter(isMissing);
   await create(missing.map((table) => createTable(table, tableSettings)));
-  await addColumns(store, schema.tables, live);
-  for (const table of schema.derived) if (changed(table, 'table')) await schema.forget?.(store, table);
+  for (const table of changed) await schema.forget?.(store, table);
   await create(schema.views.filter(isMissing).map(createViewWithColumns));
-  const news = [...facts].filter(([name, value]) => known.get(name) !== value);
-  await store.insert(
-    meta,
-    news.map(([name, value]) => ({ name, value })),
+  await record(
+    store,
+    [...facts].filter(([name, value]) => known.get(name) !== value),
   );
 }
 
-/** Drops the views of other versions: they would go on filling the tables beside the present ones. */
-async function dropFormerViews(
+/** Runs the migrations that the store lacks. An empty one has none to run: its tables are created as declared. */
+async function migrate(
   store: Store,
-  { views }: Schema,
   known: ReadonlyMap<string, string>,
+  migrations: readonly Migration[],
 ): Promise<void> {
-  const present = new Set(views.map(({ name }) => `view ${name}`));
-  const former = [...known.keys()].filter((fact) => fact.startsWith('view ') && !present.has(fact));
-  if (former.length === 0) return;
-  const live = await liveColumns(store);
-  for (const name of former.map((fact) => fact.slice('view '.length)))
-    if (live.has(name)) await drop(store, { name });
-}
-
-/** Adds the columns that a table lacked; its older rows get the default value of the type. */
-async function addColumns(
-  store: Store,
-  tables: readonly Table[],
-  live: ReadonlyMap<string, ReadonlySet<string>>,
-): Promise<void> {
-  for (const { name, columns } of tables) {
-    const before = live.get(name);
-    if (before === undefined) continue;
-    for (const [column, type] of Object.entries(columns)) {
-      if (before.has(column)) continue;
-      await store.run(`ALTER TABLE ${DATABASE}.${name} ADD COLUMN IF NOT EXISTS ${column} ${type}`);
-    }
+  // Each is recorded before the next one, so that a kill repeats at most one of them.
+  for (let version = versionOf(known, migrations); version <= migrations.length; version++) {
+    await migrations[version - 1]?.(store);
+    await record(store, [[VERSION, String(version + 1)]]);
   }
 }
 
+/** The version of a store; throws `store_newer` when this program does not know it. */
+function versionOf(known: ReadonlyMap<string, string>, migrations: readonly Migration[]): number {
+  const present = migrations.length + 1;
+  const stored = Number(known.get(VERSION) ?? present);
+  if (stored > present) throw newer(stored, present);
+  return stored;
+}
+
+export const newer = (stored: number, present = SCHEMA_VERSION) =>
+  new ProductError(
+    'store_newer',
+    `the store was written by a newer version (schema ${stored}, this one knows ${present}); start that version`,
+  );
+
+/** Drops views and derived tables that are declared no more: a view would go on filling its table. */
+async function dropUndeclared(
+  store: Store,
+  known: ReadonlyMap<string, string>,
+  facts: ReadonlyMap<string, string>,
+): Promise<void> {
+  const isDropped = ([fact, value]: readonly [string, string]) =>
+    value !== DROPPED && !facts.has(fact) && /^(view|table) /.test(fact);
+  const undeclared = [...known].filter(isDropped).map(([fact]) => fact);
+  // Views first: one that reads a dropped table would fail each insert.
+  for (const fact of undeclared.sort().reverse())
+    await drop(store, { name: fact.slice(fact.indexOf(' ') + 1) });
+  await record(
+    store,
+    undeclared.map((fact): [string, string] => [fact, DROPPED]),
+  );
+}
+
+const DROPPED = '';
+
+const isLanding = (table: Table) => table.engine === 'Null';
+
 /**
- * Fingerprints of the definitions that can be dropped and created again: derived tables, landing tables and views. A
- * view is created again with the tables that it reads and writes.
+ * The version, and fingerprints of the definitions that can be dropped and created again: derived tables, landing
+ * tables and views. A view is created again with the tables that it reads and writes.
  */
-function definitions(schema: Schema): Map<string, string> {
-  const landingTables = schema.tables.filter((table) => table.engine === 'Null');
+function definitions(schema: Schema, version: number): Map<string, string> {
   const tables = new Map(
-    [...landingTables, ...schema.derived].map((table) => [
+    [...schema.tables.filter(isLanding), ...schema.derived].map((table) => [
       table.name,
       `${createTable(table)}${table.recipe ?? ''}`,
     ]),
   );
   return new Map([
-    ['schema_version', String(SCHEMA_VERSION)],
+    [VERSION, String(version)],
     ...[...tables].map(([name, text]): [string, string] => [`table ${name}`, fingerprint(text)]),
     ...schema.views.map((view): [string, string] => [
       `view ${view.name}`,
@@ -145,6 +155,12 @@ function definitions(schema: Schema): Map<string, string> {
   ]);
 }
 
+const record = (store: Store, facts: readonly (readonly [string, string])[]) =>
+  store.insert(
+    meta,
+    facts.map(([name, value]) => ({ name, value })),
+  );
+
 const drop = (store: Store, table: NamedTable) => store.run(dropTable(table));
 
 /** How a store compares with the schema of this process. */
@@ -152,7 +168,7 @@ interface SchemaComparison {
   /** `none`: there are no tables yet; `due`: a migration has something to do. */
   readonly state: 'none' | 'newer' | 'due' | 'current';
   readonly version: number;
-  /** Tables and views that a migration creates, again or for the first time, or gives columns. */
+  /** Tables and views that a migration creates, again or for the first time. */
   readonly changes: readonly string[];
 }
 
@@ -161,13 +177,13 @@ export async function compareSchema(store: Pick<Store, 'rows'>, schema: Schema):
   const live = await liveColumns(store);
   if (!live.has(meta.name)) return { state: 'none', version: 0, changes: [] };
   const known = await readMeta(store);
-  const version = Number(known.get('schema_version') ?? SCHEMA_VERSION);
+  const version = Number(known.get(VERSION) ?? SCHEMA_VERSION);
   if (version > SCHEMA_VERSION) return { state: 'newer', version, changes: [] };
-  const differing = [...definitions(schema)]
+  const differing = [...definitions(schema, SCHEMA_VERSION)]
     .filter(([fact, value]) => known.get(fact) !== value)
-    .map(([fact]) => fact.split(' ').at(-1) ?? fact);
+    .map(([fact]) => fact.slice(fact.indexOf(' ') + 1));
   const lacking = [...schema.tables, ...schema.derived]
-    .filter(({ name, columns }) => Object.keys(columns).some((column) => !live.get(name)?.has(column)))
+    .filter(({ name }) => !live.has(name))
     .map(({ name }) => name);
   const changes = [...new Set([...differing, ...lacking])];
   return { state: changes.length === 0 ? 'current' : 'due', version, changes };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SCHEMA_VERSION } from '../clickhouse/schema.ts';
+import { SCHEMA_VERSION } from '../clickhouse/migrations.ts';
 import { ProductError } from '../errors.ts';
 import { isArchive, unpack } from './archive.ts';
 import {

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
-import { SCHEMA_VERSION } from '../../infra/clickhouse/schema.ts';
+import { SCHEMA_VERSION } from '../../infra/clickhouse/migrations.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { isArchive, pack } from '../../infra/embedded/archive.ts';
 import { type CopyProgress, writeBackup } from '../../infra/embedded/backup.ts';

@@ -152,7 +152,9 @@ it(
       ['chain_hour', 'account_hour', 'daily_tps'].map((name) => ({ name: `table ${name}`, value: 'other' })),
     );
     const { config, runtime } = pipeline;
-    await new StoredSchema({ runtime, config, roles: ALL_ROLES, waits: false }).open();
+    const upgraded = new StoredSchema({ runtime, config, roles: ALL_ROLES, waits: false });
+    await upgraded.open();
+    upgraded.stop();
     await pipeline.aggregator.rebuild(materializedMetrics, '2020-01-01', '2025-01-01');
     expect(await same()).toEqual([]);
 

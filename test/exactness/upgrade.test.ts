@@ -52,6 +52,7 @@ test('blocks and snapshots that another decoder loaded are outdated until they a
       ...{ stream, version: version - 1, since: '0' },
     }));
     await store.insert(decoders, former);
+    await store.insert(meta, [{ name: 'schema_applied', value: 'of another version' }]);
   });
   const outdated = async () => {
     const { chains, outdated_snapshots } = await readStatus(pipeline.runtime, pipeline.aggregator);

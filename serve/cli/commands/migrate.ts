@@ -11,7 +11,7 @@ processes with MIGRATE_ON_START=false: they stay alive but not ready until the m
 migrations at once is safe. Processes of another version that load or compute exit first, and wait if they are restarted;
 servers keep answering.
 
-Run by an older version, it migrates back: this undoes a rolling upgrade.
+It also takes back a migration of another version, unless that one changed tables that cannot be computed again.
 
 Examples:
   chain-metrics migrate

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { applySchema, SCHEMA_VERSION, type Schema } from '../../../infra/clickhouse/schema.ts';
+import { SCHEMA_VERSION } from '../../../infra/clickhouse/migrations.ts';
+import { applySchema, type Schema } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
   createTable,
@@ -201,6 +202,59 @@ describe('a schema on a store', () => {
     expect(await schemaDrift(store, second)).toEqual([]);
     await store.run(`INSERT INTO ${DATABASE}.numbers_in (n, plus) SETTINGS async_insert=0 VALUES (2, 40)`);
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 42 }]);
+  });
+
+  test('a derived table that there is no more is dropped', async () => {
+    await applySchema(store, first);
+    await applySchema(store, { ...first, derived: [] });
+    expect(await schemaDrift(store, { ...first, derived: [] })).toEqual([]);
+    const [found] = await store.rows(
+      sql`SELECT count() AS tables FROM system.tables WHERE database = ${DATABASE} AND name = 'squares'`,
+    );
+    expect(found).toEqual({ tables: 0 });
+    await applySchema(store, first);
+    expect(await schemaDrift(store, first)).toEqual([]);
+  });
+
+  test('migrations that a store lacks run once, in their order', async () => {
+    const ran: string[] = [];
+    const adds = (column: string) => async (migrated: Store) => {
+      ran.push(column);
+      await migrated.run(`ALTER TABLE ${DATABASE}.kept ADD COLUMN IF NOT EXISTS ${column} UInt64`);
+    };
+    await applySchema(store, first, { migrations: [] });
+    await enter(1);
+    const wider = { ...kept, columns: { ...kept.columns, a: 'UInt64', b: 'UInt64' } };
+    const second: Schema = { ...first, tables: [source(), wider] };
+    const migrations = [adds('a'), adds('b')];
+    await applySchema(store, second, { migrations });
+    await applySchema(store, second, { migrations });
+    expect(ran).toEqual(['a', 'b']);
+    expect(await schemaDrift(store, second)).toEqual([]);
+    expect(await keptNumbers()).toEqual([{ n: 1 }]);
+    await expect(applySchema(store, first, { migrations: [adds('a')] })).rejects.toMatchObject({
+      code: 'store_newer',
+    });
+  });
+
+  test('a migration that was interrupted runs again, those before it do not', async () => {
+    const ran: string[] = [];
+    const notes = (name: string) => async () => void ran.push(name);
+    await applySchema(store, first, { migrations: [] });
+    const fails = async () => {
+      throw new Error('killed');
+    };
+    await expect(applySchema(store, first, { migrations: [notes('a'), fails] })).rejects.toThrow('killed');
+    await applySchema(store, first, { migrations: [notes('a'), notes('b')] });
+    expect(ran).toEqual(['a', 'b']);
+  });
+
+  test('a new store is created as declared, without migrations', async () => {
+    const fails = async () => {
+      throw new Error('it has nothing to migrate');
+    };
+    await applySchema(store, first, { migrations: [fails] });
+    expect(await schemaDrift(store, first)).toEqual([]);
   });
 
   test('a store of a newer version is refused and left unchanged', async () => {

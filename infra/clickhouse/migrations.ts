@@ -1,0 +1,13 @@
+import type { Store } from '../ports.ts';
+
+/**
+ * Changes tables whose rows cannot be computed again. It names tables and columns in plain SQL, since their definitions
+ * go on changing, and does no harm when it runs again after a kill.
+ */
+export type Migration = (store: Store) => Promise<void>;
+
+/** Oldest first: number n leads from version n to n + 1. They are only ever appended to; there is no way back. */
+export const MIGRATIONS: readonly Migration[] = [];
+
+/** Version of the tables that cannot be computed again. A store of a newer version is refused. */
+export const SCHEMA_VERSION = MIGRATIONS.length + 1;
