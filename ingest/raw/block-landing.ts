@@ -59,9 +59,8 @@ export const blocksRanked = landingTable({
 
 const { relay_chain: _relay, chain: _chain, ...passedOn } = blocksIn.columns;
 
-/** Under a name that earlier versions know: one that is started again replaces it, and so cuts off the views behind. */
 export const rankedBlocks = view(
-  'blocks_to_blocks',
+  'blocks_in_to_ranked',
   blocksIn,
   blocksRanked,
   sql`SELECT toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, payload.number AS number,

@@ -81,9 +81,8 @@ const keptData = `multiIf(
 
 const part = (part: Part) => raw(partSql('fact', 'data_given', part));
 
-/** Under a name that earlier versions know: one that is started again replaces it. */
 const namedEvents = view(
-  'events_in_to_events',
+  'events_in_to_named',
   eventsIn,
   eventsNamed,
   sql`SELECT ${namesOf(passedOn)}, ${raw(palletSql(palletWrittenSql('pallet_given')))} AS pallet,

@@ -114,9 +114,8 @@ const unfoldedExtrinsics = view(
     sender_of AS recovered_sender, receiver_of AS recovered_receiver`,
 );
 
-/** Under a name that earlier versions know: one that is started again replaces it. */
 const readExtrinsics = view(
-  'extrinsics_in_to_extrinsics',
+  'extrinsics_in_to_read',
   extrinsicsIn,
   extrinsicsRead,
   sql`SELECT ${namesOf(passedOn)},

@@ -85,12 +85,9 @@ export const eventsToCheck = landingTable({
   },
 });
 
-/**
- * What most batches do not hold is set apart: the engine plans no view for a batch without rows. The view has a name
- * that earlier versions know: one that is started again replaces it.
- */
+/** What most batches do not hold is set apart: the engine plans no view for a batch without rows. */
 const suspectEvents = view(
-  'events_to_refused_facts',
+  'events_to_checked',
   events,
   eventsToCheck,
   sql`SELECT ${namesOf(eventsToCheck.columns)} FROM ${events}
