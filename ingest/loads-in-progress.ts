@@ -9,10 +9,7 @@ export const LOADING = 'loading';
  * that is lower than all of its own in its lease, before it takes them.
  */
 export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigint> {
-  const running = (await keyValue.members(LOADING)).map((member) =>
-    // A load of an earlier version names no number.
-    BigInt(/^(\d+)\|/.exec(member)?.[1] ?? 0),
-  );
+  const running = (await keyValue.members(LOADING)).map((member) => BigInt(member.split('|', 1)[0] ?? 0));
   return lowestOf(running, upTo);
 }
 

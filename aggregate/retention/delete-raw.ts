@@ -94,7 +94,7 @@ async function rewriteMonth(
   };
   await store.run(dropTable(piece));
   await store.run(createTable(piece));
-  // By their names: a store of an earlier version has them in another order. Each once: an engine that was killed while
+  // By their names: a migration may have added a column in another place. Each once: an engine that was killed while
   // it replaced the month may have the kept rows beside all of them.
   const columns = join(Object.keys(table.columns).map((column) => raw(column)));
   await store.run(

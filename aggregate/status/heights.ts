@@ -39,7 +39,7 @@ export interface ChainHeights {
   readonly newest_block_at: string | null;
   /** Blocks without a timestamp: stored, and in no metric. */
   readonly untimed_blocks: number;
-  /** Blocks that an earlier version decoded otherwise or may have: ingested again they are as of this version. */
+  /** Blocks that other decoders loaded: ingested again they are as these decode them. */
   readonly outdated_blocks: number;
   readonly missing_blocks: Missing<number>;
 }

@@ -47,7 +47,7 @@ export interface SystemStatus {
     readonly latest: readonly { received_at: string; file: string; line: number; reason: string }[];
   };
   readonly refused_facts: number;
-  /** Snapshots and prices that an earlier version decoded otherwise or may have. */
+  /** Snapshots and prices that other decoders loaded. */
   readonly outdated_snapshots: number;
   /** Null where no raw rows are deleted. */
   readonly retention: {

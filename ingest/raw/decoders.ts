@@ -41,10 +41,10 @@ export async function recordDecoders(store: Store, now: number): Promise<void> {
 
 const sinceOf = (stream: Stream): Sql => sql`(SELECT max(since) FROM ${decoders} WHERE stream = ${stream})`;
 
-/** The condition that an earlier decoder loaded a row of `blocks`. */
+/** The condition that another decoder loaded a row of `blocks`. */
 export const isOutdatedBlock = sql`${raw(blockSequenceSql('rank'))} < ${sinceOf('blocks')}`;
 
-/** Counts the snapshots and prices that an earlier decoder loaded. */
+/** Counts the snapshots and prices that another decoder loaded. */
 export async function readOutdatedSnapshots(store: Pick<Store, 'rows'>): Promise<number> {
   const isOutdated = sql`${raw(snapshotSequenceSql('rank'))} < ${sinceOf('snapshots')}`;
   const [row] = await store.rows<{ total: number }>(

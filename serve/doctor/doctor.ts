@@ -75,7 +75,7 @@ async function askServer(server: SocketClient): Promise<Finding[]> {
         : warning('process', `${text}, and this command is of ${VERSION}`, 'restart the server');
     return [process, ...findings];
   } catch (error) {
-    const remedy = 'wait until it has started, or restart it: one of an earlier version knows no `doctor`';
+    const remedy = 'wait until it has started, or restart it';
     return [failed('process', `a server has the data directory open: ${reasonOf(error)}`, remedy)];
   }
 }

@@ -70,9 +70,7 @@ export const statusSchema = z
       z.object({
         ...heights,
         blocks: z.int(),
-        outdated_blocks: z
-          .int()
-          .describe('blocks that an earlier version may have decoded differently: ingest them again'),
+        outdated_blocks: z.int().describe('blocks that other decoders loaded: ingest them again'),
         newest_block_at: moment.nullable(),
         lag_seconds: z.number().nullable(),
         skipped_heights: z.int().describe('missing heights that their sources did not serve'),
@@ -87,9 +85,7 @@ export const statusSchema = z
     refused_facts: z.int(),
     outdated_snapshots: z
       .int()
-      .describe(
-        'snapshots and prices that an earlier version may have decoded differently: ingest them again',
-      ),
+      .describe('snapshots and prices that other decoders loaded: ingest them again'),
     retention: z.object({
       blocks_from: z.iso
         .date()

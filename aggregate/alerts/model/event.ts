@@ -103,14 +103,7 @@ export const encodedBody = (bytes: Buffer): Buffer => bytes.subarray(bytes.index
 /** The head of an encoded event, as `alert_events` stores it. */
 export const encodedHead = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.indexOf(NEWLINE));
 
-/** The stored JSON names the endpoint `door`. */
-export function encodeHead(head: EventHead | OrderHead): string {
-  if (head.kind !== 'delivery') return JSON.stringify(head);
-  const { endpoint: door, ...rest } = head;
-  return JSON.stringify({ ...rest, door });
-}
+export const encodeHead = (head: EventHead | OrderHead): string => JSON.stringify(head);
 
-export function decodeHead<Kind extends EventHead | OrderHead = EventHead>(json: string): Kind {
-  const { door, ...rest } = JSON.parse(json) as Kind & { readonly door?: DeliveryHead['endpoint'] };
-  return (door === undefined ? rest : { ...rest, endpoint: door }) as unknown as Kind;
-}
+export const decodeHead = <Kind extends EventHead | OrderHead = EventHead>(json: string): Kind =>
+  JSON.parse(json) as Kind;

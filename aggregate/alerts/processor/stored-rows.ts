@@ -5,22 +5,11 @@ import type { Alert } from '../model/alert.ts';
 import { decodeHead, type EventHead } from '../model/event.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 
-// Reads wide rows in pages of limited bytes: a body has a megabyte, and so had the texts of earlier alerts.
+// Reads wide rows in pages of limited bytes: a body has a megabyte.
 
 const PAGE_BYTES = 8 * 2 ** 20;
 /** Events whose sizes are read at once. */
 const POSITIONS_PER_READ = 2000;
-/** Earlier versions stored texts of any length. */
-const STORED_CHARACTERS_MAX = 100_000;
-
-const cutColumn = (name: string): string =>
-  `if(lengthUTF8(${name}) > ${STORED_CHARACTERS_MAX}, concat(leftUTF8(${name}, ${STORED_CHARACTERS_MAX - 3}), '...'), ${name}) AS ${name}`;
-
-/** The columns of an alert, none of them longer than an alert can be now. */
-export const alertColumns: Sql = raw(
-  `* REPLACE (${['query', 'incident_markdown'].map(cutColumn).join(', ')})`,
-);
-
 /** Alerts of a project by their numbers, in pages. */
 export async function* alertPages(
   store: Store,
@@ -34,7 +23,7 @@ export async function* alertPages(
     );
     for (const page of partsOf(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
       yield await store.rows<Alert>(
-        sql`SELECT ${alertColumns} FROM ${alerts} FINAL
+        sql`SELECT * FROM ${alerts} FINAL
           PREWHERE project = ${project} AND iid IN ${page.map(({ iid }) => iid)}`,
       );
     }

@@ -9,7 +9,6 @@ import {
 import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { alertColumns } from '../../../aggregate/alerts/processor/stored-rows.ts';
 import { inParts, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
@@ -112,7 +111,7 @@ export class AlertReader {
     const chosen = sql`SELECT iid FROM ${alerts} FINAL WHERE ${conditionOf(project, filter)} ${ordered}
       LIMIT ${page.size} OFFSET ${(page.number - 1) * page.size}`;
     return this.#store.rows<Alert>(
-      sql`SELECT ${alertColumns} FROM ${alerts} FINAL WHERE project = ${project} AND iid IN (${chosen}) ${ordered}`,
+      sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} AND iid IN (${chosen}) ${ordered}`,
     );
   }
 
@@ -170,7 +169,7 @@ export class AlertReader {
   async find(project: number, iid: number): Promise<Alert | null> {
     await this.#pipeline.waitUntilWritten();
     const [alert] = await this.#store.rows<Alert>(
-      sql`SELECT ${alertColumns} FROM ${alerts} FINAL WHERE project = ${project} AND iid = ${iid}`,
+      sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} AND iid = ${iid}`,
     );
     return alert ?? null;
   }

@@ -60,9 +60,7 @@ Examples:
     if (floor !== undefined && [rest.from, rest.until].some((day) => day !== undefined && day < floor))
       process.stderr.write(beginsOn(metric, floor));
     return withOperations(config, async (client) => {
-      // A server of an earlier version does not tell it; what else fails, the export says.
-      const lacks = await client.call('pendingRows', request).catch(() => ({ pending: null }));
-      const { pending, begins = null }: { pending: typeof lacks.pending; begins?: string | null } = lacks;
+      const { pending, begins } = await client.call('pendingRows', request);
       if (begins !== null) process.stderr.write(beginsOn(metric, begins));
       await putRows(await client.call('export', request), output);
       if (pending !== null) {

@@ -57,8 +57,7 @@ Exit code 3: something was refused; \`chain-metrics dead-letters list\` shows th
   },
 });
 
-/** A server of an earlier version does not tell of them. */
-async function warnOfOtherChains({ foreign_addresses = [] }: Partial<RunReport>, config: Config) {
+async function warnOfOtherChains({ foreign_addresses }: RunReport, config: Config) {
   if (foreign_addresses.length === 0) return;
   const [{ readRegistry }, { prefixWords }] = await Promise.all([
     import('../../../ingest/chains/registry.ts'),

@@ -12,7 +12,7 @@ export const restore = command<[backup: string], { json?: boolean }>({
   args: (command) =>
     jsonOption(command.argument('<backup>', 'directory or archive that `chain-metrics backup` wrote')),
   help: `Every checksum is verified before anything is written, and the data directory ends up with the whole backup or nothing.
-The next start migrates a backup of an older version; a backup of a newer version is refused. Data accepted after the backup
+The next start migrates it where its schema differs; a backup of a newer schema is refused. Data accepted after the backup
 are not in it: \`backfill\` fetches blocks again, \`ingest\` loads files again, and monitoring tools resend alerts that are
 still firing.
 

@@ -201,5 +201,5 @@ function outdated({ chains, outdated_snapshots }: SystemStatus): string[] {
   const blocks = chains.reduce((sum, { outdated_blocks }) => sum + outdated_blocks, 0);
   if (blocks + outdated_snapshots === 0) return [];
   const what = `${plural(blocks, 'block')}, ${plural(outdated_snapshots, 'snapshot or price', 'snapshots and prices')}`;
-  return [`outdated        ${what}: an earlier version loaded them; ingest them again`];
+  return [`outdated        ${what}: other decoders loaded them; ingest them again`];
 }

@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type DeliveryHead,
-  decodeEvent,
-  decodeHead,
-  encodedHead,
-  encodeEvent,
-} from '../../../aggregate/alerts/model/event.ts';
+import { type DeliveryHead, decodeEvent, encodeEvent } from '../../../aggregate/alerts/model/event.ts';
 
 const HEAD: DeliveryHead = {
   kind: 'delivery',
@@ -38,12 +32,5 @@ describe('an encoded event', () => {
       change: {},
     } as const;
     expect(decodeEvent(encodeEvent(head))).toEqual({ head, body: Buffer.alloc(0) });
-  });
-
-  test('stores the endpoint as `door`, as earlier versions did', () => {
-    const { endpoint, ...rest } = HEAD;
-    const stored = encodedHead(encodeEvent(HEAD)).toString();
-    expect(JSON.parse(stored)).toEqual({ ...rest, door: endpoint });
-    expect(decodeHead(stored)).toEqual(HEAD);
   });
 });

@@ -102,14 +102,10 @@ async function insert(random: Random, versions: readonly Version[]): Promise<voi
   );
 }
 
-describe.each([
-  ['partitioned by month', blocks.partitionBy],
-  ['of one partition, as earlier versions made it', undefined],
-])('canonical blocks of a table %s', (_title, partitionBy) => {
+describe('canonical blocks', () => {
   beforeEach(async () => {
     await store.run(`DROP TABLE IF EXISTS ${DATABASE}.${blocks.name} SYNC`);
-    const { partitionBy: _, ...whole } = blocks;
-    await store.run(createTable(partitionBy === undefined ? whole : { ...whole, partitionBy }));
+    await store.run(createTable(blocks));
     await store.run(`TRUNCATE TABLE ${DATABASE}.${replacedBlocks.name}`);
   });
 

@@ -181,7 +181,7 @@ describe('the export of raw tables', () => {
     expect(await written()).toBe(1);
     const manifest = join(place.path, '_manifest/chain=polkadot/2026-01.json');
     const text = readFileSync(manifest, 'utf8');
-    writeFileSync(manifest, text.replace(/"layout": "\w+"/, '"layout": "of an earlier version"'));
+    writeFileSync(manifest, text.replace(/"layout": "\w+"/, '"layout": "of another version"'));
     expect(await written()).toBe(1);
     writeFileSync(manifest, text.slice(0, -20));
     await expect(write()).rejects.toThrow(/2026-01.json in .* is not what this version writes: delete it/);

@@ -1874,7 +1874,7 @@ export interface components {
                 /** @description where its rows are served */
                 paths: string[];
                 relay_chain: string;
-                /** @description null if its rows have no chain */
+                /** @description null if its rows have no chain, or if the change covers all rows */
                 chain: string | null;
                 /** @description the column whose value (or day, if it is a time) the rows share; null if the change covers all rows */
                 column: string | null;
@@ -1884,10 +1884,10 @@ export interface components {
                 rows: number;
                 /**
                  * Format: date-time
-                 * @description when the change was recorded
+                 * @description when the rows were computed
                  */
                 changed_at: string;
-                /** @description number of the run that computed them; numbers grow with time */
+                /** @description number of the computation that changed them last; numbers grow with time */
                 run: string;
             }[];
             /** @description resume from here, now or later */
@@ -4854,7 +4854,7 @@ export interface components {
                     }[];
                 };
                 blocks: number;
-                /** @description blocks that an earlier version may have decoded differently: ingest them again */
+                /** @description blocks that other decoders loaded: ingest them again */
                 outdated_blocks: number;
                 newest_block_at: string | null;
                 lag_seconds: number | null;
@@ -4871,7 +4871,7 @@ export interface components {
                 }[];
             };
             refused_facts: number;
-            /** @description snapshots and prices that an earlier version may have decoded differently: ingest them again */
+            /** @description snapshots and prices that other decoders loaded: ingest them again */
             outdated_snapshots: number;
             retention: {
                 /** @description first day whose blocks are accepted; earlier ones are refused. null if none are refused */
