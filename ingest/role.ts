@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { Lease } from '../infra/coordination/lock.ts';
+import { pause } from '../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { KeyValue } from '../infra/ports.ts';
 import type { Tracer } from '../infra/tracing/tracer.ts';
@@ -84,7 +85,7 @@ async function keepFollowing(
         `${isPermanent ? 'not followed' : 'following stopped'}: ${reasonOf(error)}`,
       );
       if (isPermanent) return;
-      await setTimeout(wait, undefined, { signal }).catch(() => undefined);
+      await pause(wait, signal);
     } finally {
       await claim?.release();
     }
@@ -114,7 +115,7 @@ async function claimChain(
       await setTimeout(CLAIM_POLL_MS, undefined, { signal });
       continue;
     }
-    const release = async () => void (await lease.release().catch(() => false));
+    const release = async () => void (await lease.release());
     const noted = await keyValue.get(`followed/${chain}`).catch(async (error) => {
       await release();
       throw error;

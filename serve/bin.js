@@ -65,6 +65,7 @@ function resolved(name) {
   try {
     return createRequire(import.meta.url).resolve(name);
   } catch {
+    // The caller tells that the package is missing.
     return undefined;
   }
 }

@@ -205,6 +205,7 @@ function construct(parts: Parts): Pipeline {
       aggregator.stop();
       for (const one of retentions) one.stop();
       schema.stop();
+      // Who asked for alerts that did not start got the error: there is nothing to stop.
       await (await alerts.made?.catch(() => undefined))?.stop();
       await runtime.close();
       await runtime.tracer.close();

@@ -1,5 +1,6 @@
 import type { Metric } from 'prom-client';
 import { computeMeasures } from '../aggregate/runner/compute-measures.ts';
+import { ignoredErrors } from '../infra/ignore.ts';
 import { portMeasures } from '../infra/measured-ports.ts';
 import { loadMeasures } from '../ingest/load-measures.ts';
 import { sourceMeasures } from '../ingest/sources/source-measures.ts';
@@ -11,6 +12,7 @@ import { healthMeasures } from './process-health.ts';
 
 /** What the domains of a process measure themselves, by domain. */
 export const processMeasures = () => ({
+  errors: { ignored: ignoredErrors },
   ports: portMeasures(),
   health: healthMeasures(),
   sources: sourceMeasures(),

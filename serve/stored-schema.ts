@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { aggregateModule } from '../aggregate/module.ts';
 import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import {
@@ -12,7 +12,9 @@ import {
   type SchemaState,
 } from '../infra/clickhouse/schema-state.ts';
 import { Lease, Locks } from '../infra/coordination/lock.ts';
+import { pause } from '../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
+import { ignore } from '../infra/ignore.ts';
 import { openLogger } from '../infra/logger.ts';
 import type { Runtime } from '../infra/ports.ts';
 import { ingestModule } from '../ingest/module.ts';
@@ -108,7 +110,7 @@ export class StoredSchema {
       onWait();
       if (reason !== said) logger.warn({ reason }, 'waiting for the schema of the store');
       said = reason;
-      await pause(POLL_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      await pause(POLL_MS, this.#closing.signal);
     }
   }
 
@@ -196,7 +198,7 @@ export class StoredSchema {
       if (performance.now() > deadline) {
         throw new ProductError('schema_in_use', 'processes of another version write to the store still');
       }
-      await pause(LEAVE_POLL_MS);
+      await setTimeout(LEAVE_POLL_MS);
     }
   }
 
@@ -211,16 +213,18 @@ export class StoredSchema {
       await lease.release();
       throw unfit('another version migrates the store');
     }
+    const { signal } = this.#closing;
     const watch = async () => {
-      while (!this.#closing.signal.aborted) {
-        await pause(POLL_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      while (!signal.aborted) {
+        await pause(POLL_MS, signal);
         if (await this.#isReplaced()) return this.#replaced.resolve();
         if (!(await lease.isHeld())) lease = await this.#enter();
       }
     };
-    // While a service is away nothing can be written.
-    const keepWatching = (): Promise<void> =>
-      watch().catch(() => (this.#closing.signal.aborted ? undefined : keepWatching()));
+    const keepWatching = async () => {
+      // While a service is away nothing can be written, so nothing can be missed.
+      while (!(await watch().then(() => true, ignore('schema.watch', false)))) await pause(POLL_MS, signal);
+    };
     void keepWatching();
   }
 

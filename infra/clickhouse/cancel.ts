@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { ignore } from '../ignore.ts';
 import { literal } from './sql.ts';
 
 const WAIT_MS = 20;
@@ -21,7 +22,8 @@ export async function cancellable<T>(
   let hasEnded = false;
   const cancel = async () => {
     for (let wait = WAIT_MS; !hasEnded; wait = Math.min(wait * 2, WAIT_MS_MAX)) {
-      await kill(`Settings['log_comment'] = ${name}`).catch(() => undefined);
+      // It is tried again until the statement has ended.
+      await kill(`Settings['log_comment'] = ${name}`).catch(ignore('store.cancel'));
       if (!hasEnded) await setTimeout(wait);
     }
   };

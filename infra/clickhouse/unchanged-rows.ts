@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { recent } from '../coordination/recent.ts';
+import { ignore } from '../ignore.ts';
 import type { Store } from '../ports.ts';
 import { DATABASE, type Sql, sql } from './sql.ts';
 import { partsHash } from './stored-partitions.ts';
@@ -42,7 +43,8 @@ export class UnchangedRows implements Rows {
         sql`SELECT table, ${partsHash} AS parts FROM system.parts
         WHERE database = ${DATABASE} AND active GROUP BY table`,
       )
-      .catch(() => null);
+      // Nothing is remembered then: each statement is asked.
+      .catch(ignore('store.parts', null));
     this.#parts = rows && new Map(rows.map(({ table, parts }) => [table, parts]));
   });
 

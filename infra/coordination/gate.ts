@@ -29,6 +29,7 @@ export class Gate {
     while (this.#isHeld) await this.#alone;
     this.#isHeld = true;
     const held = this.#holdFor(work, waitMsMax);
+    // The caller gets the error; the next one that waits begins all the same.
     this.#alone = held.catch(() => undefined);
     return held;
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { ignore } from '../ignore.ts';
 import type { KeyValue } from '../ports.ts';
 
 /** Runs work one at a time within this process, in the order of the calls. */
@@ -8,6 +9,7 @@ export class Mutex {
 
   run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
+    // The caller gets the error; the next in the queue begins all the same.
     this.#last = result.catch(() => undefined);
     return result;
   }
@@ -31,7 +33,7 @@ export class Lease {
     this.#member = member;
     this.#ttlMs = ttlMs;
     // While `keyValue` is away the lease may still be valid: `isHeld` and `release` find out.
-    this.#timer = setInterval(() => void this.#prolong().catch(() => undefined), ttlMs / 4).unref();
+    this.#timer = setInterval(() => void this.#prolong().catch(ignore('lease.prolong')), ttlMs / 4).unref();
   }
 
   /** Joins the group; null when it has `membersMax` members already. 0 means no limit. */
@@ -58,10 +60,11 @@ export class Lease {
     if (!(await this.isHeld())) throw new Error(`the lock ${this.#key} was lost before its work was done`);
   }
 
-  /** Leaves the group; false when the lease was lost before. */
+  /** Leaves the group; false when the lease was lost before. One that cannot be released expires, and counts as lost. */
   async release(): Promise<boolean> {
     clearInterval(this.#timer);
-    return (await this.#keyValue.leave(this.#key, this.#member)) && !this.#isLost;
+    const left = this.#keyValue.leave(this.#key, this.#member);
+    return (await left.catch(ignore('lease.release', false))) && !this.#isLost;
   }
 
   async #prolong(): Promise<void> {
@@ -115,8 +118,7 @@ export class Locks {
     try {
       return await work(lease);
     } finally {
-      // A lease that cannot be released expires.
-      await lease.release().catch(() => false);
+      await lease.release();
     }
   }
 

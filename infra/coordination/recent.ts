@@ -1,3 +1,4 @@
+import { awaitedLater } from '../ignore.ts';
 /**
  * A value that many ask for: it is read again when the last one is older than `maxAgeMs`, once for all who ask in the
  * meantime. A failure is told to those who waited for it, and to nobody after that time.
@@ -7,10 +8,11 @@ export function recent<T>(maxAgeMs: number, read: () => Promise<T>): () => Promi
   return () => {
     if (last && performance.now() < last.until()) return last.value;
     let readAt = Number.POSITIVE_INFINITY;
-    const value = read().finally(() => {
-      readAt = performance.now();
-    });
-    value.catch(() => undefined);
+    const value = awaitedLater(
+      read().finally(() => {
+        readAt = performance.now();
+      }),
+    );
     last = { value, until: () => readAt + maxAgeMs };
     return value;
   };

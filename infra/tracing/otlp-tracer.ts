@@ -13,6 +13,7 @@ import {
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import { inTime } from '../coordination/in-time.ts';
 import { ProductError } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 import { isSampled, readTraceparent, traceparentOf } from './traceparent.ts';
 import type { Span, SpanAttributes, SpanOptions, Traceparent, Tracer } from './tracer.ts';
 
@@ -94,7 +95,7 @@ export class OtlpTracer implements Tracer {
 
   async close(): Promise<void> {
     // What is not delivered by then is lost, as everything that the collector does not take.
-    await inTime(FLUSH_MS_MAX, this.#options.provider.shutdown()).catch(() => undefined);
+    await inTime(FLUSH_MS_MAX, this.#options.provider.shutdown()).catch(ignore('tracing.close'));
   }
 
   #originOf(of: Pick<SpanOptions, 'causes' | 'caller'>): SpanOrigin {

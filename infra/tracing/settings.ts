@@ -115,6 +115,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.trim());
   } catch {
+    // A value that is not encoded stands for itself.
     return text.trim();
   }
 }

@@ -88,6 +88,7 @@ function base58Bytes(text: string): Buffer | null {
   try {
     return Buffer.from(base58.decode(text));
   } catch {
+    // The library throws for text that is no base58: it is no address.
     return null;
   }
 }

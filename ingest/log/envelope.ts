@@ -268,6 +268,7 @@ function readHead(text: string): BlockHead | null {
     const read = ownHead.safeParse(JSON.parse(text));
     return read.success ? (read.data as BlockHead) : null;
   } catch {
+    // The line is read as one that does not bear the mark.
     return null;
   }
 }

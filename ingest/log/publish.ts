@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
+import { awaitedLater } from '../../infra/ignore.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
@@ -192,8 +193,8 @@ class Batches {
       this.#options.onProgress?.(soFar);
     });
     this.#loading++;
-    // A failure is thrown by a later flush; until then it must not count as unhandled.
-    loading.catch(() => undefined).finally(() => this.#loading--);
+    // A later flush throws the failure.
+    awaitedLater(loading.finally(() => this.#loading--));
     this.#inProgress.push(loading);
     if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
   }

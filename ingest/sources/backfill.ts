@@ -71,6 +71,7 @@ async function servesAnother(source: BlockSource, number: number): Promise<boole
     await (source.probe ? source.probe(head.number) : source.block(head.number));
     return true;
   } catch {
+    // A source that does not answer serves nothing; its own request reports the failure.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { pause } from '../../infra/coordination/pause.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { fetchHeights } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
@@ -82,6 +82,6 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       if (performance.now() - awaySince >= (options.awayMsMax ?? Number.POSITIVE_INFINITY)) throw error;
       wait = Math.min(Math.max(1, wait) * 2, RETRY_MS_MAX);
     }
-    await setTimeout(wait, undefined, { signal }).catch(() => undefined);
+    await pause(wait, signal);
   }
 }

@@ -25,6 +25,7 @@ function parsedOrNull(line: Buffer): unknown {
   try {
     return parseExact(line.toString('utf8'));
   } catch {
+    // A block without a time that can be read: the caller looks at another one.
     return null;
   }
 }

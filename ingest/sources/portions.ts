@@ -1,3 +1,4 @@
+import { awaitedLater, ignore } from '../../infra/ignore.ts';
 import { type FetchedHeight, LINE_END } from './backfill.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
 
@@ -53,12 +54,7 @@ function add(portion: Portion, height: FetchedHeight): void {
 
 /** Makes the next value while the last one is used. */
 export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
-  const ask = () => {
-    const next = values.next();
-    // It is thrown when it is awaited; until then it must not count as unhandled.
-    next.catch(() => undefined);
-    return next;
-  };
+  const ask = () => awaitedLater(values.next());
   try {
     for (let next = ask(); ; ) {
       const { done, value } = await next;
@@ -67,6 +63,7 @@ export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGene
       yield value;
     }
   } finally {
-    values.return(undefined).catch(() => undefined);
+    // Who stops reading has all that it wants: what fails then concerns nobody.
+    values.return(undefined).catch(ignore('ingest.portions'));
   }
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
+import { pause } from '../../infra/coordination/pause.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { plural } from '../../infra/words.ts';
 import { type BlockSource, fetchHeights, LINE_END } from './backfill.ts';
@@ -36,7 +36,7 @@ export async function refillSkipped(
   { chain, retrySeconds, signal, say }: RefillOptions,
 ): Promise<void> {
   for (;;) {
-    await setTimeout(retrySeconds * 1000, undefined, { signal }).catch(() => undefined);
+    await pause(retrySeconds * 1000, signal);
     if (signal.aborted) return;
     try {
       const now = Date.now();

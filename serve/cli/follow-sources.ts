@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
+import { pause } from '../../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { ChainPlan } from '../../ingest/sources/chain-backfill.ts';
 import { SourceFollower, type SourceFollowerOptions } from '../../ingest/sources/source-follower.ts';
@@ -55,7 +55,7 @@ export function keepFollowingSources(
         // What has not failed begins again with the rest: it would be followed twice.
         attempt.abort();
         if (!stop.signal.aborted) around.say(`following stopped: ${reasonOf(error)}`);
-        await setTimeout(RETRY_MS_MAX, undefined, { signal: stop.signal }).catch(() => undefined);
+        await pause(RETRY_MS_MAX, stop.signal);
       }
     }
   })();
@@ -88,7 +88,7 @@ async function followChain({ chain, sources }: ChainPlan, around: Surroundings):
       if (isPermanent) services = services.filter((other) => other !== service);
       // Each of them is asked once before any is waited for.
       else if (turn % services.length === services.length - 1) {
-        await setTimeout(wait, undefined, { signal: stop }).catch(() => undefined);
+        await pause(wait, stop);
         wait = Math.min(wait * 2, RETRY_MS_MAX);
       }
     }
@@ -109,6 +109,6 @@ async function followValues(values: ValueBackfill, { client, stop, say }: Surrou
       say(`${values.kind}: ${plural(snapshots, 'day')}${refused}`);
     }
     for (const { source, error } of values.faults.splice(0)) say(`${source}: ${reasonOf(error)}`);
-    await setTimeout(VALUES_MS, undefined, { signal: stop }).catch(() => undefined);
+    await pause(VALUES_MS, stop);
   }
 }

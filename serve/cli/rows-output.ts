@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { userUmask } from '../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import { bytes } from './words.ts';
 
 const BINARY = ['parquet', 'arrow'];
@@ -67,7 +68,8 @@ async function save(rows: Readable, output: string): Promise<number> {
     return file.bytesWritten;
   } catch (error) {
     rows.destroy();
-    await rm(part, { force: true }).catch(() => undefined);
+    // The error below says why; a part that is left is replaced by the next attempt.
+    await rm(part, { force: true }).catch(ignore('output.part'));
     throw new ProductError('usage', `${output} cannot be written: ${reasonOf(error)}`);
   }
 }

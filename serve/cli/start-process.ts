@@ -118,6 +118,7 @@ function inBackground(load: (signal: AbortSignal) => DemoLoad, stop: ProcessStop
   });
   stop.first(async () => {
     ending.abort();
+    // `ready` has logged its failure.
     await loaded.catch(() => undefined);
   });
 }

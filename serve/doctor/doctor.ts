@@ -61,6 +61,7 @@ function registryOf(config: Config): Registry {
   try {
     return readRegistry(config);
   } catch {
+    // The check of the settings reports the file that cannot be read.
     return loadRegistry();
   }
 }

@@ -48,6 +48,7 @@ function listensOn(pid: number, port: number): boolean {
     const folder = `/proc/${pid}/fd`;
     return readdirSync(folder).some((name) => sockets.includes(linkOf(`${folder}/${name}`)));
   } catch {
+    // Only a hint: another user's process may not be looked at, and other systems have no /proc.
     return false;
   }
 }

@@ -1,6 +1,7 @@
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, ProductError } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import { InvalidRequest, type ValidationIssue } from './validation.ts';
 
 /** The one table from the code of an error to the status of its answer. */
@@ -124,7 +125,7 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
     // for as long as a request may take: before the answer where the caller wants the connection closed, else behind it.
     if (known?.status === 413) {
       reply.removeHeader('connection');
-      if (!reply.raw.shouldKeepAlive) await finished(request.raw.resume()).catch(() => undefined);
+      if (!reply.raw.shouldKeepAlive) await finished(request.raw.resume()).catch(ignore('http.unread_body'));
     }
     return answer(known ?? failure, request, reply);
   });

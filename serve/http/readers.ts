@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission, type Callers, EVERYBODY } from '../../infra/coordination/admission.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
 import { type Addressed, countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
@@ -178,7 +179,9 @@ export class Readers {
     if (seconds === 0) return;
     const key = keyOf(caller, this.#clock.now());
     // The rows are there: a budget that cannot be counted is no reason to refuse them.
-    await Promise.resolve(this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS)).catch(() => undefined);
+    await Promise.resolve(this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS)).catch(
+      ignore('readers.budget'),
+    );
   }
 }
 

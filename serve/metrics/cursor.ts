@@ -69,6 +69,7 @@ export function decodeCursor(cursor: string): unknown[] {
     const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     return Array.isArray(values) && encodeCursor(values) === cursor ? values : [];
   } catch {
+    // The caller refuses a cursor without values.
     return [];
   }
 }

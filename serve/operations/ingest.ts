@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { Store } from '../../infra/ports.ts';
 import { demoRefusal, readDemoMark } from '../../ingest/demo/mark.ts';
 import type { ForeignAddress } from '../../ingest/log/first-address.ts';
@@ -96,7 +97,9 @@ async function newlyForeign(
     const { file, chain, prefix } = first as ForeignAddress;
     const of = { relay_chain: chain.relay_chain, chain: chain.name };
     // What is loaded is loaded: where it cannot be told whether this is new, it is told.
-    const before = await readPrintedPrefixes(store, { ...of, notOfRun: run }).catch(() => []);
+    const before = await readPrintedPrefixes(store, { ...of, notOfRun: run }).catch(
+      ignore('ingest.prefixes', []),
+    );
     if (before.some((one) => one.prefix === prefix)) return [];
     const files = { files: 1 + others.length, first_file: file };
     return [{ ...of, prefix, own_prefix: chain.ss58_prefix, ...files }];

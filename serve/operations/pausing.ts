@@ -1,3 +1,4 @@
+import { ignore } from '../../infra/ignore.ts';
 import type { OperationClient } from './client.ts';
 
 /** Pauses computation while the work runs. */
@@ -14,6 +15,7 @@ export async function pausingCompute<Result>(
     return await work();
   } finally {
     hangUp.abort();
-    await call.catch(() => undefined);
+    // It was ended on purpose, and only holds others back.
+    await call.catch(ignore('operations.pausing'));
   }
 }

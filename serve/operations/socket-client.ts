@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { OperationClient } from './client.ts';
 import { packFiles } from './files-body.ts';
 import type { CallContext } from './operation.ts';
@@ -76,7 +77,7 @@ export class SocketClient implements OperationClient {
       body.once('error', reject);
       call.on('error', () => reject(gone()));
       // When the server ends the call early, its answer says why.
-      pipeline(body, call).catch(() => undefined);
+      pipeline(body, call).catch(ignore('operations.body'));
     });
   }
 }

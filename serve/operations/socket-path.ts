@@ -30,6 +30,7 @@ async function isOwn(path: string, directory: string): Promise<boolean> {
     const { uid } = await lstat(path);
     return uid === process.getuid?.() || uid === (await stat(directory)).uid;
   } catch {
+    // A path that cannot be looked at is not used.
     return false;
   }
 }

@@ -32,6 +32,7 @@ export async function openOperationSocket(
   for (const path of socketPaths(directory)) {
     const app = buildApp(client, log);
     try {
+      // A path that is not there, or may not be seen, makes `listen` say so.
       if ((await lstat(path).catch(() => null))?.isSocket()) await rm(path);
       await app.listen({ path });
       await chmod(path, 0o600);

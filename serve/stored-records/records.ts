@@ -5,6 +5,7 @@ import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
 import type { RecordColumns } from './stored-table.ts';
 
@@ -59,13 +60,13 @@ export class Records<Row extends RecordColumns> {
   async get(id: string): Promise<Row | null> {
     const { keyValue } = this.#context;
     // The store knows as much: a cache that does not answer is no reason to refuse a caller.
-    const cached = await keyValue.get(this.#key(id)).catch(() => CHANGING);
+    const cached = await keyValue.get(this.#key(id)).catch(ignore('records.get', CHANGING));
     if (cached !== null && cached !== CHANGING) return JSON.parse(cached) as Row;
     const started = performance.now();
     const row = await this.#reads.add(id);
     if (row && cached === null && performance.now() - started < FILL_MS_MAX) {
       const kept = { ttlMs: CACHED_MS, onlyIfAbsent: true };
-      await keyValue.set(this.#key(id), JSON.stringify(row), kept).catch(() => false);
+      await keyValue.set(this.#key(id), JSON.stringify(row), kept).catch(ignore('records.set', false));
     }
     return row;
   }

@@ -145,6 +145,7 @@ export function parseNested(text: string | undefined): unknown {
   try {
     return text === undefined || text === '' ? undefined : parseExact(text);
   } catch {
+    // The decoder of the block has recorded what it could not read.
     return undefined;
   }
 }

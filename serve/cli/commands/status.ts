@@ -62,6 +62,7 @@ function roomOf(directory: string): string {
     const { bavail, bsize } = statfsSync(directory);
     return `: ${isWhole ? '' : 'at least '}${bytes(size)}, ${bytes(bavail * bsize)} free`;
   } catch {
+    // The figures are a help beside the path.
     return '';
   }
 }

@@ -192,6 +192,7 @@ async function show(address: URL, isBack = false): Promise<void> {
     });
     say(toldRange(loaded[0] ?? null));
   } catch {
+    // The server draws the page instead, or says what failed.
     if (!signal.aborted) location.assign(address);
   }
 }

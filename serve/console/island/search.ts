@@ -51,6 +51,7 @@ function enhance(form: HTMLFormElement): void {
     timer = window.setTimeout(async () => {
       asked.abort();
       asked = new AbortController();
+      // Without an answer the list stays as it is; the form works without it.
       await show(input.value, found, asked.signal).catch(() => undefined);
     }, WAIT_MS);
   });

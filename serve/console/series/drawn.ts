@@ -117,6 +117,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
+    // Text that is not encoded stands for itself.
     return text;
   }
 }

@@ -79,6 +79,7 @@ function credentialsOf(header: string): Credentials[] {
     const decode = (part: string) => decodeURIComponent(part.replaceAll('+', ' '));
     return [raw, { id: decode(raw.id), secret: decode(raw.secret) }];
   } catch {
+    // Clients that do not encode send any text: only as it stands can it be right.
     return [raw];
   }
 }

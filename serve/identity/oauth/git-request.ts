@@ -28,6 +28,7 @@ function isPlainSegment(segment: string): boolean {
   try {
     return /^(?!\.+$)[\p{L}\p{M}\p{N}._~@+-]+$/u.test(decodeURIComponent(segment));
   } catch {
+    // Malformed encoding names no repository.
     return false;
   }
 }

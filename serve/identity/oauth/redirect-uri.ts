@@ -75,6 +75,7 @@ function safeDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
+    // It is only shown: malformed text is shown as it stands.
     return text;
   }
 }

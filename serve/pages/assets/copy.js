@@ -28,6 +28,7 @@ async function copy(source) {
     await navigator.clipboard.writeText(source.textContent.trim());
     return true;
   } catch {
+    // The browser does not allow it: a key copies what is selected.
     getSelection().selectAllChildren(source);
     return false;
   }

@@ -67,6 +67,7 @@ class Follower {
       this.#period = PERIOD_MS;
       if (!this.#isPaused) this.#show('live', 'Live');
     } catch {
+      // The page shows that it is not connected, and asks again.
       this.#period = Math.min(this.#period * 2, PERIOD_MS_MAX);
       this.#show('away', 'Not connected');
     }

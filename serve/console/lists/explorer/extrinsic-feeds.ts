@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../../../../infra/coordination/pause.ts';
+import { ignore } from '../../../../infra/ignore.ts';
 import { HttpError, RETRY_SOON } from '../../../http/errors.ts';
 import type { ListRow } from '../list-page.ts';
 
@@ -95,7 +96,7 @@ export class ExtrinsicFeeds {
   async #follow(chain: string, { listeners, end: { signal } }: ExtrinsicFeed): Promise<void> {
     while (!signal.aborted) {
       // What a failing store does not tell now, it tells at the next time.
-      const rows = await this.#read(chain, signal).catch(() => []);
+      const rows = await this.#read(chain, signal).catch(ignore('explorer.feed', []));
       if (signal.aborted) return;
       const [newest] = rows;
       for (const [listener, after] of listeners) {
@@ -103,7 +104,7 @@ export class ExtrinsicFeeds {
         if (newest) listeners.set(listener, isAfter(newest, after) ? placeOf(newest) : after);
         if (fresh.length > 0) listener.send(fresh);
       }
-      await pause(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(this.#pollMs, signal);
     }
   }
 }
