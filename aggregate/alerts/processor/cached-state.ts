@@ -4,11 +4,6 @@ import { dropAlert, dropCounted, type ProjectState } from '../reducer/project-st
 /** The state of a project, and how much of the store it stands for. */
 export interface CachedState {
   readonly state: ProjectState;
-  /** Whether every unresolved alert of the project is in the state. */
-  hasAllOpen: boolean;
-  /** Deliveries that were accepted before it may be in the store alone; later ones are in the state or were dropped. */
-  readonly countedFrom: number;
-  usedAt: number;
   /** Position up to which everything is durable. */
   durablePosition: number;
   /** Position up to which the state was loaded, and the last offset of each partition up to it. */
@@ -26,30 +21,21 @@ export const bytesOf = ({ state: { bytes, ids } }: CachedState): number =>
   STATE_BYTES + ids.size * ID_BYTES + bytes;
 
 /** Removes what is durable until a state takes at most `bytesMax`: resolved alerts, deliveries, then the other alerts. */
-export function shrink(
-  cached: CachedState,
-  bytesMax: number,
-  drop: (state: ProjectState, retryKey: string, at: number) => void,
-): void {
+export function shrink(cached: CachedState, bytesMax: number): void {
   const { state, durablePosition } = cached;
   const isFull = () => bytesOf(cached) > bytesMax;
   const dropAlerts = (isCandidate: (alert: Alert) => boolean) => {
     for (const alert of state.byIid.values()) {
       if (!isFull()) return;
-      if (alert.position > durablePosition || !isCandidate(alert)) continue;
-      dropAlert(state, alert);
-      if (isOpen(alert)) cached.hasAllOpen = false;
+      if (alert.position <= durablePosition && isCandidate(alert)) dropAlert(state, alert);
     }
   };
   dropAlerts((alert) => !isOpen(alert));
-  for (const counted of [state.counted, state.named]) {
-    for (let oldest = counted.oldest(); oldest !== undefined; oldest = counted.oldest()) {
-      if (!isFull()) return;
-      const [retryKey, { at, position }] = oldest;
+  for (const { byKey } of [state.counted, state.named]) {
+    for (const [retryKey, delivery] of byKey) {
       // The oldest come first: nothing after it is durable, but for what was counted again.
-      if (position > durablePosition) break;
-      drop(state, retryKey, at);
-      dropCounted(state, retryKey);
+      if (!isFull() || delivery.position > durablePosition) break;
+      dropCounted(state, retryKey, delivery);
     }
   }
   dropAlerts(() => true);

@@ -2,19 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
-import { isNamed } from '../model/retry-key.ts';
 import { type GroupingRules, groupingRulesOf } from '../model/rules.ts';
-import {
-  addEventId,
-  CLOCK_SKEW_MS,
-  countedBy,
-  type ProjectState,
-  putAlert,
-  windowOf,
-} from '../reducer/project-state.ts';
+import { addEventId, mayBeCounted, type ProjectState, putAlert } from '../reducer/project-state.ts';
 import { numbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
 import { bytesOf, type CachedState, shrink } from './cached-state.ts';
-import { DroppedKeys } from './dropped-keys.ts';
 import type { EventParser } from './parser.ts';
 import { alertPages, eventsAfter } from './stored-rows.ts';
 import {
@@ -46,29 +37,31 @@ interface ProjectStateCacheOptions {
 const EVICTED_TO = 0.8;
 /** The part of the limit that the states of a batch may be loaded with. */
 const LOADED_TO = 0.5;
-/** The parts of the limit that are for the keys of what was dropped: with an idempotency key, and without. */
-const DROPPED_TO = { named: 1 / 16, others: 3 / 16 };
 const RETRY_MS = 50;
 
-/** The states of the projects that this process decides on, loaded from the store when an event needs them. */
+/**
+ * The states of the projects that this process decides on.
+ *
+ * - Owner: the processor of a process, which decides on all events of a partition of the log.
+ * - Key: the project. What a state lacks of its project is looked up in the store for the events of a batch.
+ * - Bound: ALERT_CACHE_BYTES; what was used longest ago and is durable is dropped first.
+ * - Invalidation: cleared when the log shows a gap (another process decided in between) and after an order; a state is
+ *   loaded again when a look-up finds the store ahead of it.
+ * - Measurement: 32 senders of 10 alerts to 4 projects get 2,892 answers a second, the slowest hundredth after 56 ms;
+ *   without it (0 bytes) 325, and 287 ms, because each batch loads the states of its projects from the store.
+ */
 export class ProjectStateCache {
   readonly #options: ProjectStateCacheOptions;
+  /** The one that was used longest ago first. */
   readonly #states = new Map<number, CachedState>();
-  /** Deliveries that states do not hold any more; those with an idempotency key may be sent again for longer. */
-  readonly #dropped: { readonly named: DroppedKeys; readonly others: DroppedKeys };
-  #uses = 0;
 
   constructor(options: ProjectStateCacheOptions) {
     this.#options = options;
-    const ofPart = (part: number) => new DroppedKeys(options.cacheBytes * part);
-    this.#dropped = { named: ofPart(DROPPED_TO.named), others: ofPart(DROPPED_TO.others) };
   }
 
-  /** About how many bytes the states take, with the keys of what was dropped. */
+  /** About how many bytes the states take. */
   get bytes(): number {
-    const { named, others } = this.#dropped;
-    const ofStates = [...this.#states.values()].reduce((sum, cached) => sum + bytesOf(cached), 0);
-    return ofStates + named.bytes + others.bytes;
+    return [...this.#states.values()].reduce((sum, cached) => sum + bytesOf(cached), 0);
   }
 
   /** Removes all states: another process has decided in between, or a state may be wrong. */
@@ -81,7 +74,7 @@ export class ProjectStateCache {
    * and alerts that lacked their newest stored events, as they have to be written.
    */
   async load(events: readonly DecodedEvent[]): Promise<{ fresh: DecodedEvent[]; lagging: Alert[] }> {
-    this.#evict(this.#options.cacheBytes);
+    this.#evict();
     const projects = Map.groupBy(events, ({ head }) => head.project);
     const lagging: Alert[] = [];
     const fresh = new Set<DecodedEvent>();
@@ -110,10 +103,11 @@ export class ProjectStateCache {
         for (const alert of found as Alert[]) lagging.push(alert);
       }
       const cached = this.#states.get(project) as CachedState;
-      cached.usedAt = ++this.#uses;
+      this.#states.delete(project);
+      this.#states.set(project, cached);
       const fresh = await this.#withoutStored(cached, events);
-      const hasQueried = await this.#loadAlerts(cached, fresh);
-      const hasLookedUp = await this.#loadCounted(cached, fresh);
+      const hasQueried = await this.#loadAlerts(cached.state, fresh);
+      const hasLookedUp = await this.#loadCounted(cached.state, fresh);
       if (!(hasQueried || hasLookedUp) || !(await this.#isBehindStore(cached))) return fresh;
       this.#states.delete(project);
     }
@@ -171,20 +165,19 @@ export class ProjectStateCache {
   }
 
   /**
-   * Removes what exceeds a limit and is durable: whole projects that were not used for long, and what others hold of
-   * it. Must not run while a state is being loaded.
+   * Removes what exceeds the limit and is durable, of the projects that were used longest ago. Must not run while a
+   * state is being loaded.
    */
-  #evict(bytesMax: number): void {
+  #evict(): void {
+    const { cacheBytes } = this.#options;
     let bytes = this.bytes;
-    if (bytes <= bytesMax) return;
-    const target = bytesMax * EVICTED_TO;
-    const oldest = [...this.#states].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    for (const [index, [project, cached]] of oldest.entries()) {
-      if (bytes <= target) return;
+    if (bytes <= cacheBytes) return;
+    for (const [project, cached] of this.#states) {
+      const excess = bytes - cacheBytes * EVICTED_TO;
+      if (excess <= 0) return;
       const before = bytesOf(cached);
-      const isNewest = index === oldest.length - 1;
-      if (isNewest || cached.state.position > cached.durablePosition) {
-        shrink(cached, before - (bytes - target), this.#drop);
+      if (before > excess || cached.state.position > cached.durablePosition) {
+        shrink(cached, before - excess);
         bytes -= before - bytesOf(cached);
       } else {
         this.#states.delete(project);
@@ -198,7 +191,7 @@ export class ProjectStateCache {
    * be written; null when other processes wrote during each of the `attempts`.
    */
   catchUp(project: number, attempts = Number.POSITIVE_INFINITY): Promise<Alert[] | null> {
-    this.#evict(this.#options.cacheBytes);
+    this.#evict();
     return this.#catchUp(project, attempts, this.#options.cacheBytes * LOADED_TO);
   }
 
@@ -222,12 +215,10 @@ export class ProjectStateCache {
   ): Promise<{ cached: CachedState; lagging: Alert[] }> {
     const { store, parser, rules } = this.#options;
     const { eventPosition } = progress;
-    const { state, ...has } = await loadState(store, project, progress, rules, share);
+    const state = await loadState(store, project, progress, rules, share);
     const { ids, ...stored } = await newestEvents(store, project, eventPosition);
     const cached: CachedState = {
       state,
-      ...has,
-      usedAt: ++this.#uses,
       durablePosition: state.position,
       loadedPosition: eventPosition,
       ...stored,
@@ -236,8 +227,8 @@ export class ProjectStateCache {
     const lagging = new Map<number, Alert>();
     for await (const row of eventsAfter(store, project, state.position, eventPosition)) {
       const event = parser.parse(row.head, row.body);
-      await this.#loadAlerts(cached, [event]);
-      await this.#loadCounted(cached, [event]);
+      await this.#loadAlerts(state, [event]);
+      await this.#loadCounted(state, [event]);
       const { changed } = this.#reduce(state, event, numbersIn(row));
       for (const alert of changed) lagging.set(alert.iid, alert);
     }
@@ -245,11 +236,11 @@ export class ProjectStateCache {
   }
 
   /** Loads the alerts that events need and that are not cached. Returns whether the store was queried. */
-  async #loadAlerts({ state, hasAllOpen }: CachedState, events: readonly ParsedEvent[]): Promise<boolean> {
+  async #loadAlerts(state: ProjectState, events: readonly ParsedEvent[]): Promise<boolean> {
     const iids = [...new Set(events.flatMap(({ head }) => (head.kind === 'action' ? [head.iid] : [])))];
     const unknown = iids.filter((iid) => iid <= state.lastIid && !state.byIid.has(iid));
     for (const alert of await this.#readAlerts(state, unknown)) putAlert(state, alert);
-    if (hasAllOpen) return unknown.length > 0;
+    if (state.hasAllOpen) return unknown.length > 0;
     const fingerprints = new Set(events.flatMap(({ delivery }) => fingerprintsOf(delivery)));
     // Whether a resolved alert can be reopened depends on the open alert of its fingerprint.
     for (const iid of iids) {
@@ -266,34 +257,18 @@ export class ProjectStateCache {
   }
 
   /** Loads the deliveries that events may be retries of and that are not cached. Returns whether it queried. */
-  async #loadCounted(cached: CachedState, events: readonly ParsedEvent[]): Promise<boolean> {
-    const { state } = cached;
+  async #loadCounted(state: ProjectState, events: readonly ParsedEvent[]): Promise<boolean> {
     const missing = new Set<string>();
     for (const { head, delivery } of events) {
       for (const item of delivery?.items ?? []) {
         const key = item?.retryKey ?? '';
-        if (key === '' || countedBy(state, key).has(key)) continue;
-        if (this.#mayBeStored(cached, key, head.at)) missing.add(key);
+        if (key !== '' && mayBeCounted(state, key, head.at)) missing.add(key);
       }
     }
     if (missing.size === 0) return false;
     const at = Math.min(...events.map(({ head }) => head.at));
     await loadCountedOf(this.#options.store, state, at, missing);
     return true;
-  }
-
-  /** Whether a delivery of this key that is not cached may have been counted before one of this time. */
-  #mayBeStored({ state, countedFrom }: CachedState, key: string, at: number): boolean {
-    const since = at - windowOf(state, key) - CLOCK_SKEW_MS;
-    return since < countedFrom || this.#droppedOf(key).has(`${state.project} ${key}`, since);
-  }
-
-  readonly #drop = (state: ProjectState, key: string, at: number): void =>
-    // The stamps of both deliveries may be off.
-    this.#droppedOf(key).add(`${state.project} ${key}`, at, windowOf(state, key) + 2 * CLOCK_SKEW_MS);
-
-  #droppedOf(key: string): DroppedKeys {
-    return isNamed(key) ? this.#dropped.named : this.#dropped.others;
   }
 
   async #readAlerts({ project }: ProjectState, iids: readonly number[]): Promise<Alert[]> {

@@ -42,14 +42,6 @@ export async function storedProgressOf(store: Store, project: number): Promise<S
 export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
   a.eventPosition === b.eventPosition && a.alertPosition === b.alertPosition;
 
-interface LoadedState {
-  readonly state: ProjectState;
-  /** Whether it has every unresolved alert of the project. */
-  readonly hasAllOpen: boolean;
-  /** It has every delivery that was accepted at this time or later and may be sent again. */
-  readonly countedFrom: number;
-}
-
 /**
  * The state of a project as of the newest event that is in the alerts table; later events must be reduced into it. It
  * takes about `bytesMax` bytes. Valid only if no process wrote meanwhile: the caller compares the progress before and
@@ -61,40 +53,51 @@ export async function loadState(
   { eventPosition, alertPosition, lastIid }: StoredProgress,
   rules: GroupingRules,
   bytesMax: number,
-): Promise<LoadedState> {
+): Promise<ProjectState> {
   const state = emptyState(project);
   state.position = (await areAlertsCurrent(store, project, alertPosition)) ? eventPosition : alertPosition;
   state.lastIid = lastIid;
   await loadWindows(store, state, rules);
-  const countedFrom = await loadCounted(store, state, bytesMax / 2);
-  const hasAllOpen = await loadOpen(store, state, bytesMax);
-  return { state, hasAllOpen, countedFrom };
+  await loadCounted(store, state, bytesMax / 2);
+  await loadOpen(store, state, bytesMax);
+  return state;
 }
 
-/** Loads unresolved alerts, the newest first; returns whether all of them fit. */
-async function loadOpen(store: Store, state: ProjectState, bytesMax: number): Promise<boolean> {
+/** Loads unresolved alerts, the newest first, as far as they fit. */
+async function loadOpen(store: Store, state: ProjectState, bytesMax: number): Promise<void> {
   const iids = await store.rows<{ iid: number }>(
     sql`SELECT iid FROM ${alerts} WHERE project = ${state.project} AND fingerprint != ''
       GROUP BY iid HAVING argMax(status, position) != 'resolved' ORDER BY iid DESC LIMIT ${OPEN_MAX}`,
   );
-  const found: Alert[] = [];
-  let bytes = state.bytes;
-  for (const part of inParts(iids.map(({ iid }) => iid))) {
+  const { fitting, isAll } = await fittingAlerts(
+    store,
+    state,
+    iids.map(({ iid }) => iid),
+    bytesMax,
+  );
+  state.hasAllOpen = isAll && iids.length < OPEN_MAX;
+  // The oldest first, so that the newest are evicted last.
+  for (const alert of fitting.sort((a, b) => a.iid - b.iid)) putAlert(state, alert);
+}
+
+async function fittingAlerts(
+  store: Store,
+  state: ProjectState,
+  iids: readonly number[],
+  bytesMax: number,
+): Promise<{ fitting: Alert[]; isAll: boolean }> {
+  const fitting: Alert[] = [];
+  let { bytes } = state;
+  for (const part of inParts(iids)) {
     for await (const page of alertPages(store, state.project, part)) {
       for (const alert of page) {
         bytes += alertBytes(alert);
-        if (bytes > bytesMax) return putAll(state, found, false);
-        found.push(alert);
+        if (bytes > bytesMax) return { fitting, isAll: false };
+        fitting.push(alert);
       }
     }
   }
-  return putAll(state, found, iids.length < OPEN_MAX);
-}
-
-/** The oldest first, so that the newest are evicted last. */
-function putAll(state: ProjectState, found: Alert[], isAll: boolean): boolean {
-  for (const alert of found.sort((a, b) => a.iid - b.iid)) putAlert(state, alert);
-  return isAll;
+  return { fitting, isAll: true };
 }
 
 /** Unresolved alerts of a project that are looked at. */
@@ -118,8 +121,8 @@ async function loadWindows(store: Store, state: ProjectState, rules: GroupingRul
         max(JSONExtractUInt(head, 'rules', 'namedWindowMs')) AS named
       FROM ${alertEvents} WHERE project = ${state.project} AND position > ${state.position - IDS_MAX}`,
   );
-  state.retryWindowMs = Math.max(rules.retryWindowMs, row?.retry ?? 0);
-  state.namedWindowMs = Math.max(rules.namedWindowMs, row?.named ?? 0);
+  state.counted.windowMs = Math.max(rules.retryWindowMs, row?.retry ?? 0);
+  state.named.windowMs = Math.max(rules.namedWindowMs, row?.named ?? 0);
 }
 
 /**
@@ -194,10 +197,9 @@ export async function outcomesOf(
 
 /**
  * Loads deliveries that were counted before the state's position and that the next event may be a retry of, the newest
- * first; returns the time of acceptance from which on all of them fit. The next event is the oldest one that is not
- * reduced yet, if there is one.
+ * first, as far as they fit. The next event is the oldest one that is not reduced yet, if there is one.
  */
-async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<number> {
+async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<void> {
   const { project, position } = state;
   const [bounds] = await store.rows<{ next: number }>(
     sql`SELECT if(max(position) > ${position}, minIf(at, position > ${position}), max(at)) AS next
@@ -207,8 +209,9 @@ async function loadCounted(store: Store, state: ProjectState, bytesMax: number):
   const rows = await readCounted(store, state, bounds?.next ?? 0, sql`1`, limit);
   const oldest = rows.at(-1)?.at ?? Number.POSITIVE_INFINITY;
   for (const row of rows.reverse()) putCountedRow(state, row);
+  if (rows.length < limit) return;
   // Those before it in the log may be later by the clocks of their servers.
-  return rows.length < limit ? 0 : oldest + CLOCK_SKEW_MS;
+  for (const counted of [state.counted, state.named]) counted.completeFrom = oldest + CLOCK_SKEW_MS;
 }
 
 /** Of a counted delivery, about, while it is loaded. */
@@ -237,7 +240,7 @@ interface CountedRow {
 /** The newest first. */
 async function readCounted(
   store: Store,
-  { project, position, retryWindowMs, namedWindowMs }: ProjectState,
+  { project, position, counted, named }: ProjectState,
   next: number,
   condition: Sql,
   limit: number,
@@ -247,8 +250,8 @@ async function readCounted(
     sql`SELECT at, item.1 AS key, item.2 AS outcome, item.3 AS iid FROM ${alertEvents} FINAL
       ARRAY JOIN arrayZip(retry_keys, outcomes, iids) AS item
       WHERE project = ${project} AND position <= ${position} AND key != ''
-        AND at >= ${since(Math.max(retryWindowMs, namedWindowMs))}
-        AND (at >= ${since(retryWindowMs)} OR startsWith(key, ${NAMED_PREFIX})) AND ${condition}
+        AND at >= ${since(Math.max(counted.windowMs, named.windowMs))}
+        AND (at >= ${since(counted.windowMs)} OR startsWith(key, ${NAMED_PREFIX})) AND ${condition}
       ORDER BY ${raw('alert_events.position')} DESC LIMIT ${limit}`,
   );
   return rows;

@@ -1,6 +1,5 @@
 import { type Alert, alertBytes, isOpen } from '../model/alert.ts';
 import { isNamed } from '../model/retry-key.ts';
-import { AgedMap } from './aged-map.ts';
 
 /** A delivery that was counted under its retry key. */
 export interface CountedDelivery {
@@ -10,6 +9,18 @@ export interface CountedDelivery {
   readonly created: number;
   /** Of the event that counted it last; 0 for one that was read from the store. */
   readonly position: number;
+}
+
+/** Deliveries among which a retry is recognized. */
+interface CountedDeliveries {
+  /** By retry key, in the order in which they were counted. */
+  readonly byKey: Map<string, CountedDelivery>;
+  /** All that were accepted at this time or later are in the map; earlier ones may be in the store alone. */
+  completeFrom: number;
+  /** The widest window in milliseconds that any delivery was grouped with. */
+  windowMs: number;
+  /** The time of the event after which the expired ones were removed last. */
+  expiredAt: number;
 }
 
 /**
@@ -25,13 +36,11 @@ export interface ProjectState {
   readonly byIid: Map<number, Alert>;
   /** The unresolved ones of them by fingerprint. */
   readonly open: Map<string, Alert>;
-  /** Deliveries inside the retry window by retry key, oldest first. */
-  readonly counted: AgedMap<CountedDelivery>;
-  /** The same for deliveries with an idempotency key, whose window is longer. */
-  readonly named: AgedMap<CountedDelivery>;
-  /** The widest windows in milliseconds that any delivery was grouped with; retry keys are stored for as long. */
-  retryWindowMs: number;
-  namedWindowMs: number;
+  /** Whether every unresolved alert of the project is in the state. */
+  hasAllOpen: boolean;
+  readonly counted: CountedDeliveries;
+  /** Deliveries with an idempotency key, whose window is longer. */
+  readonly named: CountedDeliveries;
   /** Ids of the newest events, oldest first: the log may contain an event twice. */
   readonly ids: Set<string>;
   /** About how many bytes the alerts and the counted deliveries take. */
@@ -44,10 +53,9 @@ export const emptyState = (project: number): ProjectState => ({
   lastIid: 0,
   open: new Map(),
   byIid: new Map(),
-  counted: new AgedMap(),
-  named: new AgedMap(),
-  retryWindowMs: 0,
-  namedWindowMs: 0,
+  hasAllOpen: true,
+  counted: { byKey: new Map(), completeFrom: 0, windowMs: 0, expiredAt: 0 },
+  named: { byKey: new Map(), completeFrom: 0, windowMs: 0, expiredAt: 0 },
   ids: new Set(),
   bytes: 0,
 });
@@ -84,6 +92,7 @@ export function putAlert(state: ProjectState, alert: Alert | null): void {
 export function dropAlert(state: ProjectState, alert: Alert): void {
   if (state.byIid.delete(alert.iid)) state.bytes -= alertBytes(alert);
   if (state.open.get(alert.fingerprint)?.iid === alert.iid) state.open.delete(alert.fingerprint);
+  if (isOpen(alert)) state.hasAllOpen = false;
 }
 
 /** Smaller maps are never evicted from, so their order does not matter. */
@@ -96,42 +105,51 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
 }
 
 /** The counted deliveries among which a retry key is looked up. */
-export const countedBy = (state: ProjectState, retryKey: string): AgedMap<CountedDelivery> =>
+export const countedBy = (state: ProjectState, retryKey: string): CountedDeliveries =>
   isNamed(retryKey) ? state.named : state.counted;
-
-/** How long after a delivery of a retry key another one counts as its retry, in milliseconds. */
-export const windowOf = ({ namedWindowMs, retryWindowMs }: ProjectState, retryKey: string): number =>
-  isNamed(retryKey) ? namedWindowMs : retryWindowMs;
 
 const COUNTED_BYTES = 150;
 export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryKey.length;
 
 /** Stores a counted delivery under its retry key, unless one that was accepted later is stored already. */
 export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
-  const counted = countedBy(state, retryKey);
-  const before = counted.get(retryKey);
+  const { byKey } = countedBy(state, retryKey);
+  const before = byKey.get(retryKey);
   if (before === undefined) state.bytes += countedBytes(retryKey);
-  counted.put(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
+  else byKey.delete(retryKey);
+  byKey.set(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
+}
+
+/** Removes a counted delivery from the state, which can be read from the store again. */
+export function dropCounted(state: ProjectState, retryKey: string, { at }: CountedDelivery): void {
+  const counted = countedBy(state, retryKey);
+  if (!counted.byKey.delete(retryKey)) return;
+  state.bytes -= countedBytes(retryKey);
+  counted.completeFrom = Math.max(counted.completeFrom, at + 1);
+}
+
+/** Whether a delivery of a retry key that is not in the state may be in the store, for an event of this time. */
+export function mayBeCounted(state: ProjectState, retryKey: string, at: number): boolean {
+  const { byKey, completeFrom, windowMs } = countedBy(state, retryKey);
+  return !byKey.has(retryKey) && at - windowMs < completeFrom;
 }
 
 /**
- * Servers stamp events before the log orders them, each by its own clock: a counted delivery is stored for this much
- * longer than its window, so that an event with a late stamp still finds it.
+ * Servers stamp events before the log orders them, each by its own clock: a counted delivery is kept for this much
+ * longer than its window, so that an event with an earlier stamp finds it without asking the store.
  */
 export const CLOCK_SKEW_MS = 60_000;
+/** A map keeps holes where entries were deleted, and walks over them: it is walked once for many events. */
+const EXPIRY_MS = 1000;
 
-/** Removes the deliveries that are older than the window of a retry key. */
-export function evictCounted(state: ProjectState, retryKey: string, now: number): void {
-  const counted = countedBy(state, retryKey);
-  const window = windowOf(state, retryKey);
-  for (let oldest = counted.oldest(); oldest !== undefined; oldest = counted.oldest()) {
-    const [key, { at }] = oldest;
-    if (now - at < window + CLOCK_SKEW_MS) break;
-    dropCounted(state, key);
+/** Removes deliveries that are older than their window, by the time of an event. */
+export function expireCounted(state: ProjectState, now: number): void {
+  for (const counted of [state.counted, state.named]) {
+    if (Math.abs(now - counted.expiredAt) < EXPIRY_MS) continue;
+    counted.expiredAt = now;
+    for (const [retryKey, delivery] of counted.byKey) {
+      if (now - delivery.at < counted.windowMs + CLOCK_SKEW_MS) break;
+      dropCounted(state, retryKey, delivery);
+    }
   }
-}
-
-/** Removes a counted delivery from the state. */
-export function dropCounted(state: ProjectState, retryKey: string): void {
-  if (countedBy(state, retryKey).delete(retryKey)) state.bytes -= countedBytes(retryKey);
 }

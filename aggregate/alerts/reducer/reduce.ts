@@ -4,7 +4,7 @@ import type { ActionChange, ActionHead, DeliveryHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import { type Decision, decideAction, decideItem } from './grouping.ts';
-import { countedBy, evictCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
+import { countedBy, expireCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
 
 /** An alert that a delivery created, also when it is a retry with an idempotency key. */
 export interface CreatedAlert {
@@ -58,15 +58,13 @@ function reduceDelivery(
   rules: GroupingRules,
 ): Reduction {
   const position = ++state.position;
-  state.retryWindowMs = Math.max(state.retryWindowMs, rules.retryWindowMs);
-  state.namedWindowMs = Math.max(state.namedWindowMs, rules.namedWindowMs);
+  state.counted.windowMs = Math.max(state.counted.windowMs, rules.retryWindowMs);
+  state.named.windowMs = Math.max(state.named.windowMs, rules.namedWindowMs);
   const outcomes: Outcome[] = [];
   const iids: number[] = [];
   const retryKeys: string[] = [];
   const changed: Alert[] = [];
   const uncreated = { at: head.at, created: 0, position };
-  // All items of a delivery are counted alike.
-  let lastCounted = '';
   items.forEach((item, index) => {
     if (item === null) {
       outcomes.push('refused');
@@ -76,16 +74,13 @@ function reduceDelivery(
     }
     const { fingerprint, retryKey } = item;
     const open = fingerprint === '' ? null : (state.open.get(fingerprint) ?? null);
-    const before = countedBy(state, retryKey).get(retryKey) ?? null;
+    const before = countedBy(state, retryKey).byKey.get(retryKey) ?? null;
     const { project } = state;
     const { integration, at } = head;
     const occurrence = { item, at, uncreated, project, integration, position, index };
     const nextIid = numbers[index] || state.lastIid + 1;
     const { outcome, alert, counted } = decideItem(open, before, occurrence, nextIid, rules);
-    if (retryKey !== '' && counted !== null) {
-      putCounted(state, retryKey, counted);
-      lastCounted = retryKey;
-    }
+    if (retryKey !== '' && counted !== null) putCounted(state, retryKey, counted);
     putAlert(state, alert);
     outcomes.push(outcome);
     // A retry with an idempotency key is answered with the alert that the first attempt created.
@@ -94,7 +89,7 @@ function reduceDelivery(
     retryKeys.push(counted === null ? '' : retryKey);
     if (alert) changed.push(alert);
   });
-  if (lastCounted !== '') evictCounted(state, lastCounted, head.at);
+  expireCounted(state, head.at);
   return { position, outcomes, iids, retryKeys, changed, created: createdBy(items, outcomes, iids) };
 }
 
