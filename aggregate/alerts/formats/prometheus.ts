@@ -1,8 +1,6 @@
 import type { AlertItem } from '../model/alert.ts';
 import { DEFAULT_TITLE, type PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
-import { Memo } from './memo.ts';
-import { SaidMemo } from './said-memo.ts';
 import { prometheusSeverity } from './severity.ts';
 import {
   canonical,
@@ -59,16 +57,8 @@ export function readPrometheus(
   retryKeyOf: (index: number, derived: string) => string,
 ): ReadItem[] {
   const tool = TOOLS[String(body.version)] ?? '';
-  const group = groups.of(textOf(body.groupKey), () => sha256(textOf(body.groupKey)).slice(0, 16));
-  const { titleCharacters, descriptionCharacters, markdownCharacters } = limits;
-  const scope = JSON.stringify([
-    tool,
-    integration,
-    titleCharacters,
-    descriptionCharacters,
-    markdownCharacters,
-  ]);
-  const delivery = { tool, group, integration, limits, scope, retryKeyOf };
+  const group = sha256(textOf(body.groupKey)).slice(0, 16);
+  const delivery = { tool, group, integration, limits, retryKeyOf };
   return (body.alerts as unknown[]).map((item, index) => readItem(item, index, delivery));
 }
 
@@ -77,8 +67,6 @@ interface DeliveryContext {
   readonly group: string;
   readonly integration: string;
   readonly limits: PayloadLimits;
-  /** All that contents are read by, beside the item. */
-  readonly scope: string;
   readonly retryKeyOf: (index: number, derived: string) => string;
 }
 
@@ -109,42 +97,31 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   };
 }
 
-const groups = new Memo<string>(1000);
-const contents = new SaidMemo<Content | null>(2000);
-
 /** What an item says; null when it has no title. */
-function contentOf(item: JsonObject, { tool, integration, limits, scope }: DeliveryContext): Content | null {
+function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryContext): Content | null {
   const annotations = get(item, 'annotations');
   const labels = get(item, 'labels');
-  const url = firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'));
-  const status = get(item, 'status');
-  const given = get(item, 'fingerprint');
-  return contents.of({ scope, status, given, url, labels, annotations }, () => {
-    const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
-    if (title === '') return null;
-    return {
-      recovers: textOf(status).toLowerCase() === 'resolved',
-      fingerprint: fingerprintOf(textOf(given), labels, title, integration),
-      title: lineOf(title, limits.titleCharacters) || DEFAULT_TITLE,
-      description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
-      severity: prometheusSeverity(get(labels, 'severity')),
-      service: '',
-      tool,
-      hosts: [],
-      environment: lineOf(get(labels, 'platform_environment_name'), TEXT_LIMITS.environment),
-      query: queryOf(url),
-      runbook: lineOf(
-        firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')),
-        TEXT_LIMITS.runbook,
-      ),
-      yLabel: lineOf(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
-      incidentMarkdown: cut(
-        textOf(get(annotations, 'platform_incident_markdown')),
-        limits.markdownCharacters,
-      ),
-      labels: labelsOf(labels),
-    };
-  });
+  const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
+  if (title === '') return null;
+  return {
+    recovers: textOf(get(item, 'status')).toLowerCase() === 'resolved',
+    fingerprint: fingerprintOf(textOf(get(item, 'fingerprint')), labels, title, integration),
+    title: lineOf(title, limits.titleCharacters) || DEFAULT_TITLE,
+    description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
+    severity: prometheusSeverity(get(labels, 'severity')),
+    service: '',
+    tool,
+    hosts: [],
+    environment: lineOf(get(labels, 'platform_environment_name'), TEXT_LIMITS.environment),
+    query: queryOf(firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'))),
+    runbook: lineOf(
+      firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')),
+      TEXT_LIMITS.runbook,
+    ),
+    yLabel: lineOf(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
+    incidentMarkdown: cut(textOf(get(annotations, 'platform_incident_markdown')), limits.markdownCharacters),
+    labels: labelsOf(labels),
+  };
 }
 
 /** Shown as fields of the alert. */
@@ -176,12 +153,5 @@ function fingerprintOf(given: string, labels: unknown, title: string, integratio
   return sha256(`labels\n${integration}\n${named}`);
 }
 
-/** Every alert of a rule has the same URL. */
-const queries = new Memo<string>(2000);
-
-function queryOf(url: string): string {
-  if (url === '') return '';
-  return queries.of(url, () =>
-    cut(visible(URL.parse(url)?.searchParams.get('g0.expr') ?? ''), TEXT_LIMITS.query),
-  );
-}
+const queryOf = (url: string): string =>
+  cut(visible(URL.parse(url)?.searchParams.get('g0.expr') ?? ''), TEXT_LIMITS.query);

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { Memo } from './memo.ts';
 
 // Converts values of any JSON type to the types of an alert. No function throws.
 
@@ -92,13 +91,7 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  * 1970 or after 9999 is none: year 1 is the zero time of Go, and other APIs cannot write the rest.
  */
 export function timeOf(value: unknown): number | null {
-  return typeof value === 'string' ? times.of(value, () => parseTime(value)) : null;
-}
-
-/** The items of a body often have the same times. */
-const times = new Memo<number | null>(1000);
-
-function parseTime(value: string): number | null {
+  if (typeof value !== 'string') return null;
   const text = usualIsoOf(value.trim()).replace(FRACTION, '$1');
   if (!LOOKS_LIKE_TIME.test(text) || !hasPossibleDay(text)) return null;
   const isZoned = IS_DAY_OR_MONTH.test(text) || HAS_ZONE.test(text);

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
-import { Memo } from '../../../aggregate/alerts/formats/memo.ts';
 import { sha256 } from '../../../aggregate/alerts/formats/values.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
@@ -106,9 +105,6 @@ async function admit(
   entries.set(request, entry);
 }
 
-/** Senders use only a few content types. */
-const contentTypes = new Memo<boolean>(100);
-
 function isJson(contentType: string): boolean {
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((part) => /^\s*charset="?([\w-]+)"?\s*$/.exec(part)?.[1]).find(Boolean);
@@ -119,7 +115,7 @@ function isJson(contentType: string): boolean {
 }
 
 function requireJson(contentType = ''): void {
-  if (!contentTypes.of(contentType, () => isJson(contentType))) {
+  if (!isJson(contentType)) {
     throw new HttpError(
       'unsupported_media_type',
       'Send JSON in UTF-8 with the header Content-Type: application/json.',

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
-import { type Said, SaidMemo } from '../../../aggregate/alerts/formats/said-memo.ts';
-import { canonical } from '../../../aggregate/alerts/formats/values.ts';
 import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
-import { Random } from '../../../ingest/demo/random.ts';
 import { firing, prometheusBody } from '../../serve/alerts/made.ts';
 
 const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
@@ -278,37 +275,4 @@ describe('the retry key', () => {
     expect(generic({ title: 'a' }, 'k')).not.toBe(generic({ title: 'a' }, 'l'));
     expect(generic({ title: 'a' }, 'k')).not.toBe(generic({ title: 'b' }, 'k'));
   });
-});
-
-test('what an alert says is known again only when all of it is the same', () => {
-  const random = new Random(5);
-  const names = ['a', 'b', '__proto__', 'constructor'];
-  const values = ['x', 'x', 'y', '', 1, ['x']];
-  const texts = () => {
-    const chosen = names.filter(() => random.chance(0.2));
-    const pairs = chosen.map((name) => `${JSON.stringify(name)}:${JSON.stringify(random.pick(values))}`);
-    return JSON.parse(random.pick([`{${pairs}}`, `{${pairs.reverse()}}`, 'null', '["x"]', '"x"']));
-  };
-  const said = (): Said => ({
-    scope: random.pick(['s', 't']),
-    status: random.pick(['firing', null]),
-    given: random.pick(['f', null, {}]),
-    url: random.pick(['', 'u']),
-    labels: texts(),
-    annotations: texts(),
-  });
-  const memo = new SaidMemo<string>(30);
-  let known = 0;
-  let asked = said();
-  for (let i = 0; i < 20_000; i++) {
-    asked = random.chance(0.5) ? said() : JSON.parse(JSON.stringify(asked));
-    let computed = false;
-    const value = memo.of(asked, () => {
-      computed = true;
-      return canonical(asked);
-    });
-    expect(value).toBe(canonical(asked));
-    if (!computed) known++;
-  }
-  expect(known).toBeGreaterThan(1000);
 });
