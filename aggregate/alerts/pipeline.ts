@@ -249,7 +249,7 @@ export class AlertPipeline {
     const bytes = heldBytes(message.value.length, delivery?.items.length ?? 0);
     this.#pending.add(head.project, bytes);
     try {
-      return await this.#results.request({ head, delivery, encoded: message.value }, async () => {
+      return await this.#results.request({ head, delivery }, async () => {
         await this.#runtime.tracer.span(`send ${ALERTS_TOPIC}`, this.#sending, () =>
           this.#publisher.add(message),
         );

@@ -5,7 +5,7 @@ import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedBody, type OrderHead } from '../model/event.ts';
+import { ALERTS_TOPIC, decodeEvent, type EventHead, type OrderHead } from '../model/event.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 import { deleteOldEvents } from './deletion.ts';
@@ -185,12 +185,9 @@ export class AlertProcessor {
   }
 
   #decode(record: LogRecord): DecodedEvent | DecodedOrder {
-    const { results, parser } = this.#options;
-    const own = results.pendingEvent(record.value);
-    const { head, body } = own ? { ...own, body: encodedBody(record.value) } : decodeEvent(record.value);
+    const { head, body } = decodeEvent(record.value);
     if (head.kind === 'replay' || head.kind === 'deletion') return { order: head, record };
-    const delivery = own?.delivery ?? results.pendingDelivery(head.id);
-    return { ...(delivery ? { head, delivery } : parser.parse(head, body)), body, record };
+    return { ...this.#options.parser.parse(head, body), body, record };
   }
 
   /**

@@ -45,10 +45,9 @@ const ORDER_SECONDS_MAX = 600;
 interface PublishedEvent {
   readonly head: Head;
   readonly delivery: ParsedDelivery | null;
-  readonly encoded: Buffer;
 }
 
-interface PendingRequest extends Omit<PublishedEvent, 'encoded'> {
+interface PendingRequest extends PublishedEvent {
   readonly result: PromiseWithResolvers<EventResult>;
   /** When the log had stored the event, by `performance.now()`; infinite before. */
   storedAt: number;
@@ -60,8 +59,6 @@ export class ResultChannel {
   readonly processId = randomUUID();
   readonly #options: ResultChannelOptions;
   readonly #pending = new Map<string, PendingRequest>();
-  /** The same by the bytes that were published: a log in this process delivers them as they are. */
-  readonly #byBytes = new Map<Buffer, PendingRequest>();
   #querying: Promise<void> | undefined;
 
   constructor(options: ResultChannelOptions) {
@@ -72,14 +69,10 @@ export class ResultChannel {
    * Publishes an event of this process and waits for its result. Throws what `publish` throws; `service_unreachable`
    * or `store_failed` when the result of a delivery with an idempotency key, of an action or of an order is late.
    */
-  async request(
-    { head, delivery, encoded }: PublishedEvent,
-    publish: () => Promise<void>,
-  ): Promise<EventResult> {
+  async request({ head, delivery }: PublishedEvent, publish: () => Promise<void>): Promise<EventResult> {
     const result = Promise.withResolvers<EventResult>();
     const request: PendingRequest = { head, delivery, result, storedAt: Number.POSITIVE_INFINITY };
     this.#pending.set(head.id, request);
-    this.#byBytes.set(encoded, request);
     let polling: NodeJS.Timeout | undefined;
     try {
       await publish();
@@ -89,18 +82,7 @@ export class ResultChannel {
     } finally {
       clearTimeout(polling);
       this.#pending.delete(head.id);
-      this.#byBytes.delete(encoded);
     }
-  }
-
-  /** The event that these very bytes encode, if its request is pending in this process. */
-  pendingEvent(encoded: Buffer): Pick<PublishedEvent, 'head' | 'delivery'> | undefined {
-    return this.#byBytes.get(encoded);
-  }
-
-  /** The parsed body of an event whose request is pending in this process, so that it is not parsed twice. */
-  pendingDelivery(id: string): ParsedDelivery | undefined {
-    return this.#pending.get(id)?.delivery ?? undefined;
   }
 
   /** Passes a result on; called by the process that decided. */
