@@ -21,9 +21,10 @@ import {
 } from './model/event.ts';
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
 import { deliveryLetter } from './processor/event-insert.ts';
+import { heldBytes } from './processor/held-bytes.ts';
 import { EventParser } from './processor/parser.ts';
 import { PendingBytes } from './processor/pending-bytes.ts';
-import { AlertProcessor, type ChangeListener, heldBytes } from './processor/processor.ts';
+import { AlertProcessor, type ChangeListener } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
 import { refusedPart } from './processor/redelivery.ts';
 import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './processor/replay.ts';

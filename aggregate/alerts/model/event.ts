@@ -93,12 +93,9 @@ export function encodeEvent(head: EventHead | OrderHead, body: Buffer = Buffer.a
 export function decodeEvent(bytes: Buffer): { head: EventHead | OrderHead; body: Buffer } {
   return {
     head: decodeHead<EventHead | OrderHead>(encodedHead(bytes).toString('utf8')),
-    body: encodedBody(bytes),
+    body: bytes.subarray(bytes.indexOf(NEWLINE) + 1),
   };
 }
-
-/** The body behind the head. */
-export const encodedBody = (bytes: Buffer): Buffer => bytes.subarray(bytes.indexOf(NEWLINE) + 1);
 
 /** The head of an encoded event, as `alert_events` stores it. */
 export const encodedHead = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.indexOf(NEWLINE));

@@ -1,30 +1,25 @@
-import { reasonOf } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
 import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { ALERTS_TOPIC, decodeEvent, type EventHead, type OrderHead } from '../model/event.ts';
+import { decodeEvent, type EventHead } from '../model/event.ts';
 import type { GroupingRules } from '../model/rules.ts';
-import type { Reduction } from '../reducer/reduce.ts';
-import { deleteOldEvents } from './deletion.ts';
+import { Backlog } from './backlog.ts';
 import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
+import { startEventSpan } from './event-span.ts';
+import { bytesByProject } from './held-bytes.ts';
+import { carryOut, type DecodedOrder, splitAtOrders } from './orders.ts';
 import type { EventParser } from './parser.ts';
 import type { PendingBytes } from './pending-bytes.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
-import { replayProject } from './replay.ts';
-import type { EventResult, ResultChannel } from './result-channel.ts';
+import type { ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
-import { type AlertWrite, type AlertWriter, newestOf, OUTCOME_BYTES, ROW_BYTES, rowBytes } from './writer.ts';
+import { type AlertWrite, type AlertWriter, newestOf } from './writer.ts';
 
 /** Called with the projects of which alerts changed, once that is durable. */
 export type ChangeListener = (projects: ReadonlySet<number>) => void;
-
-interface DecodedOrder {
-  readonly order: OrderHead;
-  readonly record: LogRecord;
-}
 
 interface AlertProcessorOptions {
   readonly store: Store;
@@ -45,21 +40,22 @@ interface AlertProcessorOptions {
 const ATTEMPTS_AT_START = 3;
 /** Bytes of events that are parsed at once. */
 const PART_BYTES = 4 * 2 ** 20;
-/** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
-const REDELIVERY_MS_MAX = 60_000;
-/** What an item of a delivery, or an alert that waits for the store, takes in memory beside its texts. */
-const ITEM_BYTES = 1024;
 
 /**
- * What an event takes in memory until it is decided on, and what its row and its alerts take after that: what was
- * accepted must not need more room later.
- */
-export const heldBytes = (messageBytes: number, items: number): number =>
-  messageBytes + ROW_BYTES + items * (ITEM_BYTES + OUTCOME_BYTES);
-
-/**
- * Processes the events of the log one after another. Only their order and their content decide: a process that takes
- * over decides alike, and so does one that was replaced while it was paused and continues. Both write the same rows.
+ * Processes the events of the log, in its order: decode → load state → reduce → persist → publish.
+ *
+ * The order and the content of the events alone decide. A process that takes over decides alike, and so does one that was
+ * replaced while it was paused and continues; both write the same rows. An offset moves only when the row of its event
+ * and then the alerts that it changed are stored. A kill
+ *
+ * - before the event is stored leaves nothing: the log delivers it again, and it is decided alike. Its sender may have
+ *   the answer already, since the log has the event and only the same can be decided.
+ * - between the event and its alerts leaves a project that lags: `start`, or the process that gets the partition, reduces
+ *   the stored events again, with the numbers that they gave to alerts, and writes the alerts.
+ * - after the alerts, before the offset moves: the log delivers the event again, and `load` leaves it out by its id.
+ * - within an order leaves it in the log: it is carried out again from its beginning.
+ *
+ * Listeners may be told twice or, after a kill, not at all: they are only to look at what is stored.
  */
 export class AlertProcessor {
   readonly #options: AlertProcessorOptions;
@@ -67,11 +63,7 @@ export class AlertProcessor {
   /** Next offset of each partition; a record with another one means that another process was in between. */
   readonly #nextOffsets = new Map<number, number>();
   readonly #listeners: ChangeListener[] = [];
-  /** When the batches came that are not durable yet, by `performance.now()`. */
-  readonly #received = new Set<{ at: number }>();
-  /** When a batch came that could not be processed so far, and when it was last tried. */
-  #failing: { since: number; triedAt: number } | undefined;
-  #isAtOrder = false;
+  readonly #backlog = new Backlog();
   #outcomes: Partial<Record<Outcome, number>> = {};
 
   constructor(options: AlertProcessorOptions) {
@@ -91,12 +83,7 @@ export class AlertProcessor {
 
   /** Milliseconds for which the oldest event waits that came from the log and is not durable yet. */
   get oldestPendingMs(): number {
-    if (this.#isAtOrder) return 0;
-    const now = performance.now();
-    let oldest = this.#failingSince ?? now;
-    // Every request asks, and hundreds of batches may wait.
-    for (const { at } of this.#received) if (at < oldest) oldest = at;
-    return now - oldest;
+    return this.#backlog.oldestMs;
   }
 
   /** About how many bytes the states of projects take. */
@@ -111,33 +98,25 @@ export class AlertProcessor {
 
   /** Processes a batch of the log. It is durable when the returned `durable` resolves. */
   async process(batch: readonly LogRecord[]): Promise<Ack> {
-    const received = { at: this.#failingSince ?? performance.now() };
-    this.#received.add(received);
     try {
-      await this.#reloadAfterGap(batch);
-      const durable: Promise<void>[] = [];
-      for (const records of partsOf(batch, PART_BYTES, ({ value }) => value.length)) {
-        if (this.#options.pending.areTooMany) await this.#options.writer.flush();
-        for (const part of splitAtOrders(records.map((record) => this.#decode(record)))) {
-          if ('order' in part) await this.#carryOut(part);
-          else durable.push((await this.#processEvents(part)).durable);
-        }
-      }
-      this.#failing = undefined;
-      const all = Promise.all(durable).then(() => void this.#received.delete(received));
-      all.catch(() => undefined);
-      return { durable: all };
+      return await this.#backlog.process(() => this.#processBatch(batch));
     } catch (error) {
-      this.#received.delete(received);
-      this.#failing = { since: received.at, triedAt: performance.now() };
       this.#options.onFailure(error);
       throw error;
     }
   }
 
-  get #failingSince(): number | undefined {
-    const failing = this.#failing;
-    return failing && performance.now() - failing.triedAt < REDELIVERY_MS_MAX ? failing.since : undefined;
+  async #processBatch(batch: readonly LogRecord[]): Promise<Ack> {
+    await this.#reloadAfterGap(batch);
+    const durable: Promise<void>[] = [];
+    for (const records of partsOf(batch, PART_BYTES, ({ value }) => value.length)) {
+      if (this.#options.pending.areTooMany) await this.#options.writer.flush();
+      for (const part of splitAtOrders(records.map((record) => this.#decode(record)))) {
+        if ('order' in part) await this.#carryOut(part);
+        else durable.push((await this.#processEvents(part)).durable);
+      }
+    }
+    return { durable: Promise.all(durable).then(() => undefined) };
   }
 
   /** Nothing may fail between the first reduction and the return: the log would deliver reduced events again. */
@@ -145,7 +124,9 @@ export class AlertProcessor {
     const { fresh, lagging } = await this.#states.load(decoded);
     const reduced = fresh.map((event): ReducedEvent => {
       const reduction = this.#states.reduce(event);
-      return { ...event, reduction, ...this.#traced(event.head, reduction) };
+      const { tracer } = this.#options;
+      const span = tracer.isOn ? { span: startEventSpan(tracer, event.head, reduction) } : {};
+      return { ...event, reduction, ...span };
     });
     this.#advanceOffsets(decoded);
     this.#record(reduced);
@@ -154,22 +135,6 @@ export class AlertProcessor {
     const durable = this.#persist(reduced, lagging);
     durable.catch(() => undefined);
     return { durable };
-  }
-
-  /** What becomes of an event, as a span that follows from the request that it came with. */
-  #traced({ traceparent }: EventHead, { position, outcomes }: Reduction): Pick<ReducedEvent, 'span'> {
-    const { tracer } = this.#options;
-    if (!tracer.isOn) return {};
-    const attributes = {
-      'messaging.operation.name': 'process',
-      'messaging.operation.type': 'process',
-      'messaging.destination.name': ALERTS_TOPIC,
-      'chain_metrics.alert.position': position,
-      'chain_metrics.alert.items': outcomes.length,
-      'chain_metrics.alert.created': outcomes.filter((outcome) => outcome === 'created').length,
-    };
-    const options = { kind: 'consumer', causes: [traceparent], attributes } as const;
-    return { span: tracer.start(`process ${ALERTS_TOPIC}`, options) };
   }
 
   /** Counts outcomes, and keeps what was refused. */
@@ -240,26 +205,13 @@ export class AlertProcessor {
     }
   }
 
-  /** Carries out an order while nothing waits to be written; a failure is its result. */
+  /** Carries out an order while nothing waits to be written. */
   async #carryOut({ order, record }: DecodedOrder): Promise<void> {
     await this.#options.writer.flush();
-    this.#isAtOrder = true;
-    const result = await this.#resultOf(order);
-    this.#isAtOrder = false;
-    // The events behind the order had to wait for it.
-    for (const received of this.#received) received.at = performance.now();
+    const result = await this.#backlog.carryOut(() => carryOut(this.#options, order));
     this.#options.results.publish(order, { outcomes: [], created: [], ...result });
     this.#states.clear();
     this.#advanceOffsets([{ record }]);
-  }
-
-  async #resultOf(order: OrderHead): Promise<Pick<EventResult, 'replayed' | 'deleted' | 'fault'>> {
-    try {
-      if (order.kind === 'replay') return { replayed: await replayProject(this.#options, order) };
-      return { deleted: await deleteOldEvents(this.#options.store, order) };
-    } catch (error) {
-      return { fault: reasonOf(error) };
-    }
   }
 
   #advanceOffsets(processed: readonly { readonly record: LogRecord }[]): void {
@@ -286,30 +238,4 @@ export class AlertProcessor {
       if (changed) await this.#options.writer.add({ events: [], changed, isUrgent: true });
     }
   }
-}
-
-/** What a write holds in memory until it is durable. */
-function bytesByProject({ events, changed }: AlertWrite): ReadonlyMap<number, number> {
-  const held = new Map<number, number>();
-  const add = (project: number, bytes: number) => held.set(project, (held.get(project) ?? 0) + bytes);
-  for (const event of events) add(event.head.project, rowBytes(event));
-  for (const { project } of changed) add(project, ITEM_BYTES);
-  return held;
-}
-
-/** The runs of events between orders, which are processed in their place of the order. */
-function* splitAtOrders(
-  batch: readonly (DecodedEvent | DecodedOrder)[],
-): Generator<readonly DecodedEvent[] | DecodedOrder> {
-  let events: DecodedEvent[] = [];
-  for (const decoded of batch) {
-    if (!('order' in decoded)) {
-      events.push(decoded);
-      continue;
-    }
-    if (events.length > 0) yield events;
-    events = [];
-    yield decoded;
-  }
-  if (events.length > 0) yield events;
 }

@@ -69,7 +69,7 @@ export async function projectsWithEvents(store: Store): Promise<number[]> {
   return rows.map(({ project }) => project);
 }
 
-interface ReplayDependencies {
+export interface ReplayDependencies {
   readonly store: Store;
   readonly parser: EventParser;
   readonly rules: GroupingRules;

@@ -1,0 +1,42 @@
+import { reasonOf } from '../../../infra/errors.ts';
+import type { LogRecord } from '../../../infra/ports.ts';
+import type { OrderHead } from '../model/event.ts';
+import { deleteOldEvents } from './deletion.ts';
+import type { DecodedEvent } from './project-state-cache.ts';
+import { type ReplayDependencies, replayProject } from './replay.ts';
+import type { EventResult } from './result-channel.ts';
+
+export interface DecodedOrder {
+  readonly order: OrderHead;
+  readonly record: LogRecord;
+}
+
+/** Carries out an order; a failure is its result. Twice is as good as once. */
+export async function carryOut(
+  dependencies: ReplayDependencies,
+  order: OrderHead,
+): Promise<Pick<EventResult, 'replayed' | 'deleted' | 'fault'>> {
+  try {
+    if (order.kind === 'replay') return { replayed: await replayProject(dependencies, order) };
+    return { deleted: await deleteOldEvents(dependencies.store, order) };
+  } catch (error) {
+    return { fault: reasonOf(error) };
+  }
+}
+
+/** The runs of events between orders, which are processed in their place of the order. */
+export function* splitAtOrders(
+  batch: readonly (DecodedEvent | DecodedOrder)[],
+): Generator<readonly DecodedEvent[] | DecodedOrder> {
+  let events: DecodedEvent[] = [];
+  for (const decoded of batch) {
+    if (!('order' in decoded)) {
+      events.push(decoded);
+      continue;
+    }
+    if (events.length > 0) yield events;
+    events = [];
+    yield decoded;
+  }
+  if (events.length > 0) yield events;
+}
