@@ -6,9 +6,8 @@ import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { WindowComputer } from './compute-window.ts';
 import { type FailureTexts, readsOf, textsOf, type WindowFailure } from './failures.ts';
-import type { ComputeLane } from './lanes.ts';
+import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
 import { computedWindows } from './ledger.ts';
-import { Precedence } from './precedence.ts';
 import { Schedule } from './schedule.ts';
 import { publishVersion } from './versions.ts';
 
@@ -37,7 +36,7 @@ interface RoundOptions {
 
 export const STOPPED = 'the process stops; what is left is computed at its next start';
 
-/** Each lane has a queue and places of its own in every process: a live window does not wait for one of a backfill. */
+/** Each lane has places of its own in every process: a live window does not wait for one of a backfill. */
 const QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'live-windows', backfill: 'windows' };
 /** Windows of a round that wait in the queue; the others wait in the process that planned them. */
 const QUEUED_MAX = 256;
@@ -63,7 +62,6 @@ interface Outcome {
 export class WindowQueue {
   readonly queues = Object.values(QUEUES);
   readonly #options: WindowQueueOptions;
-  readonly #precedence = new Precedence();
 
   constructor(options: WindowQueueOptions) {
     this.#options = options;
@@ -72,13 +70,8 @@ export class WindowQueue {
   /** Computes what is queued, in this process too. */
   async start(): Promise<void> {
     const { runtime, concurrency } = this.#options;
-    await runtime.queue.process<QueuedWindow>(QUEUES.live, concurrency, (job) =>
-      this.#precedence.first(() => this.#process(job, 'live')),
-    );
-    await runtime.queue.process<QueuedWindow>(QUEUES.backfill, concurrency, async (job) => {
-      await this.#precedence.turn();
-      await this.#process(job, 'backfill');
-    });
+    for (const lane of COMPUTE_LANES)
+      await runtime.queue.process<QueuedWindow>(QUEUES[lane], concurrency, (job) => this.#process(job, lane));
   }
 
   /** Computes a window and records what came of it; a window that fails is tried again by a later round. */

@@ -7,7 +7,6 @@ import {
   stalledIn,
   withReaders,
 } from '../../../aggregate/runner/failures.ts';
-import { Precedence } from '../../../aggregate/runner/precedence.ts';
 import { Schedule } from '../../../aggregate/runner/schedule.ts';
 
 /** `sums` reads `days`, `report` reads `sums`; `prices` stands alone. */
@@ -118,22 +117,5 @@ describe('a metric that failed', () => {
     expect(stalledIn('backfill', [known], READS).size).toBe(0);
     expect(stalledIn('live', [known], READS, () => true).size).toBe(0);
     expect([...withReaders(['prices'], READS)]).toEqual(['prices']);
-  });
-});
-
-describe('a backfill', () => {
-  it('gives way to live work, and comes to its turn between two pieces of it', async () => {
-    const precedence = new Precedence();
-    const order: string[] = [];
-    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const live = precedence.first(() => first.promise).then(() => order.push('first'));
-    const turn = precedence.turn().then(() => order.push('backfill'));
-    first.resolve();
-    await live;
-    const next = precedence.first(() => second.promise).then(() => order.push('second'));
-    await turn;
-    second.resolve();
-    await next;
-    expect(order).toEqual(['first', 'backfill', 'second']);
   });
 });
