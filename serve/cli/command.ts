@@ -40,12 +40,13 @@ export const command = <Args extends readonly unknown[] = [], Options = object>(
 ): CliCommand => definition as unknown as CliCommand;
 
 /**
- * Looks whether a directory holds a store. The returned function, called once it is open, tells of one that was made:
- * with a mistyped DATA_DIR all data would otherwise seem lost.
+ * Looks whether a directory holds a store. The returned function, called once it is open, tells of one that was made
+ * there: with a mistyped DATA_DIR all data would otherwise seem lost.
  */
 export function watchForNewStore(directory: string): () => void {
   if (holdsStore(directory)) return () => undefined;
   return () => {
+    if (!holdsStore(directory)) return;
     process.stderr.write(`chain-metrics: created a new store in ${resolve(directory)}\n`);
   };
 }

@@ -65,7 +65,7 @@ export async function prepareDemo({
   config,
 }: Pipeline): Promise<(client: OperationClient, say: Say, signal: AbortSignal) => DemoLoad> {
   const { store, clock, location } = runtime;
-  if (runtime.isShared) throw refused('--demo: demo data are for the embedded profile');
+  if (config.PROFILE === 'distributed') throw refused('--demo: demo data are for the embedded profile');
   if (config.FOLLOW.length > 0) throw refused('--demo: FOLLOW would add measured blocks to demo data');
   const known = await readDemoMark(store);
   if (known === null && !(await holdsOnlySample(store))) {

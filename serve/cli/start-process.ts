@@ -47,7 +47,8 @@ export async function startProcess(options: StartOptions): Promise<number> {
     const { health } = pipeline;
     stop.first(() => pipeline.close());
     stop.health = health;
-    const operator = pipeline.runtime.isShared
+    const isDistributed = config.PROFILE === 'distributed';
+    const operator = isDistributed
       ? await listen(await buildOperatorServer(pipeline, !isServer), operatorAddress(config))
       : null;
     // Probes are answered until everything else has ended.
@@ -57,7 +58,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
       await stop.ended;
       return EXIT.ok;
     }
-    if (!pipeline.runtime.isShared) tellNewStore();
+    tellNewStore();
     const client = new LocalClient(pipeline);
     const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline) : null;
     const server = isServer ? await buildServer(pipeline) : null;
@@ -68,7 +69,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     health.started();
     for (const warning of pipeline.runtime.warnings) app.log.warn(warning);
     for (const damage of pipeline.runtime.damage.list()) app.log.error({ damage }, 'stored data are damaged');
-    if (!pipeline.runtime.isShared) {
+    if (!isDistributed) {
       const socket = await openOperationSocket(client, config.DATA_DIR, app.log).catch((error) => {
         app.log.warn({ err: error }, 'commands of other processes cannot reach this one');
         return null;
@@ -151,7 +152,7 @@ function welcome(url: string, { runtime, config }: Pipeline, version: string, is
     ['accounts and keys', `${opened}/profile`],
     ['alerts', `${opened}/projects`],
     ['health', `${url}/health/ready`],
-    [runtime.isShared ? 'store' : 'data directory', runtime.location],
+    ['data', runtime.location],
   ];
   const width = Math.max(...lines.map(([label]) => label.length));
   return [

@@ -11,21 +11,22 @@ export type LimitCounts = Pick<KeyValue, 'get' | 'increment'>;
  * LIMITS_WITHOUT_REDIS says.
  */
 export function limitCounts(
-  { keyValue, clock, isShared }: Pick<Runtime, 'keyValue' | 'clock' | 'isShared'>,
+  { keyValue, clock }: Pick<Runtime, 'keyValue' | 'clock'>,
   { LIMITS_WITHOUT_REDIS }: Pick<HttpSettings, 'LIMITS_WITHOUT_REDIS'>,
 ): LimitCounts {
-  if (!isShared || LIMITS_WITHOUT_REDIS === 'refuse') return keyValue;
+  if (LIMITS_WITHOUT_REDIS === 'refuse') return keyValue;
   const own = new EmbeddedKeyValue(clock);
-  const orOwn = async <T>(count: (counts: LimitCounts) => Promise<T>): Promise<T> => {
-    try {
-      return await count(keyValue);
-    } catch (error) {
-      if (error instanceof ProductError && error.code === 'service_unreachable') return count(own);
-      throw error;
-    }
-  };
+  // A count that is known at once stays so: an answer that is sent again does not wait for it.
+  const orOwn = <T>(shared: T | Promise<T>, count: () => T | Promise<T>): T | Promise<T> =>
+    shared instanceof Promise
+      ? shared.catch((error) => {
+          if (error instanceof ProductError && error.code === 'service_unreachable') return count();
+          throw error;
+        })
+      : shared;
   return {
-    get: (key) => orOwn((counts) => counts.get(key)),
-    increment: (key, by, ttlMs) => orOwn(async (counts) => counts.increment(key, by, ttlMs)),
+    get: async (key) => orOwn(keyValue.get(key), () => own.get(key)),
+    increment: (key, by, ttlMs) =>
+      orOwn(keyValue.increment(key, by, ttlMs), () => own.increment(key, by, ttlMs)),
   };
 }

@@ -72,9 +72,10 @@ async function load(
   { chain, demo }: { readonly chain?: string | undefined; readonly demo: boolean },
   { onProgress, signal }: Pick<CallContext<IngestSummary>, 'onProgress' | 'signal'>,
 ): Promise<IngestReport> {
-  const { isShared, store, location } = pipeline.runtime;
-  // Shared stores never hold demo data, and their log takes blocks while they do not answer.
-  if (!demo && !isShared && (await readDemoMark(store)) !== null) throw demoRefusal(location);
+  const { store, location } = pipeline.runtime;
+  // Only the embedded profile makes demo data; the log of the other one takes blocks while its store does not answer.
+  if (!demo && pipeline.config.PROFILE === 'embedded' && (await readDemoMark(store)) !== null)
+    throw demoRefusal(location);
   if (chain !== undefined) findChain(pipeline.registry, chain);
   const run = randomUUID();
   const found: ForeignAddress[] = [];

@@ -24,7 +24,7 @@ Examples:
       const services = new Set<Service>(['store', 'keyValue']);
       await pipeline.runtime.connect(services, services);
       const isMigrated = await pipeline.schema.migrate();
-      if (!pipeline.runtime.isShared) tellNewStore();
+      tellNewStore();
       print({ is_migrated: isMigrated }, options, () =>
         isMigrated ? 'The schema is migrated.\n' : 'The schema is current.\n',
       );

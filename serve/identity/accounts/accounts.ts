@@ -58,13 +58,11 @@ export function openAccounts({
   keyValue,
   clock,
   settings,
-  isShared,
   measures = identityMeasures(),
 }: {
   store: Store;
   keyValue: KeyValue;
   clock: Clock;
-  isShared: boolean;
   settings: IdentitySettings;
   measures?: IdentityMeasures;
 }): Accounts {
@@ -77,7 +75,7 @@ export function openAccounts({
     measures,
     attempts: new AttemptLimits({ ...context, seal, measures }, settings),
     failures: new CredentialFailures({
-      counts: limitCounts({ keyValue, clock, isShared }, settings),
+      counts: limitCounts({ keyValue, clock }, settings),
       clock,
       perMinute: settings.FAILED_KEYS_PER_MINUTE,
     }),

@@ -17,10 +17,7 @@ class SharedCounts extends EmbeddedKeyValue {
 describe('while Redis does not answer', () => {
   it('`local` counts by itself, and goes on with the shared counts afterwards', async () => {
     const shared = new SharedCounts(clock);
-    const counts = limitCounts(
-      { keyValue: shared, clock, isShared: true },
-      { LIMITS_WITHOUT_REDIS: 'local' },
-    );
+    const counts = limitCounts({ keyValue: shared, clock }, { LIMITS_WITHOUT_REDIS: 'local' });
     const count = () => counts.increment('rate', 1, 1000);
     expect([await count(), await count(), await count()]).toEqual([1, 2, 3]);
     shared.isAway = true;
@@ -32,10 +29,7 @@ describe('while Redis does not answer', () => {
   it('`refuse` lets nobody pass', async () => {
     const shared = new SharedCounts(clock);
     shared.isAway = true;
-    const counts = limitCounts(
-      { keyValue: shared, clock, isShared: true },
-      { LIMITS_WITHOUT_REDIS: 'refuse' },
-    );
+    const counts = limitCounts({ keyValue: shared, clock }, { LIMITS_WITHOUT_REDIS: 'refuse' });
     await expect(counts.increment('rate', 1, 1000)).rejects.toMatchObject({ code: 'service_unreachable' });
   });
 });

@@ -17,7 +17,8 @@ test('a wrong input is reported as wrong usage, by the name of its field', async
 test('a caller who hangs up ends the wait for what no process loads', async () => {
   const hungUp = new AbortController();
   const pipeline = {
-    runtime: { location: 'nowhere', isShared: true },
+    config: { PROFILE: 'distributed' },
+    runtime: { location: 'nowhere' },
     ingestAll: async () => ({ lines: 1, blocks: 1, snapshots: 0, refused_lines: 0 }),
     waitUntilLoaded: async (signal = new AbortController().signal) => {
       setImmediate(() => hungUp.abort(new Error('hung up')));
