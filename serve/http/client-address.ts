@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { all } from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import { LRUCache } from 'lru-cache';
 
 /** Which proxies say truly whom they act for: none, so many in a row, or those with these addresses and networks. */
 type TrustedProxies = false | number | readonly string[];
@@ -18,6 +17,7 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 
 /** Providers assign IPv6 in networks of this size: a host has all of its addresses. */
 const IPV6_NETWORK_BITS = 64;
+const IPV6_PART_BITS = 16;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
@@ -68,35 +68,27 @@ export const addressesOf =
 export const countedAddress = (request: Addressed): string => callerOf(request).counted;
 
 /** The same of the other end of a connection. */
-export const countedPeer = (address: string): string => known(address).counted;
+export const countedPeer = (address: string): string => readCaller(address).counted;
 
-interface Known {
+interface Caller {
   readonly address: Address | null;
   readonly counted: string;
 }
 
-/** Every request asks several times for the address of its caller, who sends many. */
-const recent = new LRUCache<string, Known>({ max: 10_000 });
-/** No address is longer. */
-const ADDRESS_CHARS_MAX = 64;
-
-function known(text: string): Known {
-  const found = recent.get(text);
-  if (found) return found;
+function readCaller(text: string): Caller {
   const address = readAddress(text);
-  const made = { address, counted: counted(address) };
-  if (text.length <= ADDRESS_CHARS_MAX) recent.set(text, made);
-  return made;
+  return { address, counted: counted(address) };
 }
 
 function counted(address: Address | null): string {
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? '';
-  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${IPV6_NETWORK_BITS}`)}/${IPV6_NETWORK_BITS}`;
+  const network = address.parts.map((part, i) => (i < IPV6_NETWORK_BITS / IPV6_PART_BITS ? part : 0));
+  return `${new ipaddr.IPv6(network)}/${IPV6_NETWORK_BITS}`;
 }
 
-function callerOf({ ips, ip }: Addressed): Known {
-  if (ips === undefined) return known(ip);
-  return ips.map(known).findLast(({ address }) => address !== null) ?? known('');
+function callerOf({ ips, ip }: Addressed): Caller {
+  if (ips === undefined) return readCaller(ip);
+  return ips.map(readCaller).findLast(({ address }) => address !== null) ?? readCaller('');
 }
 
 /** Reads `192.0.2.1`, `::ffff:192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `fe80::1%eth0` and `[2001:db8::1]:80`. */

@@ -10,7 +10,6 @@ import {
   zstdCompress,
 } from 'node:zlib';
 import { Negotiator } from '@fastify/accept-negotiator';
-import { LRUCache } from 'lru-cache';
 
 // Rows of metrics repeat so much that the fastest level of zstd and Brotli makes them as small as slower ones do.
 
@@ -19,8 +18,6 @@ export type ContentCoding = 'zstd' | 'br' | 'gzip' | 'identity';
 
 type Compressed = Exclude<ContentCoding, 'identity'>;
 
-/** Headers of clients whose choice is remembered; there are far fewer. */
-const REMEMBERED_MAX = 1000;
 /** Far longer than the header of any client. */
 const HEADER_CHARS_MAX = 1000;
 /** A shorter answer fits in the packet that its headers are in. */
@@ -30,10 +27,7 @@ const BYTES_MIN = 1024;
 export function codingChooser<Coding extends string>(
   offered: readonly [...Coding[], 'identity'],
 ): (header: string | undefined) => Coding | 'identity' {
-  const codings = new Negotiator<Coding | 'identity'>({
-    supportedValues: [...offered],
-    cache: new LRUCache<string, string>({ max: REMEMBERED_MAX }),
-  });
+  const codings = new Negotiator<Coding | 'identity'>({ supportedValues: [...offered] });
   return (header) => {
     if (header === undefined || header.length > HEADER_CHARS_MAX) return 'identity';
     return codings.negotiate(withoutWildcard(header.toLowerCase(), offered)) ?? 'identity';

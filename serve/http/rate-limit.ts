@@ -1,14 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
-
-/** The last addresses that asked, whose names of windows are kept in a few megabytes. */
-const ADDRESSES_KEPT = 10_000;
 
 /** So many requests of one address, or of one IPv6 network, in each window of time. */
 export interface RateLimit {
@@ -126,10 +122,9 @@ function onCounted(
   judge: (usages: readonly Usage[]) => Verdict,
 ): CountAhead {
   const ahead = new WeakMap<IncomingMessage, Verdict | Promise<Verdict>>();
-  const keysOf = windowKeys(limits);
   const count = (address: string): Verdict | Promise<Verdict> => {
     const now = clock.now();
-    const sums = keysOf(address, now).map(({ key, ttlMs }) => keyValue.increment(key, 1, ttlMs));
+    const sums = windowKeys(limits, address, now).map(({ key, ttlMs }) => keyValue.increment(key, 1, ttlMs));
     const judged = (used: readonly number[]) =>
       judge(limits.map((limit, i) => usageOf(limit, used[i] as number, now)));
     return areKnown(sums) ? judged(sums) : Promise.all(sums).then(judged);
@@ -156,24 +151,14 @@ function onCounted(
 interface WindowKey {
   readonly key: string;
   readonly ttlMs: number;
-  readonly window: number;
 }
 
-/** Names the windows that an address is in; the names are kept, since who asks often asks again within the window. */
-function windowKeys(limits: readonly RateLimit[]): (address: string, now: number) => readonly WindowKey[] {
-  const recent = new LRUCache<string, readonly WindowKey[]>({ max: ADDRESSES_KEPT });
-  return (address, now) => {
-    const known = recent.get(address);
-    if (known?.every(({ ttlMs, window }) => window === Math.floor(now / ttlMs))) return known;
-    const keys = limits.map(({ name, seconds }) => {
-      const ttlMs = seconds * 1000;
-      const window = Math.floor(now / ttlMs);
-      return { key: `rate/${name}/${address}/${window}`, ttlMs, window };
-    });
-    recent.set(address, keys);
-    return keys;
-  };
-}
+/** Names the windows that an address is in. */
+const windowKeys = (limits: readonly RateLimit[], address: string, now: number): readonly WindowKey[] =>
+  limits.map(({ name, seconds }) => {
+    const ttlMs = seconds * 1000;
+    return { key: `rate/${name}/${address}/${Math.floor(now / ttlMs)}`, ttlMs };
+  });
 
 const areKnown = (sums: readonly (number | Promise<number>)[]): sums is readonly number[] =>
   sums.every((sum) => typeof sum === 'number');

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Format } from '../../infra/ports.ts';
 
 /** The formats of an answer by their name in `format=` and on the command line. */
@@ -13,10 +12,6 @@ export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: s
 /** Far more media ranges than any client sends. */
 const RANGES_MAX = 50;
 
-/** The choices for the headers of clients, of which there are far fewer; none is longer. */
-const recent = new LRUCache<string, string>({ max: 1000 });
-const HEADER_CHARS_MAX = 1000;
-
 interface MediaRange {
   readonly type: string;
   readonly quality: number;
@@ -30,12 +25,6 @@ interface MediaRange {
  */
 export function acceptedFormat(accept: string | undefined): string {
   if (accept === undefined) return 'json';
-  const known = recent.get(accept) ?? preferredFormat(accept);
-  if (accept.length <= HEADER_CHARS_MAX) recent.set(accept, known);
-  return known;
-}
-
-function preferredFormat(accept: string): string {
   const ranges = accept.split(',', RANGES_MAX).map(mediaRange);
   const [best] = Object.entries(RESPONSE_FORMATS)
     .flatMap(([name, { type }]) => {
