@@ -143,10 +143,9 @@ function measuredLog(
       }
     },
     consume: (topic, group, handler) => log.consume(topic, group, handler),
-    subscribe: (topic, group, handler, prepare) => log.subscribe(topic, group, handler, prepare),
     waitUntilConsumed: (topic, group, signal) => log.waitUntilConsumed(topic, group, signal),
-    get redelivers() {
-      return log.redelivers;
+    get system() {
+      return log.system;
     },
     get messageBytesMax() {
       return log.messageBytesMax;

@@ -117,9 +117,12 @@ export interface Store {
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
   /** Inserts rows that are JSON lines already: as one text, or each as its bytes without the line end. */
   insertLines(table: Table, columns: readonly string[], lines: string | readonly Pieces[]): Promise<void>;
-  /** Stores a batch of JSON lines until it is committed or discarded. The next process finds it after a kill. */
+  /** Takes a batch of JSON lines, to be committed and then discarded. */
   stage(table: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
-  /** Staged batches that are not discarded yet, oldest first. */
+  /**
+   * Batches that were staged and not discarded, oldest first: a failed commit, or one that a kill ended, may have stored
+   * some of their rows. Empty where the log delivers such a batch again.
+   */
   unfinished(): Promise<StagedBatch[]>;
   close(): Promise<void>;
 }
@@ -160,7 +163,7 @@ export interface LogRecord extends Message {
 }
 
 export interface Ack {
-  /** Resolves when the effects of the batch are durable. The log delivers the batch again when that did not happen. */
+  /** Resolves when the effects of the batch are durable. */
   readonly durable: Promise<void>;
 }
 
@@ -180,6 +183,15 @@ export interface ConsumedTopic {
   readonly group: string;
 }
 
+/** A topic of the product. */
+export interface TopicDefinition extends ConsumedTopic {
+  /**
+   * Whether its messages have no other source. A log without brokers stores these before it acknowledges them, and
+   * acknowledges others when they are consumed.
+   */
+  readonly isStored: boolean;
+}
+
 /** Messages that a group has not consumed yet. */
 export interface Lag extends ConsumedTopic {
   readonly messages: number;
@@ -188,13 +200,17 @@ export interface Lag extends ConsumedTopic {
 
 /** Ordered topics, as in Kafka. */
 export interface Log {
-  /** Messages are acknowledged when it returns: they survive a kill from then on. */
+  /** The name of the messaging system in traces. */
+  readonly system: string;
+  /**
+   * Messages are acknowledged when it returns: they, or their effects, survive a kill from then on. Messages that it
+   * rejects may have been delivered.
+   */
   publish(topic: string, messages: readonly Message[]): Promise<void>;
   /**
-   * Consumes a topic whose publishers do not wait for the handler: `publish` returns when the messages are stored.
-   * Batches arrive in order; the next one is delivered when the handler returns, before the earlier ones are durable.
-   * When the handler throws, the batch is delivered again with exponential backoff. The next process receives all
-   * batches that were not durable (at-least-once delivery), so the handler must recognize messages by their offset.
+   * Delivers each acknowledged message at least once: an offset moves when the ack of its batch is durable. Batches
+   * arrive in order; the next one is delivered when the handler returns, before the earlier ones are durable. What was
+   * acknowledged and is not durable is delivered again with exponential backoff, perhaps to another process.
    */
   consume(
     topic: string,
@@ -202,22 +218,10 @@ export interface Log {
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void>;
   /**
-   * Subscribes a handler that returns when the effects of the batch are durable. Batches of different keys may be
-   * handled concurrently, those of one key are handled in order. `prepare` runs while earlier batches are handled.
-   */
-  subscribe<Ready = readonly Message[]>(
-    topic: string,
-    group: string,
-    handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Promise<Ready>,
-  ): Promise<void>;
-  /**
    * Resolves when a group has consumed all messages that were published to a topic before the call. Its members may be
    * other processes, which may be away: the wait for those ends with the signal, and rejects.
    */
   waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void>;
-  /** Whether `subscribe` delivers a batch again when its handler throws. If not, the handler must keep the batch. */
-  readonly redelivers: boolean;
   /** Bytes of the largest message. */
   readonly messageBytesMax: number;
   /** Writes refused messages to the dead letter topic and returns their offsets; null for those it does not store. */

@@ -6,7 +6,7 @@ import type { PreparedBatch, ReadMessage } from './prepare-batch.ts';
 
 /** Loads a batch as a span that follows from what published its messages. */
 export function loadTraced(
-  runtime: Pick<Runtime, 'tracer' | 'isShared'>,
+  runtime: Pick<Runtime, 'tracer' | 'log'>,
   stream: Stream,
   { causes, lines, messages }: PreparedBatch,
   load: () => Promise<void>,

@@ -16,5 +16,5 @@ export const ingestModule = {
   views: [...blockViews, ...snapshotViews],
   recordDecoders,
   forgetAfterDamage,
-  consumed: Object.values(TOPICS).map((topic) => ({ topic, group: LOAD_GROUP })),
+  consumed: Object.values(TOPICS).map((topic) => ({ topic, group: LOAD_GROUP, isStored: false })),
 };

@@ -1,5 +1,5 @@
 import type { Numbers, Runtime } from '../infra/ports.ts';
-import { areAlone, type Head, type LoadNumbers, type StoredOf } from './raw/heights.ts';
+import { areAlone, type Head, type LoadNumbers } from './raw/heights.ts';
 import { type ChainHour, hoursHeldBy, noteReplacedBlocks } from './raw/replaced-hours.ts';
 import { ANY_PALLET, dirtyDays, dirtyHours } from './raw/tables.ts';
 
@@ -7,12 +7,12 @@ const DAY_CHARS = 'YYYY-MM-DD'.length;
 
 /** Marks as dirty the hours that lose a block because another one takes its height. */
 export class ReplacedMarks {
-  readonly #runtime: Pick<Runtime, 'store' | 'isShared'>;
+  readonly #runtime: Pick<Runtime, 'store'>;
   readonly #numbers: Numbers;
   /** Those of the load in progress: a retry does not find them in the store any more. */
   readonly #marked = new Map<string, ChainHour>();
 
-  constructor(runtime: Pick<Runtime, 'store' | 'isShared'>, numbers: Numbers) {
+  constructor(runtime: Pick<Runtime, 'store'>, numbers: Numbers) {
     this.#runtime = runtime;
     this.#numbers = numbers;
   }
@@ -27,23 +27,18 @@ export class ReplacedMarks {
     return this.add([...this.#marked.values()]);
   }
 
-  /**
-   * Marks the hours of the blocks that hold these heights, before a merge can remove their rows. Another process may have
-   * stored some since they were looked up.
-   */
-  async before(heads: readonly Head[], stored: StoredOf): Promise<void> {
-    const { store, isShared } = this.#runtime;
-    if (stored === 'some' || (stored === 'others' && isShared))
-      await this.#addNew(await hoursHeldBy(store, heads));
+  /** Marks the hours of the blocks that hold these heights, before a merge can remove their rows. */
+  async before(heads: readonly Head[], areNew: boolean): Promise<void> {
+    if (!areNew) await this.#addNew(await hoursHeldBy(this.#runtime.store, heads));
   }
 
   /**
    * Marks what only the load shows: another process may have stored the same heights at the same moment. Where nothing
    * was stored before, most loads find their own blocks alone.
    */
-  async after(heads: readonly Head[], stored: StoredOf, numbers: LoadNumbers): Promise<void> {
-    const { store, isShared } = this.#runtime;
-    if (stored === 'none' && (!isShared || (await areAlone(store, heads, numbers)))) return;
+  async after(heads: readonly Head[], areNew: boolean, numbers: LoadNumbers): Promise<void> {
+    const { store } = this.#runtime;
+    if (areNew && (await areAlone(store, heads, numbers))) return;
     await this.#addNew(await noteReplacedBlocks(store, heads));
   }
 

@@ -6,5 +6,5 @@ import { alertSettings } from './settings.ts';
 export const alertsModule = {
   settings: alertSettings,
   tables: alertTables,
-  consumed: [{ topic: ALERTS_TOPIC, group: ALERTS_GROUP }],
+  consumed: [{ topic: ALERTS_TOPIC, group: ALERTS_GROUP, isStored: true }],
 };

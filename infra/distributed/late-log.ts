@@ -21,7 +21,7 @@ const JOIN_MS_MAX = 10_000;
  * process that needs the log waits for its groups as well; one that does not is started without them.
  */
 export class LateLog implements Log {
-  readonly redelivers = true;
+  readonly system = 'kafka';
   readonly messageBytesMax: number;
   readonly #options: LateLogOptions;
   readonly #opened = Promise.withResolvers<Log>();
@@ -62,15 +62,6 @@ export class LateLog implements Log {
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
     return this.#join((log) => log.consume(topic, group, handler));
-  }
-
-  subscribe<Ready = readonly Message[]>(
-    topic: string,
-    group: string,
-    handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Promise<Ready>,
-  ): Promise<void> {
-    return this.#join((log) => log.subscribe(topic, group, handler, prepare));
   }
 
   async waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void> {

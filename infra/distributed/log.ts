@@ -19,19 +19,16 @@ import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts'
 const REQUEST_BYTES = 4 * 2 ** 20;
 /** Of a dead letter, with its reason and origin. */
 const HEADERS_BYTES = 2000;
-/** Group members of a process for a subscription: one handles a batch while the other fetches the next one. */
-const SUBSCRIBED_MEMBERS = 2;
 /** Producers of a process: one compresses while the other waits for the brokers. A key always uses the same one. */
 const PRODUCERS = 2;
 const OFFSETS_POLL_MS = 25;
 /** Wait between two attempts while Kafka is away. */
 const RETRY_MS = 500;
 const DEAD_LETTERS_PARTITION = 0;
-const DURABLE: Ack = { durable: Promise.resolve() };
 
 /** Kafka. Topics are created or checked before their first use. Each group of a topic is a consumer group. */
 export class DistributedLog implements Log {
-  readonly redelivers = true;
+  readonly system = 'kafka';
   readonly messageBytesMax: number;
   readonly #config: InfraSettings;
   readonly #logger: Logger;
@@ -105,24 +102,25 @@ export class DistributedLog implements Log {
     );
   }
 
-  async subscribe<Ready>(
-    topic: string,
-    group: string,
-    handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Promise<Ready>,
-  ): Promise<void> {
-    await this.#join(topic, group, SUBSCRIBED_MEMBERS, async (batch) => {
-      await handler(prepare ? await prepare(batch) : (batch as Ready));
-      return DURABLE;
-    });
-  }
-
-  consume(
+  async consume(
     topic: string,
     group: string,
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
-    return this.#join(topic, group, 1, handler);
+    await this.#retryWhileAway(() => this.#ensure(topic));
+    const member = new GroupMember({
+      client: this.#client,
+      config: this.#config,
+      logger: this.#logger,
+      topic: this.#topicName(topic),
+      groupId: this.#groupId(topic, group),
+      fetchBytes: this.#config.KAFKA_FETCH_BYTES,
+      handle: handler,
+    });
+    this.#members.push(member);
+    if (!this.#consumed.some((known) => known.topic === topic && known.group === group))
+      this.#consumed.push({ topic, group });
+    await this.#retryWhileAway(() => member.start());
   }
 
   async waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void> {
@@ -193,29 +191,6 @@ export class DistributedLog implements Log {
       () => this.#producers.map((producer) => producer.disconnect()),
       () => [this.#client.admin.disconnect()],
     );
-  }
-
-  async #join(
-    topic: string,
-    group: string,
-    count: number,
-    handle: (batch: readonly LogRecord[]) => Promise<Ack>,
-  ): Promise<void> {
-    await this.#retryWhileAway(() => this.#ensure(topic));
-    const options = {
-      client: this.#client,
-      config: this.#config,
-      logger: this.#logger,
-      topic: this.#topicName(topic),
-      groupId: this.#groupId(topic, group),
-      fetchBytes: Math.ceil(this.#config.KAFKA_FETCH_BYTES / count),
-      handle,
-    };
-    const members = Array.from({ length: count }, () => new GroupMember(options));
-    this.#members.push(...members);
-    if (!this.#consumed.some((known) => known.topic === topic && known.group === group))
-      this.#consumed.push({ topic, group });
-    await Promise.all(members.map((member) => this.#retryWhileAway(() => member.start())));
   }
 
   #send(topic: string, messages: readonly OutgoingMessage[], index = 0): Promise<string | null> {

@@ -109,7 +109,7 @@ export class Journal {
   }
 
   /** Resolves when all records that were appended before are committed, or cannot be before the next start. */
-  async waitUntilCommitted(): Promise<void> {
+  async waitUntilConsumed(_group?: string): Promise<void> {
     const until = this.#endOffset;
     while (!this.#isClosed && !this.#hasFailed && this.#committed < until) {
       await this.#delivering;

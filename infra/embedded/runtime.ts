@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { closePorts } from '../close-ports.ts';
 import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
-import type { Clock, Runtime } from '../ports.ts';
+import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
 import { DamageReport } from './damage.ts';
 import { freezeOf } from './freeze.ts';
@@ -12,10 +12,15 @@ import { EmbeddedQueue } from './queue.ts';
 import { EmbeddedStore } from './store.ts';
 
 /** Opens the ports of the embedded profile: one process and one data directory, without services. */
-export async function openEmbedded(config: InfraSettings, clock: Clock): Promise<Runtime> {
+export async function openEmbedded(
+  config: InfraSettings,
+  topics: readonly TopicDefinition[],
+  clock: Clock,
+): Promise<Runtime> {
   const damage = new DamageReport(config.DATA_DIR);
   const store = await EmbeddedStore.open(config, damage);
   const log = new EmbeddedLog({
+    stored: topics.filter(({ isStored }) => isStored).map(({ topic }) => topic),
     directory: join(config.DATA_DIR, 'log'),
     fsync: config.STORE_FSYNC,
     damage,

@@ -1,7 +1,7 @@
 import type { Message, Runtime } from '../ports.ts';
 import type { SpanAttributes, Traceparent } from './tracer.ts';
 
-type Traced = Pick<Runtime, 'log' | 'tracer' | 'isShared'>;
+type Traced = Pick<Runtime, 'log' | 'tracer'>;
 
 /** Publishes messages as a span, whose place in its trace they carry to their consumers. */
 export function publishTraced(runtime: Traced, topic: string, messages: readonly Message[]): Promise<void> {
@@ -17,12 +17,12 @@ export function publishTraced(runtime: Traced, topic: string, messages: readonly
 
 /** What the conventions of OpenTelemetry tell of messages. */
 export const messagingAttributes = (
-  { isShared }: Pick<Runtime, 'isShared'>,
+  { log }: Pick<Runtime, 'log'>,
   operation: 'send' | 'process',
   topic: string,
   messages: number,
 ): SpanAttributes => ({
-  'messaging.system': isShared ? 'kafka' : 'chain_metrics',
+  'messaging.system': log.system,
   'messaging.operation.name': operation,
   'messaging.operation.type': operation,
   'messaging.destination.name': topic,

@@ -42,19 +42,9 @@ export const isOneOf = (chains: readonly HeightsOfChain[]): Sql =>
 export const childrenOf = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
   chains.map(([chain, heights]) => [chain, heights.map(childOf)]);
 
-/**
- * What is stored of heights: nothing from the lowest of a chain to the child of the highest, only others between them, as
- * of loads that fill the same range, or some of them.
- */
-export type StoredOf = 'none' | 'others' | 'some';
-
-/** Most loads bring new heights. */
-export async function storedOf(store: Store, chains: readonly HeightsOfChain[]): Promise<StoredOf> {
-  const areAny = async (where: Sql) =>
-    (await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${where} LIMIT 1`)).length > 0;
-  if (!(await areAny(isInRanges(chains)))) return 'none';
-  return (await areAny(isOneOf(chains))) ? 'some' : 'others';
-}
+/** Whether no block is stored from the lowest height of a chain to the child of the highest, as for most loads. */
+export const areNew = async (store: Store, chains: readonly HeightsOfChain[]): Promise<boolean> =>
+  (await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isInRanges(chains)} LIMIT 1`)).length === 0;
 
 /** The numbers that the lines of a load have taken. */
 export interface LoadNumbers {

@@ -1,7 +1,7 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
 import type { BlockHead } from '../log/envelope.ts';
-import { type Head, heightKey, inPieces, isOneOf, type StoredOf, storedOf } from './heights.ts';
+import { areNew, type Head, heightKey, inPieces, isOneOf } from './heights.ts';
 import { blockSequenceSql, isFinalSql } from './ordering.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
@@ -14,21 +14,19 @@ export interface LoadedBlock extends Head {
   readonly content: bigint;
 }
 
-/** What is stored of the heights that will be loaded. */
+/** What is stored of the heights that will be loaded, and of those between them. */
 export interface StoredHeights {
-  readonly stored: StoredOf;
+  readonly areNew: boolean;
   /** By `heightKey`, the content of those whose block is wholly stored. */
   readonly contents: ReadonlyMap<string, bigint>;
 }
 
 export async function readStoredHeights(store: Store, heads: readonly Head[]): Promise<StoredHeights> {
   const contents = new Map<string, bigint>();
-  let most: StoredOf = 'none';
+  let areAllNew = true;
   for (const chains of inPieces(heads)) {
-    const stored = await storedOf(store, chains);
-    if (stored === 'none') continue;
-    if (most !== 'some') most = stored;
-    if (stored === 'others') continue;
+    if (await areNew(store, chains)) continue;
+    areAllNew = false;
     // The heights are named twice: by the inner list alone the engine reads all of a chain.
     // Of a block that is not final, the time of reading decides against others: it is loaded again.
     const whole = await store.rows<Head & { readonly content: string }>(sql`
@@ -39,7 +37,7 @@ export async function readStoredHeights(store: Store, heads: readonly Head[]): P
         SETTINGS optimize_aggregation_in_order = 1)`);
     for (const { content, ...head } of whole) contents.set(heightKey(head), BigInt(content));
   }
-  return { stored: most, contents };
+  return { areNew: areAllNew, contents };
 }
 
 /** Notes blocks whose load has ended in all tables. */

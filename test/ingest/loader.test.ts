@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import type { Log, Message } from '../../infra/ports.ts';
+import type { Log, LogRecord, Message } from '../../infra/ports.ts';
 import { Loader } from '../../ingest/loader.ts';
 import { type Envelope, readLine } from '../../ingest/log/envelope.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
@@ -20,9 +20,9 @@ test('what a batch refuses is written once, however often it is delivered before
   const published: string[] = [];
   let deliver: (messages: readonly Message[]) => Promise<void> = async () => {};
   const log: Partial<Log> = {
-    redelivers: true,
-    subscribe: async (topic, _group, handle, prepare) => {
-      if (topic === TOPICS.blocks) deliver = async (messages) => handle((await prepare?.(messages)) as never);
+    consume: async (topic, _group, handle) => {
+      if (topic === TOPICS.blocks)
+        deliver = async (messages) => (await handle(messages as LogRecord[])).durable;
     },
     deadLetter: async (_topic, letters) => {
       published.push(...letters.map(({ value }) => value.toString()));

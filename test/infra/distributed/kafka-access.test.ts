@@ -91,8 +91,9 @@ async function grant(principal: string): Promise<void> {
 /** Sends a message and receives it. */
 async function exchange(log: DistributedLog, text: string): Promise<void> {
   const seen: string[] = [];
-  await log.subscribe(TOPIC, 'load', async (batch: readonly Message[]) => {
+  await log.consume(TOPIC, 'load', async (batch: readonly Message[]) => {
     seen.push(...batch.map(({ value }) => value.toString()));
+    return { durable: Promise.resolve() };
   });
   await log.publish(TOPIC, [{ key: 'key', value: Buffer.from(text) }]);
   await until('the message has arrived', () => seen.includes(text));

@@ -78,7 +78,7 @@ async function expectRecovered(lost: readonly number[]): Promise<void> {
   const again = open({ isDurable: true });
   await until('all are delivered again', () => again.seen.length === kept.length + 1);
   expect(texts(again.seen)).toEqual([...kept.map((i) => sent[i]), 'next']);
-  await again.journal.waitUntilCommitted();
+  await again.journal.waitUntilConsumed();
   expect(damage().list()).toHaveLength(reports);
 }
 

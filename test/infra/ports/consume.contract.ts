@@ -6,6 +6,11 @@ const message = (text: string, key = 'key'): Message => ({ key, value: Buffer.fr
 const texts = (messages: readonly Message[]) => messages.map(({ value }) => value.toString());
 const DURABLE: Ack = { durable: Promise.resolve() };
 
+/** The topics of this contract. */
+export const CONSUMED_TOPICS = [
+  ...['bytes', 'offsets', 'waiting', 'ahead', 'failing', 'again', 'later', 'closing'],
+];
+
 /** Topics whose publishers do not wait for the consumer: messages are stored until they are durable elsewhere. */
 export function consumeContract(name: string, open: () => Promise<Opened<Log>>): void {
   describe(`log, consumed: ${name}`, () => {

@@ -241,7 +241,7 @@ describe('topics of Kafka', () => {
     expect(lag?.partitions.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
     expect(lag?.partitions.reduce((sum, { messages }) => sum + messages, 0)).toBe(30);
     const loader = await DistributedLog.open(settings, silent);
-    await loader.subscribe('lagging', 'load', async () => {});
+    await loader.consume('lagging', 'load', async () => ({ durable: Promise.resolve() }));
     await loader.waitUntilConsumed('lagging', 'load');
     await loader.close();
     expect((await log.lag())[0]).toMatchObject({ messages: 0 });

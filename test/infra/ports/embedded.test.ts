@@ -12,12 +12,12 @@ import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
 import { openEmbedded } from '../../../infra/embedded/runtime.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { ProductError } from '../../../infra/errors.ts';
-import type { Message, QueryOptions } from '../../../infra/ports.ts';
+import type { Ack, QueryOptions } from '../../../infra/ports.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { clockContract } from './clock.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
-import { pause } from './opened.ts';
+import { gate, pause, until } from './opened.ts';
 import { queueContract } from './queue.contract.ts';
 import { storeContract } from './store.contract.ts';
 
@@ -67,17 +67,19 @@ storeContract('embedded', async () => {
   };
 });
 
-// Guarantees of one process, where the publisher calls the subscribers.
+// Guarantees of one process, whose publishers are answered when their messages are consumed.
 describe('embedded log: delivery', () => {
   const message = { key: 'key', value: Buffer.from('value') };
+  const DURABLE: Ack = { durable: Promise.resolve() };
 
   test('publish returns only after the handler of every group is done', async () => {
     const log = new EmbeddedLog();
     const done: string[] = [];
     for (const group of ['load', 'watch']) {
-      await log.subscribe('topic', group, async () => {
+      await log.consume('topic', group, async () => {
         await pause(5);
         done.push(group);
+        return DURABLE;
       });
     }
     await log.publish('topic', [message]);
@@ -88,13 +90,12 @@ describe('embedded log: delivery', () => {
   test('the publisher of a batch gets the failure of its handler', async () => {
     const log = new EmbeddedLog();
     let failures = 1;
-    await log.subscribe('topic', 'load', async () => {
+    await log.consume('topic', 'load', async () => {
       if (failures-- > 0) throw new Error('the disk is full');
+      return DURABLE;
     });
-    const outcomes = await Promise.allSettled([
-      log.publish('topic', [message]),
-      log.publish('topic', [message]),
-    ]);
+    const first = await Promise.allSettled([log.publish('topic', [message])]);
+    const outcomes = [...first, ...(await Promise.allSettled([log.publish('topic', [message])]))];
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
     expect((outcomes[0] as PromiseRejectedResult).reason.message).toBe('the disk is full');
     await log.close();
@@ -102,65 +103,70 @@ describe('embedded log: delivery', () => {
 
   test('publishers that wait share a batch, up to some megabytes and in their order', async () => {
     const log = new EmbeddedLog();
-    const prepared: string[] = [];
     const handled: string[] = [];
-    const keysOf = (batch: readonly Message[]) => batch.map(({ key }) => key).join(' ');
-    await log.subscribe(
-      'topic',
-      'load',
-      async (batch: string) => {
-        await pause(5);
-        handled.push(batch);
-      },
-      async (batch) => {
-        prepared.push(keysOf(batch));
-        return keysOf(batch);
-      },
-    );
+    await log.consume('topic', 'load', async (batch) => {
+      await pause(5);
+      handled.push(batch.map(({ key }) => key).join(' '));
+      return DURABLE;
+    });
     const large = Buffer.alloc(9 * 2 ** 20);
     const value = Buffer.from('value');
     const publish = (key: string, bytes = value) => log.publish('topic', [{ key, value: bytes }]);
-    const published = [
-      publish('a'),
-      publish('b'),
-      publish('c'),
-      publish('d', large),
-      publish('e'),
-      publish('f'),
-    ];
-    // What is alone, or what nothing more is added to, is prepared while the one before is handled.
-    expect(prepared).toEqual(['a', 'b c', 'd']);
+    await Promise.all([publish('a'), publish('b'), publish('c', large), publish('d'), publish('e')]);
+    expect(handled).toEqual(['a b', 'c', 'd e']);
+    await publish('f');
+    expect(handled.at(-1)).toBe('f');
+    await log.close();
+  });
+
+  test('a large batch is delivered before the one before it is durable, and a small one after it', async () => {
+    const log = new EmbeddedLog();
+    const delivered: string[] = [];
+    const held = gate();
+    await log.consume('topic', 'load', async (batch) => {
+      delivered.push(batch.map(({ key }) => key).join(' '));
+      return { durable: held.opened };
+    });
+    const large = Buffer.alloc(2 * 2 ** 20);
+    const publish = (key: string, value: Buffer) => log.publish('topic', [{ key, value }]);
+    const published = [publish('a', large), publish('b', large)];
+    await until('both are delivered', () => delivered.length === 2);
+    published.push(publish('c', Buffer.from('value')));
+    await pause(20);
+    expect(delivered).toEqual(['a', 'b']);
+    held.open();
     await Promise.all(published);
-    expect(handled).toEqual(['a', 'b c', 'd', 'e f']);
-    await publish('g');
-    expect(handled.at(-1)).toBe('g');
+    expect(delivered).toEqual(['a', 'b', 'c']);
     await log.close();
   });
 
   test('after a batch that was shared few messages gather for a moment, and after any other none do', async () => {
     const log = new EmbeddedLog();
     const handled: string[] = [];
-    await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
+    await log.consume('topic', 'load', async (batch) => {
       await pause(300);
       handled.push(batch.map(({ key }) => key).join(' '));
+      return DURABLE;
     });
     const publish = (...keys: readonly string[]) =>
       Promise.all(keys.map((key) => log.publish('topic', [{ ...message, key }])));
-    await publish('a', 'b', 'c');
-    await publish('d', 'e');
-    expect(handled).toEqual(['a', 'b c', 'd e']);
+    await publish('a', 'b');
+    const later = publish('c');
+    await pause(500);
+    await Promise.all([later, publish('d')]);
+    expect(handled).toEqual(['a b', 'c d']);
     // What is large is not held up by what gathers before it.
-    await Promise.all([publish('f'), log.publish('topic', [{ key: 'g', value: Buffer.alloc(9 * 2 ** 20) }])]);
-    await publish('h', 'i');
-    expect(handled.slice(3)).toEqual(['f', 'g', 'h', 'i']);
+    await Promise.all([publish('e'), log.publish('topic', [{ key: 'f', value: Buffer.alloc(9 * 2 ** 20) }])]);
+    expect(handled.slice(2)).toEqual(['e', 'f']);
     await log.close();
   });
 
   test('a batch may have more messages than a call has arguments', async () => {
     const log = new EmbeddedLog();
     let count = 0;
-    await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
+    await log.consume('topic', 'load', async (batch) => {
       count += batch.length;
+      return DURABLE;
     });
     const many = Array.from({ length: 300_000 }, () => message);
     await Promise.all([
@@ -174,13 +180,13 @@ describe('embedded log: delivery', () => {
 
   test('all publishers of a batch get its failure, and those of the next one do not', async () => {
     const log = new EmbeddedLog();
-    await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
+    await log.consume('topic', 'load', async (batch) => {
       await pause(1);
       if (batch.length > 1) throw new Error('the disk is full');
+      return DURABLE;
     });
-    const published = [1, 2, 3].map(() => log.publish('topic', [message]));
+    const published = [1, 2].map(() => log.publish('topic', [message]));
     expect((await Promise.allSettled(published)).map(({ status }) => status)).toEqual([
-      'fulfilled',
       'rejected',
       'rejected',
     ]);
@@ -188,9 +194,9 @@ describe('embedded log: delivery', () => {
     await log.close();
   });
 
-  test('publishing to a topic without a subscriber is an error, since the messages would be lost', async () => {
+  test('publishing to a topic without a consumer is an error, since the messages would be lost', async () => {
     const log = new EmbeddedLog();
-    await expect(log.publish('nobody', [message])).rejects.toThrow(/nothing subscribes to nobody/);
+    await expect(log.publish('nobody', [message])).rejects.toThrow(/nothing consumes nobody/);
     await log.close();
     await expect(log.publish('nobody', [message])).rejects.toThrow();
   });
@@ -277,7 +283,7 @@ describe('embedded runtime', () => {
   test('opens all five ports on one directory and releases it when it is closed', async () => {
     const directory = temporary();
     for (let i = 0; i < 2; i++) {
-      const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }), systemClock);
+      const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }), [], systemClock);
       await runtime.store.run(
         createTable(landingTable({ name: 'any_in', doc: 'none', columns: { sequence: 'UInt64' } })),
       );

@@ -15,7 +15,7 @@ import { DamageReport } from '../../../infra/embedded/damage.ts';
 import { Journal } from '../../../infra/embedded/journal.ts';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
-import { consumeContract } from './consume.contract.ts';
+import { CONSUMED_TOPICS, consumeContract } from './consume.contract.ts';
 import { until } from './opened.ts';
 
 const temporary = () => mkdtempSync(join(tmpdir(), 'chain-metrics-journal-'));
@@ -24,7 +24,10 @@ const remove = (directory: string) => rmSync(directory, { recursive: true, force
 consumeContract('embedded', async () => {
   const directory = temporary();
   const openLog = () =>
-    new EmbeddedLog({ directory, fsync: false, retryMs: 5, damage: new DamageReport(directory) });
+    new EmbeddedLog({
+      ...{ directory, fsync: false, retryMs: 5, damage: new DamageReport(directory) },
+      stored: CONSUMED_TOPICS,
+    });
   let port = openLog();
   return {
     port,

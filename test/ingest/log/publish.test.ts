@@ -16,8 +16,9 @@ const LINE = Buffer.from(`${JSON.stringify(madeBlock(1, [], { padding: 'a'.repea
 it('lets the event loop turn while it reads a source that never waits', async () => {
   const log = new EmbeddedLog();
   let published = 0;
-  await log.subscribe(TOPICS.blocks, 'test', async (batch: readonly Message[]) => {
+  await log.consume(TOPICS.blocks, 'test', async (batch: readonly Message[]) => {
     published += batch.length;
+    return { durable: Promise.resolve() };
   });
   using counted = countTurns();
   const turnsAtLines: number[] = [];
@@ -27,7 +28,7 @@ it('lets the event loop turn while it reads a source that never waits', async ()
       this.push(turnsAtLines.length > 64 ? null : LINE);
     },
   });
-  const runtime = { log, tracer: NO_TRACER, isShared: false, clock: { now: Date.now } } as unknown as Runtime;
+  const runtime = { log, tracer: NO_TRACER, clock: { now: Date.now } } as unknown as Runtime;
   const limits = {
     ...{ batchBytes: 64 * MIB, lineBytes: MIB, lineSetting: 'LINE_BYTES_MAX' },
     ...{ messageBytes: Number.POSITIVE_INFINITY, deadLetterBytes: 0, measures: sourceMeasures() },

@@ -4,7 +4,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
-import { areAlone, type Head, inPieces, type StoredOf, storedOf } from '../../../ingest/raw/heights.ts';
+import { areAlone, areNew, type Head, inPieces } from '../../../ingest/raw/heights.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { packBlockRank } from '../../reference/ordering.ts';
 import { openStore } from '../../support/open-store.ts';
@@ -39,23 +39,22 @@ const load = (heads: readonly Head[], first: bigint, finalized = true) =>
     })),
   );
 
-async function stored(heads: readonly Head[]): Promise<StoredOf[]> {
-  const found: StoredOf[] = [];
-  for (const chains of inPieces(heads)) found.push(await storedOf(store, chains));
-  return found;
+async function isNew(heads: readonly Head[]): Promise<boolean> {
+  const [chains = []] = inPieces(heads);
+  return areNew(store, chains);
 }
 
-test('what is stored of heights: nothing around them, others between them, or some of them', async () => {
+test('heights are new where nothing is stored of them, between them or of the child of the highest', async () => {
   await load([head(10), head(20), head(5000)], 1n);
-  expect(await stored([head(1), head(8)])).toEqual(['none']);
-  expect(await stored([head(1), head(9)])).toEqual(['others']);
-  expect(await stored([head(1), head(11)])).toEqual(['others']);
-  expect(await stored([head(1), head(10)])).toEqual(['some']);
-  expect(await stored([head(10, 'b')])).toEqual(['none']);
+  expect(await isNew([head(1), head(8)])).toBe(true);
+  expect(await isNew([head(1), head(9)])).toBe(false);
+  expect(await isNew([head(1), head(11)])).toBe(false);
+  expect(await isNew([head(1), head(10)])).toBe(false);
+  expect(await isNew([head(10, 'b')])).toBe(true);
   // More heights than a statement lists.
-  expect(await stored([head(4000), head(4999)])).toEqual(['others']);
-  expect(await stored([head(4000), head(6000)])).toEqual(['others']);
-  expect(await stored([head(4000), head(5000)])).toEqual(['some']);
+  expect(await isNew([head(4000), head(4999)])).toBe(false);
+  expect(await isNew([head(4000), head(6000)])).toBe(false);
+  expect(await isNew([head(4000), head(5000)])).toBe(false);
 });
 
 describe('a load is alone', () => {
@@ -100,7 +99,6 @@ test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))('as all versions tell,
     const before = loads.slice(0, i).flatMap((one) => one.heads);
     const isAmong = (number: number, chain: string, among: readonly Head[]) =>
       among.some((one) => one.chain === chain && Number(one.number) === number);
-    const areSome = heads.some(({ number, chain }) => isAmong(Number(number), chain, before));
     const areAround = ['a', 'b'].some((chain) => {
       const numbers = heads.filter((one) => one.chain === chain).map(({ number }) => Number(number));
       return before.some(
@@ -110,7 +108,7 @@ test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))('as all versions tell,
           Number(one.number) <= Math.max(...numbers) + 1,
       );
     });
-    expect(await stored(heads)).toEqual([areSome ? 'some' : areAround ? 'others' : 'none']);
+    expect(await isNew(heads)).toBe(!areAround);
     await load(heads, first);
     const hasOthers = heads.some(
       ({ number, chain }) =>

@@ -22,7 +22,7 @@ export class SharedLog {
       throw new Error('the log is not consumed');
     };
     return {
-      redelivers: true,
+      system: 'test',
       messageBytesMax: Number.POSITIVE_INFINITY,
       publish: async (_topic, messages) => {
         await this.outage;
@@ -32,7 +32,6 @@ export class SharedLog {
         handler = consumer;
       },
       deliver: (batch) => handler(batch),
-      subscribe: async () => {},
       waitUntilConsumed: async () => {},
       deadLetter: async (_topic, messages) => messages.map(() => null),
       readDeadLetters: async (_topic, offsets) => offsets.map(() => null),
