@@ -8,7 +8,7 @@ const H160_CHARS = 42;
 
 /**
  * Memoizes `h160Of` for one process: by account key, at most 50,000, never invalid since the result follows from the
- * key. A fold of a month of contract calls meets few callers often; each hash takes about 20 µs.
+ * key. A fold of a month of contract calls meets few callers often; each hash takes 28 µs.
  */
 const known = new Map<string, string>();
 const KNOWN_MAX = 50_000;
