@@ -14,8 +14,6 @@ export interface Runtime {
   readonly keyValue: KeyValue;
   readonly clock: Clock;
   readonly tracer: Tracer;
-  /** Whether other processes may work on the same store at the same time. */
-  readonly isShared: boolean;
   /** The data directory or the address of the store, for messages. */
   readonly location: string;
   /** What the operator has to know of the place where data are stored. */
@@ -209,8 +207,8 @@ export interface Log {
   publish(topic: string, messages: readonly Message[]): Promise<void>;
   /**
    * Delivers each acknowledged message at least once: an offset moves when the ack of its batch is durable. Batches
-   * arrive in order; the next one is delivered when the handler returns, before the earlier ones are durable. What was
-   * acknowledged and is not durable is delivered again with exponential backoff, perhaps to another process.
+   * of a key arrive in order; the next one may be delivered when the handler returns, before the earlier ones are durable.
+   * What was acknowledged and is not durable is delivered again with exponential backoff, perhaps to another process.
    */
   consume(
     topic: string,

@@ -5,7 +5,6 @@ import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
 import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
-import { describeKafkaError } from './kafka-refusal.ts';
 
 interface ConsumerOptions {
   readonly client: KafkaClient;
@@ -15,7 +14,7 @@ interface ConsumerOptions {
   readonly groupId: string;
   /** Compressed bytes of one fetch. */
   readonly fetchBytes: number;
-  /** Handles records of any partitions, those of a partition in order. The next call does not wait for the ack. */
+  /** Handles records of any partitions, those of a partition in order. Records of others do not wait for the ack. */
   readonly handle: (records: readonly LogRecord[]) => Promise<Ack>;
 }
 
@@ -23,31 +22,22 @@ interface ConsumerOptions {
 const RECORDS_MAX = 20_000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
-/** Answers to a commit of a member that must join again. It fetches from the committed offsets then. */
-const JOINS_AGAIN = /REBALANCE_IN_PROGRESS|ILLEGAL_GENERATION|UNKNOWN_MEMBER_ID/;
 
 /**
  * One member of a consumer group. Records that were fetched of several partitions are handled together, since a
- * statement of the store costs the same for few rows as for many. An offset is committed when its records are durable.
- * A failure pauses the partition for a while and then fetches from the committed offset again.
+ * statement of the store costs the same for few rows as for many. An offset is committed when its records are durable,
+ * and only then is more of its partition handled. A failure pauses the partition for a while, and then it is fetched from
+ * the committed offset again.
  */
 export class GroupMember {
   readonly #options: ConsumerOptions;
   readonly #handling: Batcher<readonly LogRecord[], Ack>;
   readonly #consumer: KafkaConsumer;
-  /** The last commit of each partition; it fails when an earlier one failed. */
-  readonly #commits = new Map<number, Promise<void>>();
-  /** Partitions with a failed commit, until their records are delivered again. */
-  readonly #failed = new Set<number>();
-  /** Partitions that were sought back, until records are delivered from there, or from further on where these are gone. */
-  readonly #sought = new Set<number>();
-  /** The offset behind the last delivered record of each partition; a batch at another offset is a redelivery. */
-  readonly #nextOffsets = new Map<number, number>();
   /** Consecutive failures of each partition. */
   readonly #failures = new Map<number, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Assignments so far: what belongs to an earlier one says nothing of the partitions of this one. */
-  #joins = 0;
+  /** Batches that are handled now. */
+  readonly #batches = new Set<Promise<void>>();
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
@@ -55,17 +45,7 @@ export class GroupMember {
       limits: [{ max: options.config.BATCH_BYTES, of: bytesOf }],
     });
     const { client, topic, groupId, fetchBytes } = options;
-    const onJoin = () => this.#onJoin();
-    this.#consumer = client.consumer({ topic, groupId, fetchBytes, onJoin });
-  }
-
-  /** Partitions are fetched from their committed offsets, which others may have moved. */
-  #onJoin(): void {
-    this.#joins++;
-    this.#commits.clear();
-    this.#failed.clear();
-    this.#sought.clear();
-    this.#nextOffsets.clear();
+    this.#consumer = client.consumer({ topic, groupId, fetchBytes });
   }
 
   #schedule(ms: number, work: () => void): void {
@@ -78,7 +58,11 @@ export class GroupMember {
 
   /** Throws when the brokers do not answer; it can be called again. */
   start(): Promise<void> {
-    return this.#consumer.start((batch) => this.#eachBatch(batch));
+    return this.#consumer.start((batch) => {
+      const handled = this.#eachBatch(batch).finally(() => this.#batches.delete(handled));
+      this.#batches.add(handled);
+      return handled;
+    });
   }
 
   /** Waits for the handler and its commits. The next member fetches what is not committed. */
@@ -86,7 +70,7 @@ export class GroupMember {
     await closeAll(
       () => [this.#consumer.stop()],
       () => [this.#handling.drain()],
-      () => [Promise.allSettled(this.#commits.values())],
+      () => [Promise.allSettled(this.#batches)],
       () => {
         for (const timer of this.#timers) clearTimeout(timer);
         return [this.#consumer.disconnect()];
@@ -101,86 +85,34 @@ export class GroupMember {
       () => batch.heartbeat().catch(() => undefined),
       this.#options.config.KAFKA_SESSION_MS / 10,
     );
-    const last = batch.records.at(-1)?.offset ?? -1;
-    const joins = this.#joins;
+    const last = batch.records.at(-1)?.offset;
     try {
       for (const records of this.#chunks(batch)) {
-        if (!batch.isCurrent() || joins !== this.#joins) return;
-        let ack: Ack;
-        try {
-          ack = await this.#handling.add(records);
-        } catch (error) {
-          return this.#backOff(batch, error);
-        }
-        if (joins !== this.#joins) return;
+        if (!batch.isCurrent()) return;
         const end = records.at(-1)?.offset ?? 0;
         const next = end === last ? batch.next : end + 1;
+        const ack = await this.#handling.add(records);
+        await ack.durable;
+        await batch.commit(next);
         batch.resolve(next);
-        await this.#commit(batch, records[0]?.offset ?? 0, next, ack.durable);
       }
       this.#failures.delete(batch.partition);
+    } catch (error) {
+      this.#backOff(batch, error);
     } finally {
       clearInterval(heartbeats);
     }
   }
 
   /** Commits offsets without records, or the group would never have consumed the partition to its end. */
-  #passOver(batch: FetchedBatch): void {
-    const { partition, next } = batch;
-    const joins = this.#joins;
-    batch.resolve(next);
-    this.#nextOffsets.set(partition, next);
-    const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
-      if (joins !== this.#joins) return;
-      // When it fails, the next commit moves the offset on.
-      await batch.commit(next).catch(() => undefined);
-    });
-    this.#commits.set(partition, commit);
-    commit.catch(() => undefined);
-  }
-
-  /** Commits in order. Records that become durable late do not delay the next ones. */
-  async #commit(batch: FetchedBatch, first: number, next: number, durable: Promise<void>): Promise<void> {
-    const { partition } = batch;
-    const expected = this.#nextOffsets.get(partition);
-    // Further on without a seek are records behind a marker or behind such as were compacted away.
-    const isSought = this.#sought.has(partition) && first !== expected;
-    if (expected === undefined || first < expected || isSought) {
-      this.#sought.delete(partition);
-      this.#failed.delete(partition);
-      this.#commits.delete(partition);
-    }
-    this.#nextOffsets.set(partition, next);
-    const joins = this.#joins;
-    const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
-      await durable;
-      await batch.commit(next);
-    });
-    this.#commits.set(partition, commit);
-    // Its failure is handled below; until then it must not count as unhandled.
-    commit.catch(() => undefined);
-    if (await isSettled(durable)) {
-      // After a failure that is thrown here the partition is fetched from its committed offset again.
-      commit.catch(() => {
-        if (this.#commits.get(partition) === commit) this.#commits.delete(partition);
-      });
-      return commit;
-    }
-    commit.catch((error) => {
-      // Later commits fail with the first one, which gives the offset to fetch from again.
-      if (joins !== this.#joins || this.#failed.has(partition)) return;
-      this.#failed.add(partition);
-      this.#backOff(batch, error);
-      if (JOINS_AGAIN.test(describeKafkaError(error))) return;
-      this.#sought.add(partition);
-      this.#consumer.seek(partition, first);
-    });
+  async #passOver(batch: FetchedBatch): Promise<void> {
+    batch.resolve(batch.next);
+    // When it fails, the next commit moves the offset on.
+    await batch.commit(batch.next).catch(() => undefined);
   }
 
   async #handle(chunks: readonly (readonly LogRecord[])[]): Promise<Ack[]> {
     const ack = await this.#options.handle(chunks.flat());
-    // Each partition awaits it after its earlier commits, which may be later than it fails.
-    ack.durable.catch(() => undefined);
     return chunks.map(() => ack);
   }
 
@@ -226,14 +158,3 @@ export class GroupMember {
 }
 
 const bytesOf = (records: readonly LogRecord[]) => records.reduce((sum, { value }) => sum + value.length, 0);
-
-/** Whether a promise has settled. */
-async function isSettled(promise: Promise<void>): Promise<boolean> {
-  let settled = false;
-  const onSettled = () => {
-    settled = true;
-  };
-  promise.then(onSettled, onSettled);
-  await new Promise((resolve) => setImmediate(resolve));
-  return settled;
-}

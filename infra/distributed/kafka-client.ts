@@ -62,8 +62,6 @@ export interface KafkaConsumerOptions {
   readonly groupId: string;
   /** Compressed bytes of one fetch. */
   readonly fetchBytes: number;
-  /** Called when the group has assigned partitions. */
-  readonly onJoin: () => void;
 }
 
 /** A member of a group. */
@@ -74,8 +72,6 @@ export interface KafkaConsumer {
    * fetched again from its committed offset.
    */
   start(handle: (batch: FetchedBatch) => Promise<void>): Promise<void>;
-  /** Fetches a partition from an offset on. */
-  seek(partition: number, offset: number): void;
   /** Hands over nothing more. Offsets can still be committed. */
   stop(): Promise<void>;
   disconnect(): Promise<void>;

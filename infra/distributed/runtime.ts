@@ -64,7 +64,6 @@ export function openDistributed(
     ...ports,
     clock,
     tracer: NO_TRACER,
-    isShared: true,
     warnings: [],
     // Kafka and ClickHouse look after their own files.
     damage: { list: () => [], add: () => undefined },

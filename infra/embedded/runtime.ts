@@ -32,7 +32,6 @@ export async function openEmbedded(
     ...ports,
     clock,
     tracer: NO_TRACER,
-    isShared: false,
     location: config.DATA_DIR,
     warnings: store.warnings,
     damage,

@@ -160,7 +160,7 @@ describe('a block', () => {
     const { config, runtime } = service.pipeline;
     const { clock, tracer } = runtime;
     const queue = new EmbeddedQueue({ attempts: 1, backoffMs: 1 });
-    const shared = { ...runtime, queue, keyValue: new EmbeddedKeyValue(clock), isShared: true };
+    const shared = { ...runtime, queue, keyValue: new EmbeddedKeyValue(clock) };
     const process = async () =>
       new Aggregator({
         runtime: shared,

@@ -53,14 +53,6 @@ export class KafkajsConsumer implements KafkaConsumer {
     });
   }
 
-  seek(partition: number, offset: number): void {
-    try {
-      this.#consumer.seek({ topic: this.#options.topic, partition, offset: String(offset) });
-    } catch {
-      // The consumer is stopped: when it restarts, it fetches from the committed offset.
-    }
-  }
-
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#restarting);
@@ -72,7 +64,7 @@ export class KafkajsConsumer implements KafkaConsumer {
   }
 
   #newConsumer(): Consumer {
-    const { kafka, topic, groupId, fetchBytes, sessionMs, onJoin } = this.#options;
+    const { kafka, topic, groupId, fetchBytes, sessionMs } = this.#options;
     const consumer = kafka.consumer({
       groupId,
       sessionTimeout: sessionMs,
@@ -86,7 +78,6 @@ export class KafkajsConsumer implements KafkaConsumer {
       allowAutoTopicCreation: false,
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
     });
-    consumer.on(consumer.events.GROUP_JOIN, onJoin);
     consumer.on(consumer.events.FETCH_START, onFetchStart);
     // It hands over no batch without records, such as a marker of a transaction.
     consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {

@@ -17,7 +17,7 @@ test('a consumer that is stopped while it connects joins no group', async () => 
   const consumer = new KafkajsConsumer({
     kafka: { consumer: () => kafka } as unknown as Kafka,
     logger: openLogger({ LOG_LEVEL: 'silent' }),
-    ...{ topic: 'blocks', groupId: 'load', fetchBytes: 1, sessionMs: 1000, onJoin: () => undefined },
+    ...{ topic: 'blocks', groupId: 'load', fetchBytes: 1, sessionMs: 1000 },
   });
   const started = consumer.start(async () => undefined);
   await consumer.stop();
