@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Lease, Locks } from '../../infra/coordination/lock.ts';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import type { KeyValue, Numbers } from '../../infra/ports.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 
 const POLL_MS = 5;
 const POLL_MS_MAX = 100;
 /** A statement of a process that died or gave up may go on in the store, but for no longer. */
-const BEGUN_MS = 3_600_000;
+const UNFINISHED_MS = 2 * DAY_MS;
 
 interface ClaimsOptions {
   readonly keyValue: KeyValue;
@@ -18,10 +19,10 @@ interface ClaimsOptions {
 }
 
 /**
- * The windows that are computed at this moment, in whatever process. Of two that overlap at once the one with older
- * facts could have the higher version, so that windows of one metric that overlap are computed one after the other. And
- * rows become visible in another order than that of their versions, so that who reads what is newer than a version has
- * to know which versions may yet come.
+ * The windows that are computed at this moment, in whatever process. If two that overlap were computed at the same time,
+ * the one with older facts could have the higher version: overlapping windows of a metric are computed one after the
+ * other. And rows become visible in another order than that of their versions: who reads what is newer than a version
+ * has to know which versions may yet come.
  */
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -33,30 +34,44 @@ export class Claims {
   }
 
   /**
-   * Computes a window alone, under versions that are taken in the meantime. It is computed again where its claim was
-   * lost, since another process may have computed it at the same time. `mayMeetLateRows` tells that a computation of the
-   * window began and did not end: its rows may yet arrive, under a lower version.
+   * Computes a window alone, under versions that are taken while it is claimed. It is computed again where its claim was
+   * lost, since another process may have computed it at the same time. `writesEqualRows` tells that a computation of a
+   * part of the window began and did not end: its rows may yet arrive, under a lower version.
    */
-  async run<T>(window: PlannedWindow, compute: (mayMeetLateRows: boolean) => Promise<T>): Promise<T> {
-    const { keyValue } = this.#options;
-    for (let isRepeated = false; ; isRepeated = true) {
-      const { lease, member } = await this.#claim(window);
-      const begun = begunKey(window.metric);
-      const mayMeetLateRows =
-        isRepeated || (await keyValue.members(begun)).some((one) => overlaps(window, one));
-      await keyValue.join(begun, member, BEGUN_MS);
-      let result: T;
+  async run<T>(window: PlannedWindow, compute: (writesEqualRows: boolean) => Promise<T>): Promise<T> {
+    for (;;) {
+      const claim = await this.#claim(window);
       try {
-        result = await compute(mayMeetLateRows);
+        const result = await this.#compute(window, claim.member, compute);
+        if (await claim.lease.release()) {
+          await this.#end(window, claim.member);
+          return result;
+        }
       } catch (error) {
-        await lease.release().catch(() => false);
+        await claim.lease.release();
         throw error;
       }
-      if (await lease.release()) {
-        await keyValue.leave(begun, member);
-        return result;
-      }
     }
+  }
+
+  async #compute<T>(
+    window: PlannedWindow,
+    member: string,
+    compute: (writesEqualRows: boolean) => Promise<T>,
+  ): Promise<T> {
+    const { keyValue } = this.#options;
+    const group = unfinishedKey(window.metric);
+    const writesEqualRows = (await keyValue.members(group)).some((one) => overlaps(window, one));
+    await keyValue.join(group, member, UNFINISHED_MS);
+    return compute(writesEqualRows);
+  }
+
+  /** Of computations that did not end, those stay noted of which rows may still differ from the ones of this window. */
+  async #end(window: PlannedWindow, member: string): Promise<void> {
+    const { keyValue } = this.#options;
+    const group = unfinishedKey(window.metric);
+    for (const one of await keyValue.members(group))
+      if (one === member || covers(window, one)) await keyValue.leave(group, one);
   }
 
   /** The highest version up to which all rows of these metrics are visible, `version` at most, which was taken before. */
@@ -64,7 +79,7 @@ export class Claims {
     const { keyValue } = this.#options;
     const members = await Promise.all([...metrics].map((metric) => keyValue.members(claimsKey(metric))));
     return lowestOf(
-      members.flat().map((member) => BigInt(partsOf(member).number)),
+      members.flat().map((member) => BigInt(parsedClaim(member).number)),
       version,
     );
   }
@@ -74,10 +89,13 @@ export class Claims {
     const group = claimsKey(window.metric);
     const { from, until, relays } = window;
     for (let waitMs = POLL_MS; ; waitMs = Math.min(waitMs * 2, POLL_MS_MAX)) {
-      const claimed = await this.#locks.run(group, async () => {
+      const claimed = await this.#locks.run(group, async (lock) => {
         if ((await keyValue.members(group)).some((one) => overlaps(window, one))) return null;
         const member = [await numbers.take(1), from, until, relays.join('+'), randomUUID()].join('|');
-        return { lease: (await Lease.acquire(keyValue, group, leaseMs, 0, member)) as Lease, member };
+        const lease = (await Lease.acquire(keyValue, group, leaseMs, 0, member)) as Lease;
+        if (await lock.isHeld().catch(() => false)) return { lease, member };
+        await lease.release();
+        return null;
       });
       if (claimed) return claimed;
       await pause(waitMs);
@@ -86,15 +104,20 @@ export class Claims {
 }
 
 const claimsKey = (metric: string) => `windows/${metric}`;
-const begunKey = (metric: string) => `begun-windows/${metric}`;
+const unfinishedKey = (metric: string) => `unfinished-windows/${metric}`;
 
 /** `number` is lower than every version of the rows. */
-function partsOf(member: string) {
+function parsedClaim(member: string) {
   const [number = '', from = '', until = '', relays = ''] = member.split('|');
   return { number, from, until, relays: relays.split('+') };
 }
 
 function overlaps({ from, until, relays }: PlannedWindow, member: string): boolean {
-  const other = partsOf(member);
+  const other = parsedClaim(member);
   return from < other.until && other.from < until && other.relays.some((relay) => relays.includes(relay));
+}
+
+function covers({ from, until, relays }: PlannedWindow, member: string): boolean {
+  const other = parsedClaim(member);
+  return from <= other.from && other.until <= until && other.relays.every((relay) => relays.includes(relay));
 }

@@ -25,6 +25,8 @@ interface Computation {
   readonly metric: MaterializedMetric;
   readonly window: PlannedWindow;
   readonly writesEqualRows: boolean;
+  /** What an attempt tells the next one of the same claim: after which version it looked for changed entities. */
+  readonly attempt: { since?: bigint };
 }
 
 /** Computes windows: reads them, and writes what differs from the stored rows. */
@@ -59,25 +61,23 @@ export class WindowComputer {
       'chain_metrics.until': window.until,
     };
     const options = { attributes, ...(round === undefined ? {} : { causes: [round] }) };
+    const attempt: Computation['attempt'] = {};
     return claims.run(window, (writesEqualRows) =>
       runtime.tracer.span(`compute ${window.metric}`, options, () =>
-        this.#measured(window, lane, writesEqualRows),
+        this.#measured(lane, { window, writesEqualRows, attempt }),
       ),
     );
   }
 
-  async #measured(
-    window: PlannedWindow,
-    lane: ComputeLane,
-    writesEqualRows: boolean,
-  ): Promise<LedgerEntry | null> {
+  async #measured(lane: ComputeLane, of: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
+    const { window } = of;
     const { measures, runtime } = this.#options;
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
     const end = measures.windowSeconds.startTimer({ lane });
     const started = runtime.clock.now();
     try {
-      const version = await this.#computeFitting({ metric, window, writesEqualRows });
+      const version = await this.#computeFitting({ ...of, metric });
       if (version === null) return null;
       const milliseconds = Math.max(0, runtime.clock.now() - started);
       const computed_at = new Date(started + milliseconds).toISOString();
@@ -100,7 +100,7 @@ export class WindowComputer {
   async #computeFitting(computation: Computation): Promise<bigint | null> {
     const { metric, window } = computation;
     try {
-      return await this.#computeOpen(computation);
+      return await this.#computeUnfrozen(computation);
     } catch (error) {
       const parts = isTooLarge(error) ? await partsOf(this.#options.runtime.store, metric, window) : [];
       if (parts.length < 2) throw error;
@@ -111,17 +111,17 @@ export class WindowComputer {
   }
 
   /** The days of a window that are not frozen: a plan may be older than that, and raw rows of the others may be gone. */
-  async #computeOpen(computation: Computation): Promise<bigint | null> {
+  async #computeUnfrozen(computation: Computation): Promise<bigint | null> {
     const { metric, window } = computation;
-    if (!this.#outliving.has(metric.name)) return this.#computeWhole(computation);
+    if (!this.#outliving.has(metric.name)) return this.#computeAtOnce(computation);
     const before = (await this.#retention.read())?.frozen.before ?? '';
     if (window.until <= before) return null;
     const open = window.from < before ? { ...window, from: before } : window;
-    return this.#computeWhole({ ...computation, window: open });
+    return this.#computeAtOnce({ ...computation, window: open });
   }
 
   /** Returns the version of the rows; null where no entity has changed. */
-  async #computeWhole({ metric, window, writesEqualRows }: Computation): Promise<bigint | null> {
+  async #computeAtOnce({ metric, window, writesEqualRows, attempt }: Computation): Promise<bigint | null> {
     const { runtime, numbers, claims } = this.#options;
     const { store } = runtime;
     const version = await numbers.take(VERSIONS);
@@ -129,7 +129,12 @@ export class WindowComputer {
     const newest = version + BigInt(VERSIONS - 1);
     if (hasEntities(metric)) {
       const isWritten = (table: string) => this.#metrics.has(table);
-      const isChanged = await refold({ store, claims, isWritten }, { metric, window }, writing);
+      const { isChanged, since } = await refold(
+        { store, claims, isWritten },
+        { metric, window, ...attempt },
+        writing,
+      );
+      attempt.since = since;
       return isChanged ? newest : null;
     }
     await writeRows(store, { metric, window }, writing);

@@ -1,5 +1,6 @@
 import { ident, inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
+import { lowestOf } from '../../infra/coordination/sequence.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
@@ -49,23 +50,29 @@ interface RefoldOptions {
 }
 
 /**
- * Computes the entities of a metric that have changed since it was computed last; returns whether any has. The rows of
- * an entity are replaced whole. What was interrupted is repeated, since the progress is stored last.
+ * Computes the entities of a metric that have changed since it was computed last; returns whether any has, and the
+ * version since then. The rows of an entity are replaced whole. What was interrupted is repeated, since the progress is
+ * stored last; a computation that another process may have overtaken begins where it began before.
  */
 export async function refold(
   { store, claims, isWritten }: RefoldOptions,
-  { metric, window }: { readonly metric: EntityMetric; readonly window: Window },
+  {
+    metric,
+    window,
+    since,
+  }: { readonly metric: EntityMetric; readonly window: Window; readonly since?: bigint },
   writing: { readonly version: bigint; readonly writesEqualRows: boolean },
-): Promise<boolean> {
+): Promise<{ readonly isChanged: boolean; readonly since: bigint }> {
   const relay_chain = relayOf(window);
-  const { upTo: after, registry } = await readProgress(store, metric.name, relay_chain);
+  const { upTo: known, registry } = await readProgress(store, metric.name, relay_chain);
+  const after = lowestOf(since === undefined ? [] : [since], known);
   const upTo = await claims.visibleUpTo(writing.version, [...dependencies(metric)].filter(isWritten));
   const pieces = await readChanged(store, metric, relay_chain, after);
   for (const entities of pieces) await writeRows(store, { metric, window, entities }, writing);
-  if (pieces.length === 0) return false;
+  if (pieces.length === 0) return { isChanged: false, since: after };
   const progress = { up_to: upTo.toString(), registry, version: writing.version.toString() };
   await store.insert(foldedEntities, [{ metric: metric.name, relay_chain, ...progress }]);
-  return true;
+  return { isChanged: true, since: after };
 }
 
 /** Lets all entities of these metrics be computed again. */

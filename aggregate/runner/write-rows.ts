@@ -7,8 +7,8 @@ import { foldInPieces } from './folding.ts';
 
 /**
  * How the rows of a window are replaced, whatever computes them: they are compared with the stored ones, and what is
- * written is the rows that differ and a tombstone for each that is there no longer. Twice changes nothing, and a row with
- * a higher version has changed. After an interruption the next computation finds what was written, and writes the rest.
+ * written is the changed rows, and a tombstone for each row that is gone. Twice changes nothing, and what has changed has
+ * a higher version. After an interruption the next computation finds what was written, and writes the rest.
  */
 
 /** A window may reach over more months than the engine takes at once by itself. */
@@ -58,9 +58,10 @@ async function writeSelected(
     names.map((name) => sql`CAST(${ident(name)}, ${table.columns[name] as string}) AS ${ident(name)}`),
   );
   const keys = join(key.map(ident));
-  // A tuple, since null would not be a value that a row has.
+  // A tuple, since null would not be a value that a row has. Its first element is the 0.
   const values = sql`tuple(0${join([sql``, ...others.map(ident)])}) AS others`;
   const kept = others.map((name, i) => sql`(argMax(others, is_new) AS kept).${i + 2} AS ${ident(name)}`);
+  // Only new, only stored, or different.
   const differing = raw(writesEqualRows ? '' : 'HAVING count() = 1 OR uniqExact(others) = 2');
   await store.run(sql`INSERT INTO ${table} (${join([...key, ...others].map(ident))}, version, is_deleted)
     SELECT ${join([keys, ...kept])}, ${version} AS version, 1 - max(is_new) AS is_deleted

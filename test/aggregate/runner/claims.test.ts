@@ -17,7 +17,7 @@ function opened() {
   const keyValue = new EmbeddedKeyValue(clock, clock);
   const numbers = { take: () => ++last };
   const claims = new Claims({ keyValue, numbers, leaseMs: 60_000 });
-  return { numbers, claims, pass: (ms: number) => (now += ms) };
+  return { numbers, keyValue, claims, pass: (ms: number) => (now += ms) };
 }
 
 it('rows are visible up to a version below those that are still computed', async () => {
@@ -55,19 +55,37 @@ it('windows of a metric that overlap are computed one after the other, others si
 it('a window whose claim was lost is computed again, and may meet late rows', async () => {
   const { claims, pass } = opened();
   const met: boolean[] = [];
-  const result = await claims.run(window('steps'), async (mayMeetLateRows) => {
-    met.push(mayMeetLateRows);
+  const result = await claims.run(window('steps'), async (writesEqualRows) => {
+    met.push(writesEqualRows);
     if (met.length === 1) pass(100_000);
     return met.length;
   });
   expect([result, met]).toEqual([2, [false, true]]);
 });
 
-it('who fails computes no longer, and the next one of its window may meet its rows', async () => {
+it('who fails computes no longer, and the next one that covers its window writes all rows', async () => {
   const { numbers, claims } = opened();
   await expect(claims.run(window('steps'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   const after = numbers.take();
   expect(await claims.visibleUpTo(after, ['steps'])).toBe(after);
-  const meets = (day: number) => claims.run(window('steps', day), async (mayMeetLateRows) => mayMeetLateRows);
-  expect([await meets(1), await meets(2)]).toEqual([true, false]);
+  const writesAll = (of: ReturnType<typeof window>) =>
+    claims.run(of, async (writesEqualRows) => writesEqualRows);
+  expect(await writesAll(window('steps', 2))).toBe(false);
+  const part = { ...window('steps'), from: '2026-03-01 05:00:00', until: '2026-03-01 06:00:00' };
+  expect([await writesAll(part), await writesAll(part), await writesAll(window('steps'))]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(await writesAll(window('steps'))).toBe(false);
+});
+
+it('who cannot note that it computes claims nothing for long', async () => {
+  const { keyValue, claims } = opened();
+  const members = keyValue.members.bind(keyValue);
+  keyValue.members = (group) =>
+    group.startsWith('unfinished') ? Promise.reject(new Error('away')) : members(group);
+  await expect(claims.run(window('steps'), async () => 1)).rejects.toThrow('away');
+  keyValue.members = members;
+  expect(await claims.run(window('steps'), async () => 2)).toBe(2);
 });
