@@ -33,8 +33,12 @@ interface Since {
 export const changesAfter = (metrics: readonly MaterializedMetric[], since: Since): Sql =>
   join([...metrics.map((metric) => changesOf(metric, since)), emptiedAfter(metrics, since)], ' UNION ALL ');
 
-/** The condition that a row is of a slice that has changed. */
+/** The condition that a row is of a slice that has changed, or of a metric that was emptied. */
 export const hasChanged = (metric: MaterializedMetric, since: Since): Sql =>
+  sql`(${isOfChanged(metric, since)} OR relay_chain IN (SELECT relay_chain FROM ${emptiedMetrics} AS emptied
+    WHERE metric = ${metric.name} AND emptied.sequence > ${since.after}))`;
+
+const isOfChanged = (metric: MaterializedMetric, since: Since): Sql =>
   sql`(${sliceKeyOfRow(metric)}) IN (
     SELECT ${sliceKeyOfRow(metric)} FROM ${metric.table} WHERE ${mayHaveChanged(metric, since)})`;
 
@@ -51,7 +55,7 @@ function changesOf(metric: MaterializedMetric, since: Since): Sql {
       WHERE ${mayHaveChanged(metric, since)} GROUP BY of_relay, of_chain, slice
       UNION ALL
       SELECT ${slice}, count() AS of_rows, 0 AS of_version FROM ${table} FINAL
-      WHERE ${hasChanged(metric, since)} GROUP BY of_relay, of_chain, slice
+      WHERE ${isOfChanged(metric, since)} GROUP BY of_relay, of_chain, slice
     ) GROUP BY of_relay, of_chain, slice HAVING position > ${since.after}`;
 }
 
@@ -64,7 +68,7 @@ function mayHaveChanged({ whileDayRuns, period }: MaterializedMetric, { after, o
   return sql`(${isNewer} OR (${ident(period)} > ${dayOfAfter} AND ${ident(period)} < ${openDay}))`;
 }
 
-/** All rows of metrics that were emptied, to be computed again by another definition: a slice without a name. */
+/** All rows of a relay chain, told as the slice '', of metrics that were emptied to be computed by another definition. */
 const emptiedAfter = (metrics: readonly MaterializedMetric[], { after }: Since): Sql =>
   sql`SELECT toString(emptied.metric) AS metric, toString(relay_chain) AS relay_chain, '' AS chain, '' AS slice,
       toInt64(0) AS now_rows, max(emptied.sequence) AS last_version, last_version AS position
