@@ -208,7 +208,7 @@ export interface Log {
   /**
    * Delivers each acknowledged message at least once: an offset moves when the ack of its batch is durable. Batches
    * of a key arrive in order; the next one may be delivered when the handler returns, before the earlier ones are durable.
-   * What was acknowledged and is not durable is delivered again with exponential backoff, perhaps to another process.
+   * What did not become durable is delivered again: by Kafka after a while, by a data directory to the next process.
    */
   consume(
     topic: string,

@@ -7,9 +7,7 @@ const texts = (messages: readonly Message[]) => messages.map(({ value }) => valu
 const DURABLE: Ack = { durable: Promise.resolve() };
 
 /** The topics of this contract. */
-export const CONSUMED_TOPICS = [
-  ...['bytes', 'offsets', 'waiting', 'failing', 'retried', 'again', 'later', 'closing'],
-];
+export const CONSUMED_TOPICS = [...['bytes', 'offsets', 'waiting', 'failing', 'again', 'later', 'closing']];
 
 /** Topics whose publishers do not wait for the consumer: messages are stored until they are durable elsewhere. */
 export function consumeContract(name: string, open: () => Promise<Opened<Log>>): void {
@@ -95,21 +93,6 @@ export function consumeContract(name: string, open: () => Promise<Opened<Log>>):
       await log.publish('failing', [message('b')]);
       await until('both have arrived', () => seen.length === 2);
       expect(seen).toEqual(['a', 'b']);
-    });
-
-    test('a batch that did not become durable is delivered again, as often as it takes', async () => {
-      const seen: string[] = [];
-      let failures = 3;
-      await log.consume('retried', 'group', async (batch) => {
-        seen.push(...texts(batch));
-        // At once and later, as a store that is known to be away, and one that has just gone.
-        const fails = failures-- > 0;
-        const late = pause(failures % 2 === 0 ? 0 : 30);
-        return { durable: fails ? late.then(() => Promise.reject(new Error('away'))) : Promise.resolve() };
-      });
-      await log.publish('retried', [message('a')]);
-      await until('it was delivered four times', () => seen.length === 4);
-      expect(seen).toEqual(['a', 'a', 'a', 'a']);
     });
 
     test('only batches that were not durable are delivered again after a restart', async () => {

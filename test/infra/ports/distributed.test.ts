@@ -230,6 +230,22 @@ describe('topics of Kafka', () => {
     await log.close();
   });
 
+  test('deliver a batch again that did not become durable, as often as it takes', async () => {
+    const log = await DistributedLog.open(open(`${prefix()}.`), silent);
+    const seen: string[] = [];
+    await log.consume('retried', 'group', async (batch) => {
+      seen.push(...batch.map(({ value }) => value.toString()));
+      const fails = seen.length < 4;
+      // At once and later, as a store that is known to be away, and one that has just gone.
+      const late = pause(seen.length % 2 === 0 ? 0 : 30);
+      return { durable: fails ? late.then(() => Promise.reject(new Error('away'))) : Promise.resolve() };
+    });
+    await log.publish('retried', [{ key: 'key', value: Buffer.from('a') }]);
+    await until('it was delivered four times', () => seen.length === 4);
+    expect(seen).toEqual(['a', 'a', 'a', 'a']);
+    await log.close();
+  });
+
   test('have a lag by partition, also while no member of the group runs', async () => {
     const consumed = [{ topic: 'lagging', group: 'load' }];
     const settings = open(`${prefix()}.`);
