@@ -247,9 +247,12 @@ export interface FailedJob {
   readonly attempts: number;
 }
 
+export type JobHandler<Data> = (data: Data) => Promise<void> | Promise<number | undefined>;
+
 export interface Queue {
   add<Data>(queue: string, job: Job<Data>): Promise<void>;
-  process<Data>(queue: string, concurrency: number, handler: (data: Data) => Promise<void>): Promise<void>;
+  /** A job that was not added meanwhile runs again after the milliseconds that its handler returns. */
+  process<Data>(queue: string, concurrency: number, handler: JobHandler<Data>): Promise<void>;
   /** Resolves when no job waits or runs. */
   idle(queue: string): Promise<void>;
   waiting(queue: string): Promise<number>;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { type Job as BullJob, Queue as BullQueue, Worker } from 'bullmq';
+import { type Job as BullJob, Queue as BullQueue, DelayedError, Worker } from 'bullmq';
 import { closeAll } from '../close-all.ts';
 import { Breaker } from '../coordination/breaker.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { FailedJob, Job, Queue } from '../ports.ts';
+import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
 
 interface QueueOptions {
@@ -55,7 +55,6 @@ export class DistributedQueue implements Queue {
   }
 
   async #put<D>(queue: string, job: Job<D>): Promise<void> {
-    const { redis, prefix } = this.#options;
     const { bull } = this.#open(queue);
     const data: Data = { id: job.id, data: job.data };
     const jobId = randomUUID();
@@ -66,18 +65,17 @@ export class DistributedQueue implements Queue {
         deduplication: { id: job.id, replace: true, keepLastIfActive: true },
       });
       // Another id is the one of an earlier job. If that runs, BullMQ keeps these data until it ends.
-      if (id === undefined || id === jobId || (await redis.exists(`${prefix}:${queue}:dn:${job.id}`)) === 1)
-        return;
+      if (id === undefined || id === jobId || (await this.#isAdded(queue, job.id))) return;
       // If it waits, it gets the data.
       const earlier = await bull.getJob(id);
       if (earlier && (await isUpdated(earlier, data, job.priority))) return;
     }
   }
 
-  async process<D>(queue: string, concurrency: number, handler: (data: D) => Promise<void>): Promise<void> {
+  async process<D>(queue: string, concurrency: number, handler: JobHandler<D>): Promise<void> {
     const opened = this.#open(queue);
     const { redis, prefix, lockMs, logger } = this.#options;
-    const worker = new Worker<Data>(queue, (job) => this.#run(queue, job, handler), {
+    const worker = new Worker<Data>(queue, (job, token) => this.#run(queue, job, handler, token), {
       connection: redis,
       prefix,
       concurrency,
@@ -152,22 +150,39 @@ export class DistributedQueue implements Queue {
     return this.#breaker.run(() => inTime(this.#options.answerMs, question()));
   }
 
-  async #run<D>(queue: string, job: BullJob<Data>, handler: (data: D) => Promise<void>): Promise<void> {
-    const { redis, attempts, prefix } = this.#options;
+  async #run<D>(
+    queue: string,
+    job: BullJob<Data>,
+    handler: JobHandler<D>,
+    token: string | undefined,
+  ): Promise<void> {
+    const { redis, attempts } = this.#options;
     const { id, data } = job.data;
     const opened = this.#open(queue);
     opened.running++;
+    let againMs: number | undefined;
     try {
-      await handler(data as D).finally(() => void opened.running--);
+      againMs = (await handler(data as D).finally(() => void opened.running--)) ?? undefined;
     } catch (error) {
       // A job that was added meanwhile replaces the next attempt.
-      if ((await redis.exists(`${prefix}:${queue}:dn:${id}`)) === 1) return;
+      if (await this.#isAdded(queue, id)) return;
       if (job.attemptsMade + 1 >= attempts) {
         const failed: FailedJob = { id, reason: reasonOf(error), attempts: job.attemptsMade + 1 };
         await redis.hset(this.#failures(queue), id, JSON.stringify(failed));
       }
       throw error;
     }
+    if (againMs === undefined || (await this.#isAdded(queue, id))) return;
+    await job.moveToDelayed(Date.now() + againMs, token);
+    // It was added just before it was moved.
+    if (await this.#isAdded(queue, id)) await job.promote().catch(() => undefined);
+    throw new DelayedError();
+  }
+
+  /** Whether a job was added while its id runs, so that BullMQ runs it next. */
+  async #isAdded(queue: string, id: string): Promise<boolean> {
+    const { redis, prefix } = this.#options;
+    return (await redis.exists(`${prefix}:${queue}:dn:${id}`)) === 1;
   }
 
   #failures(queue: string): string {

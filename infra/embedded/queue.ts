@@ -1,13 +1,13 @@
 import { reasonOf } from '../errors.ts';
-import type { FailedJob, Job, Queue } from '../ports.ts';
+import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 
 interface State {
   readonly waiting: Map<string, QueuedJob>;
   readonly running: Map<string, { next: QueuedJob | undefined }>;
-  /** Timers of the next attempts. */
+  /** Timers of jobs that run again. */
   readonly delayed: Map<string, NodeJS.Timeout>;
   readonly failed: Map<string, FailedJob>;
-  handler: ((data: unknown) => Promise<void>) | undefined;
+  handler: JobHandler<unknown> | undefined;
   concurrency: number;
   idle: PromiseWithResolvers<void>[];
 }
@@ -40,7 +40,7 @@ export class EmbeddedQueue implements Queue {
     const running = state.running.get(job.id);
     const added: QueuedJob = { ...job, attempts: 0, added: ++this.#added };
     state.failed.delete(job.id);
-    // A new job replaces one that waits for its next attempt.
+    // A new job replaces one that waits to run again.
     clearTimeout(state.delayed.get(job.id));
     state.delayed.delete(job.id);
     if (running) running.next = collapsed(running.next, added);
@@ -48,13 +48,9 @@ export class EmbeddedQueue implements Queue {
     this.#startJobs(state);
   }
 
-  async process<Data>(
-    queue: string,
-    concurrency: number,
-    handler: (data: Data) => Promise<void>,
-  ): Promise<void> {
+  async process<Data>(queue: string, concurrency: number, handler: JobHandler<Data>): Promise<void> {
     const state = this.#state(queue);
-    state.handler = handler as (data: unknown) => Promise<void>;
+    state.handler = handler as JobHandler<unknown>;
     state.concurrency = concurrency;
     this.#startJobs(state);
   }
@@ -128,8 +124,9 @@ export class EmbeddedQueue implements Queue {
 
   async #run(state: State, job: QueuedJob): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
+    let againMs: number | undefined;
     try {
-      await state.handler?.(job.data);
+      againMs = (await state.handler?.(job.data)) ?? undefined;
     } catch (error) {
       failure = { error };
     }
@@ -137,6 +134,7 @@ export class EmbeddedQueue implements Queue {
     state.running.delete(job.id);
     if (next) state.waiting.set(next.id, next);
     else if (failure) this.#retry(state, { ...job, attempts: job.attempts + 1 }, failure.error);
+    else if (againMs !== undefined) this.#delay(state, job, againMs);
     this.#startJobs(state);
   }
 
@@ -146,16 +144,20 @@ export class EmbeddedQueue implements Queue {
       state.failed.set(job.id, { id: job.id, reason: reasonOf(error), attempts: job.attempts });
       return;
     }
+    this.#delay(state, job, backoffMs * 2 ** (job.attempts - 1));
+  }
+
+  #delay(state: State, job: QueuedJob, ms: number): void {
     if (this.#isClosed) {
       for (const waiter of state.idle.splice(0)) waiter.reject(closedError());
       return;
     }
-    const retry = () => {
+    const runAgain = () => {
       state.delayed.delete(job.id);
-      state.waiting.set(job.id, job);
+      state.waiting.set(job.id, { ...job, added: ++this.#added });
       this.#startJobs(state);
     };
-    state.delayed.set(job.id, setTimeout(retry, backoffMs * 2 ** (job.attempts - 1)));
+    state.delayed.set(job.id, setTimeout(runAgain, ms));
   }
 }
 

@@ -236,6 +236,74 @@ export function queueContract(name: string, open: (options: AttemptOptions) => P
       });
     });
 
+    describe('running again', () => {
+      test('a job runs again after the time that its handler returns, and behind the others', async () => {
+        const seen: unknown[] = [];
+        const runs: number[] = [];
+        const go = gate();
+        await queue.process<string>('jobs', 1, async (data) => {
+          await go.opened;
+          seen.push(data);
+          if (data !== 'again') return undefined;
+          runs.push(performance.now());
+          return [0, 100][runs.length - 1];
+        });
+        await queue.add('jobs', job('again'));
+        await queue.add('jobs', job('other'));
+        go.open();
+        await queue.idle('jobs');
+        expect(seen).toEqual(['again', 'other', 'again', 'again']);
+        expect((runs[2] as number) - (runs[1] as number)).toBeGreaterThanOrEqual(98);
+        expect(await queue.failed('jobs')).toEqual([]);
+      });
+
+      test('one that is added before that time runs at once, and once', async () => {
+        const seen: unknown[] = [];
+        await queue.process<string>('jobs', 1, async (data) => {
+          seen.push(data);
+          return data === 'old' ? 60_000 : undefined;
+        });
+        await queue.add('jobs', job('same', 'old'));
+        await until('it waits', async () => seen.length === 1 && (await queue.waiting('jobs')) === 1);
+        await queue.add('jobs', job('same', 'new'));
+        await queue.idle('jobs');
+        expect(seen).toEqual(['old', 'new']);
+      });
+
+      test('one that is added while it runs does not wait for that time', async () => {
+        const seen: unknown[] = [];
+        const started = gate();
+        const go = gate();
+        await queue.process<string>('jobs', 1, async (data) => {
+          seen.push(data);
+          if (data !== 'old') return undefined;
+          started.open();
+          await go.opened;
+          return 60_000;
+        });
+        await queue.add('jobs', job('same', 'old'));
+        await started.opened;
+        await queue.add('jobs', job('same', 'new'));
+        go.open();
+        await queue.idle('jobs');
+        expect(seen).toEqual(['old', 'new']);
+      });
+
+      test('it ends with the queue', async () => {
+        let runs = 0;
+        await queue.process('jobs', 1, async () => {
+          runs++;
+          await pause(20);
+          return 10;
+        });
+        await queue.add('jobs', job('job'));
+        await until('it runs', () => runs === 1);
+        await queue.close();
+        await pause(50);
+        expect(runs).toBe(1);
+      });
+    });
+
     describe('idle', () => {
       test('resolves at once without jobs', async () => {
         await queue.idle('jobs');
