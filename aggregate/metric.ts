@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Column, type Columns, clickhouseType, isName } from '../infra/clickhouse/columns.ts';
-import type { Sql } from '../infra/clickhouse/sql.ts';
+import { ident, type Sql, sql } from '../infra/clickhouse/sql.ts';
 import { type Table, table } from '../infra/clickhouse/table.ts';
 import type { ChainOf, Window } from '../ingest/raw/canonical.ts';
 import { snake } from './metric-name.ts';
@@ -78,8 +78,6 @@ interface Definition<C extends Columns> {
   readonly title: string;
   readonly domain: MetricDomain;
   readonly doc: string;
-  /** Why rows of days or months are not drawn as lines, in sentences for visitors. */
-  readonly undrawn?: string;
   readonly columns: C;
   /** The column that is drawn where none is chosen; when absent, the one with the title of the metric, or the first. */
   readonly mainColumn?: keyof C & string;
@@ -106,10 +104,8 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   /** Days of history that a row is computed from, its own day included: a dirty day invalidates so many days. */
   readonly lookbackDays: number;
   readonly invalidationScope: InvalidationScope;
-  /** Days with data in one window at most, where a day has so many facts that the planner's limit is too high. */
-  readonly daysMax?: number;
   /** The column that assigns a row to a window; null where the window is the whole history. */
-  readonly period: (keyof C & string) | null;
+  readonly period: string | null;
   /** The rows of a window, or of these entities of it; with a fold, its facts. */
   readonly select: (window: Window, entities?: readonly EntityId[]) => Sql;
   /**
@@ -117,20 +113,12 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * read in SQL. Its windows have one relay chain each.
    */
   readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
-  /**
-   * Set where the period of a row does not tell whether the hours of a window can change it, or is not what the table is
-   * sorted by: the condition of the rows of its days that they can change.
-   */
-  readonly rowsOfHours?: (window: Window) => Sql;
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
-  /** What the table keeps in parts of its own, where that is not the months or years of its period. */
-  readonly partitionBy?: string;
-  /** Skip indexes of the table. */
-  readonly indexes?: readonly string[];
-  readonly tableSettings?: readonly string[];
   /** Set where only entities that have changed are computed. The window is the whole history. */
   readonly entities?: Entities;
+  /** The condition of the stored rows that a window replaces. */
+  readonly stored: (window: Window) => Sql;
   readonly table: Table;
   readonly name: string;
 }
@@ -184,7 +172,13 @@ export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
 
 export type Metric = MaterializedMetric | ViewMetric;
 
-type Declared<M> = Omit<M, 'table' | 'name'>;
+/** What a materialized metric says of itself; all else is derived. `lookbackDays` is 1 and the scope `day` when absent. */
+type Declared<C extends Columns> = Omit<
+  MaterializedMetric<C>,
+  'name' | 'table' | 'period' | 'stored' | Invalidation
+> &
+  Partial<Pick<MaterializedMetric, Invalidation>>;
+type Invalidation = 'lookbackDays' | 'invalidationScope';
 
 /** A column of folded rows: a hash of all others, by which a window knows the rows that are stored already. */
 export const DIGEST = 'digest';
@@ -195,53 +189,75 @@ const BY_VERSION = 'INDEX by_version version TYPE minmax GRANULARITY 1';
 const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2020-01-02' };
 
 /** Declares a metric that is materialized, window by window, in a table of its own name. */
-export function metric<const C extends Columns>(
-  declared: Declared<MaterializedMetric<C>>,
-): MaterializedMetric {
+export function metric<const C extends Columns>(declared: Declared<C>): MaterializedMetric {
   const name = snake(declared.record);
-  const erased = declared as unknown as Declared<MaterializedMetric>;
+  const erased = declared as unknown as Declared<Columns>;
   const internal = { ...erased.internal, ...(erased.fold && { [DIGEST]: 'UInt64' }) };
   const served = Object.entries(declared.columns).map(([column, schema]) => [
     column,
     clickhouseType(schema as Column),
   ]);
+  const columns = { ...Object.fromEntries(served), ...internal, version: 'UInt64', is_deleted: 'UInt8' };
+  const period = periodOf(erased, columns);
   return {
+    lookbackDays: 1,
+    invalidationScope: 'day',
     ...erased,
     internal,
     name,
+    period,
+    stored: (window) => (period === null ? sql`1` : isWithin(period, window)),
     table: table({
       name,
       doc: declared.doc,
-      columns: {
-        ...Object.fromEntries(served),
-        ...internal,
-        version: 'UInt64',
-        is_deleted: 'UInt8',
-      },
+      columns,
       engine: 'ReplacingMergeTree(version, is_deleted)',
       orderBy: erased.key,
-      ...partitionOf(erased),
-      indexes: [BY_VERSION, ...(erased.indexes ?? [])],
-      settings: erased.tableSettings ?? [],
+      ...partitionOf(erased, period),
+      indexes: [BY_VERSION, ...unsortedTimes(erased, period, columns).map(byTime)],
     }),
   };
 }
+
+/** Rows of a month or day have it as a column; those of hours begin with their hour, moment or day. */
+function periodOf({ materialized }: Declared<Columns>, columns: Readonly<Record<string, string>>) {
+  if (materialized === 'whole') return null;
+  if (materialized === 'monthly') return 'month';
+  return materialized === 'daily' ? 'date' : (Object.keys(columns).find(isTimeIn(columns)) ?? null);
+}
+
+const isTimeIn = (columns: Readonly<Record<string, string>>) => (name: string) =>
+  /^Date/.test(columns[name] ?? '');
+
+/** The condition that rows have their period in a window. */
+export const isWithin = (period: string, { from, until }: Window): Sql =>
+  sql`${ident(period)} >= ${from} AND ${ident(period)} < ${until}`;
 
 /**
  * A table that is sorted by its period keeps each month or year of it in parts of its own: merges rewrite what is near the
  * new rows, however long the history is. Rows of hours are many, those of days few.
  */
-function partitionOf(declared: Declared<MaterializedMetric>): { partitionBy?: string } {
-  const { key, period, materialized, partitionBy } = declared;
-  if (partitionBy !== undefined) return { partitionBy };
+function partitionOf({ key, materialized }: Declared<Columns>, period: string | null) {
   if (period === null || key[0] !== period) return {};
   if (materialized === 'hourly') return { partitionBy: `toYYYYMM(${period})` };
   return materialized === 'daily' ? { partitionBy: `toYear(${period})` } : {};
 }
 
+/** Times by which rows are looked up in a table that is sorted by something else. */
+function unsortedTimes(
+  { key }: Declared<Columns>,
+  period: string | null,
+  columns: Readonly<Record<string, string>>,
+): string[] {
+  const times = key.filter(isTimeIn(columns));
+  return [...new Set(period === null ? times : [...times, period])].filter((name) => name !== key[0]);
+}
+
+const byTime = (name: string) => `INDEX by_${name} ${name} TYPE minmax GRANULARITY 1`;
+
 /** Declares a metric that is a view: its rows are computed by each query. */
-export function viewMetric<const C extends Columns>(declared: Declared<ViewMetric<C>>): ViewMetric {
-  return { ...(declared as unknown as Declared<ViewMetric>), name: snake(declared.record) };
+export function viewMetric<const C extends Columns>(declared: Omit<ViewMetric<C>, 'name'>): ViewMetric {
+  return { ...(declared as unknown as Omit<ViewMetric, 'name'>), name: snake(declared.record) };
 }
 
 /** The tables that a materialized metric reads: raw tables, and those of other metrics. */

@@ -1,6 +1,5 @@
 import type { MaterializedMetric, Metric } from '../metric.ts';
 import { accountChange } from './activity/account-change.ts';
-import { accountDay } from './activity/account-day.ts';
 import { accountHistory } from './activity/account-history.ts';
 import { accountHour } from './activity/account-hour.ts';
 import { chainDay } from './activity/chain-day.ts';
@@ -57,7 +56,6 @@ export const metrics: readonly Metric[] = [
   chainHour,
   chainDay,
   accountHour,
-  accountDay,
   accountHistory,
   accountChange,
   uptimeHour,

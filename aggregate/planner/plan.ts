@@ -204,10 +204,13 @@ function joined(
 const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: HourRange): number =>
   daysIn([a, first - 1], all) + daysIn([last + 1, b], all);
 
+/** The facts of a fold are in the memory of this process, all of a window at once. */
+const FOLDED_DAYS_MAX = 7;
+
 /** Days with data, of one relay chain each, that one window may have. */
-function daysMaxOf({ materialized, daysMax }: MaterializedMetric, input: PlanInput): number {
+function daysMaxOf({ materialized, fold }: MaterializedMetric, input: PlanInput): number {
   if (materialized === 'monthly') return Number.POSITIVE_INFINITY;
-  return Math.min(daysMax ?? input.daysMax, input.daysMax);
+  return fold ? Math.min(FOLDED_DAYS_MAX, input.daysMax) : input.daysMax;
 }
 
 /** The window of a metric over the whole history: every value of the type `Date`. */

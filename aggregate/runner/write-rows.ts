@@ -1,6 +1,6 @@
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { daysOf, ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
+import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { computedColumns, DIGEST, type EntityId, type MaterializedMetric } from '../metric.ts';
 import { foldedColumns } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
@@ -99,13 +99,5 @@ async function hasRows(store: Store, metric: MaterializedMetric, where: Sql): Pr
 function storedRows({ metric, window, entities }: Replaced): Sql {
   const ofEntities =
     entities && metric.entities ? sql` AND ${ident(metric.entities.column)} IN ${entities}` : sql``;
-  return sql`${ofRelays(window)} AND ${inPeriod(metric, window)}${ofEntities}`;
+  return sql`${ofRelays(window)} AND ${metric.stored(window)}${ofEntities}`;
 }
-
-function inPeriod({ period, rowsOfHours }: MaterializedMetric, window: Window): Sql {
-  if (period === null) return sql`1`;
-  if (!rowsOfHours) return isWithin(ident(period), window);
-  return sql`${isWithin(ident(period), daysOf(window))} AND ${rowsOfHours(window)}`;
-}
-
-const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;

@@ -91,9 +91,7 @@ export const accountChange = metric({
   internal: { existing: 'Int64' },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',
-  period: 'hour',
   invalidationScope: 'onward',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, home AS chain, hour, sum(of_active) AS active, sum(of_created) AS created, sum(change) AS existing
     FROM (

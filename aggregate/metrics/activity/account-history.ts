@@ -1,7 +1,7 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
-import { metric } from '../../metric.ts';
+import { type MaterializedMetric, metric } from '../../metric.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 
 const ofItsHours = (window: Window) =>
@@ -11,11 +11,7 @@ const ofItsHours = (window: Window) =>
 export const isFirst = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
 export const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
 
-/**
- * What was before an hour is looked up by account; no endpoint serves it. Whether an account lives is known from all
- * years, whether it has acted from the month alone: each reads parts that have nothing of the other.
- */
-export const accountHistory = metric({
+const history = metric({
   record: 'AccountHistory',
   title: 'Roles of accounts by account',
   domain: 'activity',
@@ -29,16 +25,7 @@ export const accountHistory = metric({
   // Rows of lives tell when an account came and went, the others in which hours it acted or was created.
   internal: { account: 'String', life_block: 'UInt64', life_event: 'UInt64', is_life: 'UInt8' },
   key: ['relay_chain', 'account', 'chain', 'hour', 'is_life'],
-  partitionBy: 'if(is_life = 1, 0, toYYYYMM(hour))',
-  // An hour looks up accounts from all over the table: for each of them a granule is read.
-  tableSettings: ['index_granularity = 128', 'min_compress_block_size = 8192'],
   materialized: 'hourly',
-  period: 'hour',
-  // Of its accounts, tombstones too: those that are in none of its blocks any more.
-  rowsOfHours: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
-    SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${ofItsHours(window)})`,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
       arrayJoin(arrayFilter(life -> if(life = 1, ${isLife}, ${isFirst}), [0, 1])) AS is_life
@@ -46,3 +33,20 @@ export const accountHistory = metric({
     WHERE ${ofItsHours(window)} AND (${isFirst} OR ${isLife})`,
   endpoints: [],
 });
+
+/**
+ * What was before an hour is looked up by account; no endpoint serves it. Whether an account lives is known from all
+ * years, whether it has acted from the month alone: each reads parts that have nothing of the other.
+ */
+export const accountHistory: MaterializedMetric = {
+  ...history,
+  // The table is sorted by account. Tombstones count too: of accounts that are in no block of the hours any more.
+  stored: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
+    SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${ofItsHours(window)})`,
+  table: {
+    ...history.table,
+    partitionBy: 'if(is_life = 1, 0, toYYYYMM(hour))',
+    // An hour looks up accounts from all over the table: for each of them a granule is read.
+    settings: ['index_granularity = 128', 'min_compress_block_size = 8192'],
+  },
+};

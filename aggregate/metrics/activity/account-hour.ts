@@ -29,10 +29,10 @@ const IN_EXTRINSIC = raw(`arrayJoin([
 const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 'Transfer')
         OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount')))`;
 
-/** The roles that tell how the life of an account stands. */
-export const LIFE = ROLE.endsAlive | ROLE.endsDead;
-
-/** One row per account and hour with any activity, from which those of days are united; no endpoint serves it. */
+/**
+ * One row per account and hour with any activity; no endpoint serves it. Distinct counts of days and over chains are unions
+ * of these rows by key; a 20-byte and a 32-byte key are never the same account.
+ */
 export const accountHour: MaterializedMetric = metric({
   record: 'AccountHour',
   title: 'Roles of accounts by hour',
@@ -52,9 +52,6 @@ export const accountHour: MaterializedMetric = metric({
   },
   key: ['hour', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',
-  period: 'hour',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT hour, relay_chain, chain, account,
       bitOr(groupBitOr(toUInt64(role)), argMaxIf(toUInt64(life), (number, event_index), life != 0)) AS roles,

@@ -31,9 +31,6 @@ export const chainDay = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT toDate(hour) AS date, relay_chain, chain, ${raw([...sums, ...ends].join(', '))},
       uniqExactArray(paras) AS distinct_paras

@@ -207,9 +207,6 @@ export const chainHour: MaterializedMetric = metric({
   },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',
-  period: 'hour',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
       ${raw(

@@ -75,8 +75,6 @@ export const dailyFees = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
   lookbackDays: 30,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,

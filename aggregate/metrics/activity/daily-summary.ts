@@ -12,8 +12,7 @@ import {
   pricesOf,
   registryOf,
 } from '../shared/sql.ts';
-import { accountDay } from './account-day.ts';
-import { ROLE } from './account-hour.ts';
+import { accountHour, ROLE } from './account-hour.ts';
 import { chainDay } from './chain-day.ts';
 
 const withRole = (...roles: number[]) =>
@@ -31,10 +30,10 @@ const accountCounts = (window: Window): Sql => sql`
     ${withRole(ROLE.signed, ROLE.ethereumSent)} AS num_accounts_active_signed_combined,
     ${withRole(ROLE.signed, ROLE.received, ROLE.ethereumSent, ROLE.ethereumReceived)} AS num_accounts_active_signed_plus_received_combined
   FROM (
-    SELECT relay_chain, arrayJoin([toString(chain), ${ECOSYSTEM}]) AS chain_name, date, account,
-      groupBitOr(chain_roles) AS roles
-    FROM (SELECT relay_chain, chain, date, account, roles AS chain_roles FROM ${accountDay.table} FINAL
-      WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until})
+    SELECT relay_chain, arrayJoin([toString(chain), ${ECOSYSTEM}]) AS chain_name, toDate(hour) AS date, account,
+      groupBitOr(of_hour) AS roles
+    FROM (SELECT relay_chain, chain, hour, account, roles AS of_hour FROM ${accountHour.table} FINAL
+      WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until})
     GROUP BY relay_chain, chain_name, date, account
   ) GROUP BY relay_chain, chain_name, date`;
 
@@ -165,9 +164,6 @@ export const dailySummary = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${nativeSql('fees_planck')} AS fees, ${usdSql(usdColumns('fees_usd'))} AS fees_usd,

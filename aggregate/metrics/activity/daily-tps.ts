@@ -53,9 +53,6 @@ export const dailyTps = metric({
   whileDayRuns: { transactions_per_second: 'num_transactions_combined / greatest(covered_seconds, 1)' },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,

@@ -71,8 +71,6 @@ export const dailyUptime = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
   lookbackDays: 30,
   select: (window) => sql`
     SELECT relay_chain, chain, date,

@@ -35,9 +35,7 @@ export const monthlyUniqueAccounts: MaterializedMetric = metric({
   },
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',
-  period: 'month',
   invalidationScope: 'onward',
-  lookbackDays: 1,
   // All months from the first that changes on are one window: the row before it is the sum of everything earlier. Until
   // that row is there, as after an upgrade, more accounts may have gone in a month than are known.
   select: (window) => sql`

@@ -20,9 +20,6 @@ export const storedRun = metric({
   },
   key: ['relay_chain', 'chain', 'date', 'first_block'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, date, min(run.1) AS first_block, max(run.2) AS last_block
     FROM (

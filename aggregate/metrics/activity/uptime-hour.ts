@@ -26,9 +26,7 @@ export const uptimeHour = metric({
   },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',
-  period: 'hour',
   invalidationScope: 'neighbours',
-  lookbackDays: 1,
   select: (window) => {
     // The blocks of the window and of what follows it, which may prove days at its end empty, each with its parent.
     const days = daysOf(window);

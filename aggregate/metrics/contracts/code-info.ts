@@ -33,9 +33,6 @@ export const codeInfo = metric({
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'chain', 'code_hash'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => newestCodes(relayOf(window)),
   fold: (facts: readonly ContractCodeFact[]) =>
     facts.flatMap((fact) =>

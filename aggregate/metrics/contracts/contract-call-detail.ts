@@ -32,9 +32,6 @@ export const contractCallDetail = metric({
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
   materialized: 'hourly',
-  period: 'timestamp',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   served: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
   select: (window) => sql`
     SELECT *, if(is_ethereum = 1, NULL, weight_ref_time) AS gas_used

@@ -13,9 +13,6 @@ export const contractCallsHeatmap = metric({
   columns: heatmapColumns('Contract calls', 'calls of contracts'),
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) =>
     heatmap(
       window,

@@ -38,10 +38,6 @@ export const contractDeployment = metric({
   },
   key: ['relay_chain', 'chain', 'block_number', 'event_index'],
   materialized: 'hourly',
-  period: 'block_timestamp',
-  invalidationScope: 'day',
-  lookbackDays: 1,
-  daysMax: 7,
   select: creationFacts,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) =>

@@ -48,9 +48,6 @@ export const contractInstance = metric({
     'chain',
   ],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, contract_address, deployer, deployer_account,
       coalesce(deployed.code_hash, nullIf(listed.code_hash, '')) AS code_hash,

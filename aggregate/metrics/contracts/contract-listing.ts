@@ -19,9 +19,6 @@ export const contractListing = metric({
   },
   key: ['relay_chain', 'chain', 'date', 'contract_address'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, toDate(as_of) AS date, listed.contract_address AS contract_address,
       argMax(listed.code_hash, as_of) AS code_hash

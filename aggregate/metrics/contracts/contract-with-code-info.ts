@@ -42,9 +42,6 @@ export const contractWithCodeInfo = metric({
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'chain', 'contract_address'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => newestCodes(relayOf(window)),
   fold: (facts: readonly ContractCodeFact[]) =>
     facts.flatMap((fact) => {

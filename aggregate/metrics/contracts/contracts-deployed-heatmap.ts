@@ -12,9 +12,6 @@ export const contractsDeployedHeatmap = metric({
   columns: heatmapColumns('Contracts created', '`revive.Instantiated` events'),
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) =>
     heatmap(
       window,

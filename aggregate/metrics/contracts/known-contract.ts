@@ -18,9 +18,6 @@ export const knownContract = metric({
   },
   key: ['relay_chain', 'chain', 'contract_address'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, contract_address
     FROM ${contractDeployment.table} FINAL WHERE ${ofRelays(window)}

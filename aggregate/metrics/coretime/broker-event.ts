@@ -24,9 +24,6 @@ export const brokerEvent = metric({
   internal: { data: 'Array(String)' },
   key: ['relay_chain', 'kind', 'at', 'chain', 'number', 'event_index'],
   materialized: 'hourly',
-  period: 'at',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, time AS at, chain, number, event_index, extrinsic_index, event AS kind, data
     FROM ${canonicalEvents(window, sql`${ofPallets('broker')} AND refused = ''`)}`,

@@ -28,9 +28,6 @@ export const coretimeAccountSpend = metric({
   key: ['relay_chain', 'who'],
   order: ['relay_chain', { column: 'total_spend_planck', descending: true }, 'who'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({

@@ -41,9 +41,6 @@ export const coretimePurchase = metric({
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
   order: ['relay_chain', 'block_number', 'event_index'],
   materialized: 'hourly',
-  period: 'timestamp',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: paymentFacts,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);

@@ -70,9 +70,6 @@ export const coretimeRegionEvent = metric({
   key: order,
   order: order.map((column) => ({ column, descending: true })),
   materialized: 'hourly',
-  period: 'timestamp',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => oldestFirst(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),

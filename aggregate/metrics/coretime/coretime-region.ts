@@ -88,9 +88,6 @@ export const coretimeRegion = metric({
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'region_begin', 'r_core', 'r_mask'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => presentFacts(window, REGION_EVENTS),
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {

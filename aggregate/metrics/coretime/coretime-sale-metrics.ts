@@ -50,9 +50,6 @@ export const coretimeSaleMetrics = metric({
   },
   key: ['relay_chain', 'region_begin'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>

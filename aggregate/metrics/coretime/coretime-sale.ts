@@ -95,9 +95,6 @@ export const coretimeSale = metric({
   },
   key: ['relay_chain', 'region_begin'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => {
     const ends = sql`SELECT relay_chain, relay_chain AS chain,
           toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} AS height

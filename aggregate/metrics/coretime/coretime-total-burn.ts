@@ -26,9 +26,6 @@ export const coretimeTotalBurn = metric({
   },
   key: ['relay_chain'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => presentFacts(window, SALE_EVENTS),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const happened = happenedIn(facts);

@@ -58,9 +58,7 @@ export const coretimeUtilization = metric({
   },
   key: ['date', 'relay_chain'],
   materialized: 'daily',
-  period: 'date',
   invalidationScope: 'onward',
-  lookbackDays: 1,
   select: (window) =>
     oldestFirst(
       brokerEvents(window, ['SaleInitialized']),

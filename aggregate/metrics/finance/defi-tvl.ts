@@ -20,9 +20,6 @@ export const defiTvl = metric({
   key: ['date', 'relay_chain', 'chain'],
   order: ['date', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, date, toFloat64(JSONExtractString(payload, 'tvl_usd')) AS tvl_usd
     FROM ${snapshotOfDay(window, 'tvl')} WHERE chain IN ${DEFI_CHAINS}`,

@@ -44,9 +44,6 @@ export const coinHoldings = (coin: Coin) =>
     },
     key: ['date', 'relay_chain', 'chain'],
     materialized: 'daily',
-    period: 'date',
-    invalidationScope: 'day',
-    lookbackDays: 1,
     select: (window: Window) =>
       sql`SELECT relay_chain, chain, date, payload FROM ${snapshotOfDay(window, 'stable_holdings')}
     ORDER BY date, relay_chain, chain`,

@@ -40,9 +40,6 @@ export const monthlyTreasuryBalances = metric({
   },
   key: ['month', 'relay_chain', 'chain', 'asset'],
   materialized: 'monthly',
-  period: 'month',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, month, any(token) AS token, any(payload) AS payload,
       groupArrayIf((toString(priced.token), toString(assumeNotNull(price))), isNotNull(price)) AS prices

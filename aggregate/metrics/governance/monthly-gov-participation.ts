@@ -27,9 +27,6 @@ export const monthlyGovParticipation = metric({
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   entities: CHANGED_MONTHS,
   select: (window, months = []) => sql`
     SELECT relay_chain, chain, month, counts.1 AS vote_type, counts.2 AS number_of_voters,

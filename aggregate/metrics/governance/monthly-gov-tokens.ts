@@ -38,9 +38,6 @@ export const monthlyGovTokens = metric({
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type', 'vote_direction'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   entities: CHANGED_MONTHS,
   select: (window, months = []) => sql`
     SELECT relay_chain, sides.chain AS chain, month, vote_type, vote_direction,

@@ -24,11 +24,7 @@ export const referendumMonth = metric({
   },
   key: ['relay_chain', 'referendum_index', 'month', 'chain', 'vote_type', 'vote_direction', 'account'],
   materialized: 'whole',
-  period: null,
-  invalidationScope: 'day',
-  lookbackDays: 1,
   entities: { column: 'referendum_index', changed: changedReferenda, sizes: countSteps },
-  indexes: ['INDEX by_month month TYPE minmax GRANULARITY 1'],
   select: stepsOfReferenda,
   fold: (rows, { relay_chain }) => {
     const [, steps] = readSteps(relay_chain, rows);

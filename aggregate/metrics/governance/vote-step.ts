@@ -38,13 +38,6 @@ export const voteStep = metric({
   },
   key: ['relay_chain', 'subject', 'entity', 'at', 'after_blocks', 'chain', 'number', 'place', 'position'],
   materialized: 'daily',
-  period: 'date',
-  daysMax: 14,
-  invalidationScope: 'day',
-  lookbackDays: 1,
-  // A referendum has few steps, and those of its track and voters stand in a few other places.
-  tableSettings: ['index_granularity = 1024'],
-  indexes: ['INDEX by_date date TYPE minmax GRANULARITY 1'],
   select: votingFacts,
   fold: (facts, { relay_chain }) => voteStepRows(relay_chain, facts),
   endpoints: [],

@@ -57,9 +57,6 @@ export const dailyStakingParticipation = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   served: (chain) => (chain === undefined ? sql`chain = source_chain` : sql`1`),
   select: (window) => sql`
     SELECT relay_chain, shown AS chain, date, own_name AS source_chain,

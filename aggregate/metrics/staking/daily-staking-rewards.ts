@@ -1,6 +1,6 @@
 import { count, day as date, name, real, text } from '../../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { daysOf, hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { addressEncodings } from '../../../ingest/raw/tables.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdPartsSql, usdSql } from '../shared/amounts.ts';
@@ -15,21 +15,11 @@ const address = raw(`multiIf(
     written != '', written,
     encoded.address)`);
 
-/** Accounts of the hours of a window; tombstones too, of accounts that none of its blocks pays any more. */
-const isOfHours = (window: Window): Sql =>
-  hasHours(window)
-    ? sql`(relay_chain, chain, account_key) IN (
-        SELECT relay_chain, chain, concat('0x', lower(hex(account))) FROM ${stakingRewardHour.table}
-        WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until})`
-    : sql`1`;
-
 export const dailyStakingRewards = metric({
   record: 'DailyStakingRewards',
   title: 'Staking rewards',
   domain: 'staking',
   doc: 'What staking paid to an account on a UTC day: rewards of stashes, wherever they were sent, and payouts of nomination pools to their members. A pool’s payouts come out of what its own stash was rewarded: totals of a chain are sums of `staking_reward` alone. Rewards that go nowhere are left out, and slashes are not netted.',
-  undrawn:
-    'Each of its rows is of one account on one day. Lines of all accounts would be thousands, and a line of their sum would count twice what pools pay to their members.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the payouts', { title: 'Chain' }),
@@ -63,20 +53,15 @@ export const dailyStakingRewards = metric({
   internal: { account_key: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account_key'],
   order: ['date', 'relay_chain', 'chain', 'account'],
-  materialized: 'hourly',
-  rowsOfHours: isOfHours,
-  period: 'date',
-  invalidationScope: 'day',
-  lookbackDays: 1,
+  materialized: 'daily',
   select: (window) => {
-    const days = daysOf(window);
     const accounts = sql`
       SELECT relay_chain, chain, toDate(hour) AS date, account AS key, concat('0x', lower(hex(key))) AS account_key,
         sum(hours.of_stash) AS of_stash, sum(hours.of_pools) AS of_pools, sum(hours.slashes) AS slashes,
         sum(hours.num_payouts) AS num_payouts, min(hours.era_min) AS era_min, max(hours.era_max) AS era_max,
         anyIf(written_here, written_here != '') AS written
       FROM ${stakingRewardHour.table} AS hours FINAL
-      WHERE ${ofRelays(window)} AND hour >= ${days.from} AND hour < ${days.until} AND ${isOfHours(window)}
+      WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}
       GROUP BY relay_chain, chain, date, account HAVING num_payouts > 0`;
     return sql`
       SELECT relay_chain, chain, date, ${address} AS account, account_key,
@@ -87,7 +72,7 @@ export const dailyStakingRewards = metric({
         num_payouts, era_min, era_max, ${nativeSql('slashes')} AS slashed, slashes AS slashed_planck
       FROM (${accounts}) AS accounts
       INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
-      LEFT JOIN ${pricesOf(dateSql(days.from), dateSql(days.until))} AS prices USING (token, date)
+      LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
       LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS encoded
         USING (key, prefix)`;
   },

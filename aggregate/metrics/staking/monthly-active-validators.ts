@@ -24,9 +24,6 @@ export const monthlyActiveValidators = metric({
   },
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',
-  period: 'month',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, month, JSONLength(payload, 'active') AS number_of_active_validators,
       ${countOf('waiting')} AS number_of_waiting_validators, ${countOf('nominators')} AS number_of_nominators

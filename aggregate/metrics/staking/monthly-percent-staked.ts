@@ -42,9 +42,6 @@ export const monthlyPercentStaked = metric({
   },
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',
-  period: 'month',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => sql`
     SELECT issuance.relay_chain AS relay_chain, issuance.chain AS chain, issuance.month AS month,
       issuance.block_number AS block_number,

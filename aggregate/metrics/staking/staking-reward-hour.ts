@@ -32,9 +32,6 @@ export const stakingRewardHour = metric({
   internal: { account: 'String', written_here: 'String' },
   key: ['hour', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',
-  period: 'hour',
-  invalidationScope: 'day',
-  lookbackDays: 1,
   select: (window) => {
     const events = sql`
       SELECT relay_chain, chain, ${hourSql('time')} AS hour, account, ${raw(addressSql('data[1]'))} AS written,

@@ -279,11 +279,11 @@ describe('one window', () => {
     ]);
   });
 
-  it('has fewer days where the metric has a lower limit', () => {
-    const heavy = metricOf('Heavy', [blocks], { daysMax: 10 });
-    expect(planned([heavy], everyDay)).toEqual([
-      'heavy 2026-03-01..2026-03-31',
-      'heavy 2026-03-31..2026-04-01',
+  it('has at most a week with data where a fold holds its facts in memory', () => {
+    const folded = metricOf('Folded', [blocks], { fold: () => [] });
+    expect(planned([folded], everyDay)).toEqual([
+      'folded 2026-03-01..2026-03-08',
+      'folded 2026-03-08..2026-04-01',
     ]);
   });
 

@@ -9,7 +9,7 @@ export const blocks: NamedTable = { name: 'blocks' };
 export const prices: NamedTable = { name: 'prices' };
 
 export type Traits = Partial<
-  Pick<MaterializedMetric, 'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold'>
+  Pick<MaterializedMetric, 'materialized' | 'invalidationScope' | 'lookbackDays' | 'fold'>
 >;
 
 export function metricOf(
@@ -25,9 +25,6 @@ export function metricOf(
     columns: { date: day('day'), relay_chain: name('relay chain'), chain: name('chain') },
     key: ['date', 'relay_chain', 'chain'],
     materialized: 'daily',
-    period: 'date',
-    invalidationScope: 'day',
-    lookbackDays: 1,
     select: () => sql`SELECT 1 FROM ${join(reads.map((table) => sql`${table}`))}`,
     endpoints: [],
     ...traits,
