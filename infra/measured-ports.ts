@@ -81,13 +81,12 @@ function measuredStore(
     ...batch,
     commit: (firstSequence) => timed('load', () => batch.commit(firstSequence), batch),
   });
-  const split = store.split?.bind(store);
   return {
-    ...(split && { split: (...given) => timed('export', () => split(...given)) }),
     rows: (statement, options) => timed('query', () => store.rows(statement, options), options),
     bytes: (statement, format, options) =>
       timed('query', () => store.bytes(statement, format, options), options),
     stream: (statement, format, limits) => timed('export', () => store.stream(statement, format, limits)),
+    split: (...given) => timed('export', () => store.split(...given)),
     run: (statement) => timed('command', () => store.run(statement)),
     insert: (table, rows) => timed('insert', () => store.insert(table, rows), { table: table.name }),
     insertLines: (table, columns, lines) =>

@@ -26,8 +26,8 @@ export interface Runtime {
   connect(needed: ReadonlySet<Service>, used?: ReadonlySet<Service>): Promise<void>;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
-  /** Everything that is stored, as it is at one moment; absent where services store it and make backups of their own. */
-  readonly freeze?: () => Promise<FrozenDirectory>;
+  /** Everything that is stored, as it is at one moment. Throws `usage` where a service stores it, which makes its own backups. */
+  freeze(): Promise<FrozenDirectory>;
   close(): Promise<void>;
 }
 
@@ -102,11 +102,8 @@ export interface Store {
   bytes(statement: Sql, format: Format, options?: QueryOptions): Promise<Buffer>;
   /** Streams a result of any size; neither this process nor ClickHouse holds all of it in memory. */
   stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable>;
-  /**
-   * Small results together, as one file for each value of an expression over their columns. Absent where the engine has
-   * no files of this process.
-   */
-  split?(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<ReadonlyMap<string, Buffer>>;
+  /** Small results together, as one file for each value of an expression over their columns. */
+  split(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<ReadonlyMap<string, Buffer>>;
   run(statement: Sql | string): Promise<void>;
   /**
    * Inserts few rows into a table. They are durable when it returns. Throws `store_refused` when rows cannot be stored,

@@ -2,7 +2,7 @@ import { closePorts } from '../close-ports.ts';
 import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
-import { reasonOf } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
@@ -71,6 +71,10 @@ export function openDistributed(
     connect: (needed, used = new Set(Object.keys(connections) as Service[])) =>
       connectAll(connections, needed, used, logger),
     openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
+    freeze: async () => {
+      const advice = 'ClickHouse makes its own, see `chain-metrics backup --help`';
+      throw new ProductError('usage', `backup is for the embedded profile; ${advice}`);
+    },
     close: () => closePorts(ports),
   };
 }

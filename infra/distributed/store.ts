@@ -129,6 +129,19 @@ export class DistributedStore implements Store {
     return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 
+  /** A service has no files of this process: each part is read by a statement of its own. */
+  async split(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<Map<string, Buffer>> {
+    const values = await this.rows<{ value: string }>(
+      sql`SELECT DISTINCT ${by} AS value FROM (${statement})`,
+    );
+    const parts = new Map<string, Buffer>();
+    for (const { value } of values) {
+      const part = sql`SELECT * FROM (${statement}) WHERE ${by} = ${value}`;
+      parts.set(value, await readAll(await this.stream(part, format, limits)));
+    }
+    return parts;
+  }
+
   async run(statement: Sql | string): Promise<void> {
     const text = this.#named(typeof statement === 'string' ? statement : statement.text);
     const { CLICKHOUSE_CLUSTER: cluster } = this.#config;

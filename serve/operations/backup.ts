@@ -25,12 +25,6 @@ export const backup = operation<CopyProgress>()({
   /** An absolute path: the process that runs this may be in another directory. */
   input: z.object({ path: z.string().startsWith('/') }),
   run: async ({ runtime, config }, { path }, { onProgress, signal }) => {
-    if (runtime.freeze === undefined) {
-      throw new ProductError(
-        'usage',
-        'backup is for the embedded profile; ClickHouse makes its own, see `chain-metrics backup --help`',
-      );
-    }
     if (isArchive(path) && existsSync(path)) throw new ProductError('usage', `${path} is there already`);
     if (isWithin(config.DATA_DIR, path))
       throw new ProductError('usage', `${path} is in the data directory, and would be lost with it`);

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { readAll, type Store, type StreamLimits } from '../../infra/ports.ts';
+import type { Store, StreamLimits } from '../../infra/ports.ts';
 import type { OpenSource } from '../../ingest/log/publish.ts';
 import { within } from '../../ingest/raw/canonical.ts';
 import type { RawTable } from '../../ingest/raw/raw-data.ts';
@@ -40,20 +40,15 @@ async function filesOf(
   { table, dates, ...place }: RawDays,
   limits: StreamLimits,
 ): Promise<ReadonlyMap<string, Readable>> {
-  const stream = (date: string) =>
-    store.stream(rowsStatement(table, windowOf(place, date)), 'Parquet', limits);
   const [first, ...others] = dates;
   if (first === undefined) return new Map();
-  if (others.length === 0) return new Map([[first, await stream(first)]]);
-  if (store.split) {
-    const window = windowOf(place, first, others.at(-1));
-    const files = await store.split(rowsStatement(table, window), dayOf(table), 'Parquet', limits);
-    return new Map([...files].map(([date, bytes]) => [date, Readable.from(bytes)]));
+  if (others.length === 0) {
+    const statement = rowsStatement(table, windowOf(place, first));
+    return new Map([[first, await store.stream(statement, 'Parquet', limits)]]);
   }
-  const files = new Map<string, Readable>();
-  // Read to their ends before the answer begins, which cannot tell of a failure any more.
-  for (const date of dates) files.set(date, Readable.from(await readAll(await stream(date))));
-  return files;
+  const window = windowOf(place, first, others.at(-1));
+  const files = await store.split(rowsStatement(table, window), dayOf(table), 'Parquet', limits);
+  return new Map([...files].map(([date, bytes]) => [date, Readable.from(bytes)]));
 }
 
 /** Rows by day, of all versions of blocks. */

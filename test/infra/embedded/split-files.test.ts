@@ -7,18 +7,10 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const LIMITS = { memoryBytesMax: 2 ** 28 };
 
-test('a split result has the bytes of each of its parts, and leaves no files', async () => {
+test('a split result leaves no files, nor does one that fails', async () => {
   using directory = temporaryDirectory();
   const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory.path }));
-  const rows = sql`SELECT number AS n, toDateTime64('2026-01-30 22:00:00', 3, 'UTC') + n AS time
-    FROM numbers(20000)`;
-  const day = sql`toString(toDate(time, 'UTC'))`;
-  const parts = await store.split(sql`${rows} ORDER BY n DESC`, day, 'Parquet', LIMITS);
-  expect([...parts.keys()].sort()).toEqual(['2026-01-30', '2026-01-31']);
-  for (const [date, bytes] of parts) {
-    const alone = sql`SELECT * FROM (${rows}) WHERE ${day} = ${date} ORDER BY n DESC`;
-    expect(bytes.equals(await store.bytes(alone, 'Parquet')), date).toBe(true);
-  }
+  await store.split(sql`SELECT number AS n FROM numbers(3)`, sql`toString(n)`, 'CSV', LIMITS);
   const failing = store.split(
     sql`SELECT throwIf(number > 5) AS n FROM numbers(9)`,
     sql`toString(n)`,

@@ -249,6 +249,22 @@ export function storeContract(
         expect(await given({})).toEqual({ priority: 0 });
       });
 
+      test('a split result has the bytes of each of its parts', async () => {
+        const rows = sql`SELECT number AS n, toDateTime64('2026-01-30 22:00:00', 3, 'UTC') + n AS time
+          FROM numbers(20000)`;
+        const day = sql`toString(toDate(time, 'UTC'))`;
+        const limits = { memoryBytesMax: 2 ** 28 };
+        const parts = await used.store.split(sql`${rows} ORDER BY n DESC`, day, 'Parquet', limits);
+        expect([...parts.keys()].sort()).toEqual(['2026-01-30', '2026-01-31']);
+        for (const [date, bytes] of parts) {
+          const alone = sql`SELECT * FROM (${rows}) WHERE ${day} = ${date} ORDER BY n DESC`;
+          expect(bytes.equals(await used.store.bytes(alone, 'Parquet')), date).toBe(true);
+        }
+        const failing = sql`SELECT throwIf(number > 5) AS n FROM numbers(9)`;
+        const failed = used.store.split(failing, sql`toString(n)`, 'CSV', limits);
+        await expect(failed).rejects.toMatchObject({ code: 'store_failed' });
+      });
+
       test('a query whose signal is aborted ends, in the engine too', async () => {
         for (const delay of [0, 200]) {
           const leave = new AbortController();

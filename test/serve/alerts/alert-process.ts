@@ -29,7 +29,7 @@ export class AlertProcess {
   ): Promise<AlertProcess> {
     const process = new AlertProcess(log);
     const store = new Proxy(runtime.store, {
-      get: (target, name: Exclude<keyof Store, 'split'>) => {
+      get: (target, name: keyof Store) => {
         const method = target[name].bind(target) as (...args: unknown[]) => Promise<unknown>;
         return async (...args: unknown[]) => {
           if (name.startsWith('insert')) await process.#writes.opened;

@@ -14,7 +14,7 @@ const LIMITS = { memoryBytesMax: 1 };
 const daysIn = ({ text }: Sql) => [...new Set(text.match(/2026-01-\d\d/g))].sort();
 
 /** A store with rows on some days, which answers with the days that it is asked for. */
-function storeWith(sizes: Readonly<Record<string, number>>, canSplit = true) {
+function storeWith(sizes: Readonly<Record<string, number>>) {
   const asked: string[][] = [];
   const store: Pick<Store, 'rows' | 'stream' | 'split'> = {
     rows: async () => Object.entries(sizes).map(([date, size]) => ({ date, size })) as never,
@@ -22,12 +22,10 @@ function storeWith(sizes: Readonly<Record<string, number>>, canSplit = true) {
       asked.push(daysIn(statement));
       return Readable.from(Buffer.from(`stream of ${daysIn(statement)[0]}`));
     },
-    ...(canSplit && {
-      split: async (statement: Sql) => {
-        asked.push(daysIn(statement));
-        return new Map(Object.keys(sizes).map((date) => [date, Buffer.from(`part of ${date}`)]));
-      },
-    }),
+    split: async (statement) => {
+      asked.push(daysIn(statement));
+      return new Map(Object.keys(sizes).map((date) => [date, Buffer.from(`part of ${date}`)]));
+    },
   };
   return { store: store as Store, asked };
 }
@@ -65,12 +63,4 @@ test('days without rows take no statement', async () => {
     ['2026-01-02', ''],
   ]);
   expect(asked).toEqual([]);
-});
-
-test('a store that cannot split makes small days one after the other', async () => {
-  const { store } = storeWith({ '2026-01-01': 1, '2026-01-02': 1 }, false);
-  expect(await filesOf(store, ['2026-01-01', '2026-01-02'])).toEqual([
-    ['2026-01-01', 'stream of 2026-01-01'],
-    ['2026-01-02', 'stream of 2026-01-02'],
-  ]);
 });
