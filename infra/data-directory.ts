@@ -5,7 +5,7 @@ import { makeDirectory } from './make-directory.ts';
 
 /** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
 const OWN_NAMES =
-  /^(store|log|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
+  /^(store|log\.sqlite(-wal|-shm)?|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
 export const storePath = (directory: string): string => join(directory, 'store');
 
 /** Whether something was stored in a directory, be it nothing but empty tables. */

@@ -2,6 +2,8 @@ import { constants, copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } fr
 import { dirname, join } from 'node:path';
 import { ProductError } from '../errors.ts';
 import type { FrozenDirectory } from '../ports.ts';
+import type { EmbeddedLog } from './log.ts';
+import { LOG_FILE } from './log-database.ts';
 import type { EmbeddedStore } from './store.ts';
 
 /** Copies of the files that change, beside the data that they were copied from. */
@@ -13,10 +15,14 @@ const KEY = 'secrets.key';
 
 /**
  * Freezes a data directory that is in use, one at a time. For a moment no statement writes: parts of tables,
- * which never change, are linked by the engine, and what changes is copied, the log, staged input, the key and
- * definitions. The log and the staged input are as a kill would leave them, and the next process goes on from there.
+ * which never change, are linked by the engine, and what changes is copied: the log, staged input, the key and
+ * definitions. The staged input is as a kill would leave it, and the next process goes on from there.
  */
-export function freezeOf(store: EmbeddedStore, directory: string): () => Promise<FrozenDirectory> {
+export function freezeOf(
+  store: EmbeddedStore,
+  log: EmbeddedLog,
+  directory: string,
+): () => Promise<FrozenDirectory> {
   const [copies, frozen] = [join(directory, COPIES), join(directory, 'store', 'shadow', FROZEN)];
   const clear = () => {
     for (const path of [copies, frozen]) rmSync(path, { recursive: true, force: true });
@@ -32,7 +38,10 @@ export function freezeOf(store: EmbeddedStore, directory: string): () => Promise
     if (isTaken) throw new ProductError('usage', 'another backup is being written');
     isTaken = true;
     try {
-      const { takenAt, heldMs } = await store.freeze(FROZEN, () => copyChanging(directory, copies));
+      const { takenAt, heldMs } = await store.freeze(FROZEN, () => {
+        copyChanging(directory, copies);
+        log.copyTo(join(copies, LOG_FILE));
+      });
       const parts = filesIn(join(frozen, 'store'))
         .filter(({ path }) => !path.endsWith(NOT_OF_TABLES))
         .map(({ path, bytes }) => ({
@@ -60,7 +69,6 @@ function copyChanging(directory: string, to: string): void {
     ...filesIn(join(directory, 'store', 'metadata'), 1).map(({ path }) => join('store', 'metadata', path)),
     // Definitions of tables, and beside the parts of a table what it says of itself.
     ...filesIn(join(directory, tables), 3).map(({ path }) => join(tables, path)),
-    ...filesIn(join(directory, 'log')).map(({ path }) => join('log', path)),
     ...filesIn(join(directory, 'spool'), 1).map(({ path }) => join('spool', path)),
     ...[KEY, join('damaged', 'report.ndjson')].filter((path) => isFile(join(directory, path))),
   ];

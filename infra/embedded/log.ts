@@ -1,51 +1,52 @@
-import { join } from 'node:path';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { InProcessTopic } from './in-process-topic.ts';
-import { Journal, type JournalOptions } from './journal.ts';
+import { LogDatabase, type LogDatabaseOptions } from './log-database.ts';
+import { type RedeliveryOptions, StoredTopic } from './stored-topic.ts';
 
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
 
-interface EmbeddedLogOptions extends JournalOptions {
+interface EmbeddedLogOptions extends LogDatabaseOptions, RedeliveryOptions {
   /** Topics whose publishers are answered when the messages are on disk; those of others when they are consumed. */
   readonly stored: readonly string[];
 }
 
 /**
- * The log of one process. A message is acknowledged when it is durable: in the journal of a stored topic, in the effects of
- * all groups for any other topic, whose source can be read again.
+ * The log of one process. A message is acknowledged when it is durable: in the database of stored topics, or in the effects
+ * of all groups for any other topic, whose source can be read again.
  */
 export class EmbeddedLog implements Log {
   readonly system = 'chain_metrics';
   readonly messageBytesMax = Number.POSITIVE_INFINITY;
   readonly #options: EmbeddedLogOptions | undefined;
-  readonly #journals = new Map<string, Journal>();
+  readonly #database: LogDatabase | undefined;
+  readonly #stored = new Map<string, StoredTopic>();
   readonly #topics = new Map<string, InProcessTopic>();
 
   /** Without options no topic is stored. */
   constructor(options?: EmbeddedLogOptions) {
     this.#options = options;
+    this.#database = options && LogDatabase.open(options);
   }
 
   publish(topic: string, messages: readonly Message[]): Promise<void> {
-    const consumer = this.#journals.get(topic) ?? this.#topics.get(topic);
+    const consumer = this.#stored.get(topic) ?? this.#topics.get(topic);
     if (consumer) return consumer.append(messages);
     return Promise.reject(new Error(`nothing consumes ${topic}: the batch would be lost`));
   }
 
   async consume(topic: string, group: string, handler: Handler): Promise<void> {
-    if (!this.#options?.stored.includes(topic)) {
+    if (!this.#database || !this.#options?.stored.includes(topic)) {
       const consumer = this.#topics.get(topic) ?? new InProcessTopic();
       consumer.addGroup(group, handler);
       this.#topics.set(topic, consumer);
       return;
     }
-    if (this.#journals.has(topic)) throw new Error(`${topic} has a consumer already`);
-    const directory = join(this.#options.directory, topic, group);
-    this.#journals.set(topic, Journal.open({ ...this.#options, directory }, handler));
+    if (this.#stored.has(topic)) throw new Error(`${topic} has a consumer already`);
+    this.#stored.set(topic, new StoredTopic(this.#database.table(topic), handler, this.#options));
   }
 
   async waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void> {
-    const consumer = this.#journals.get(topic) ?? this.#topics.get(topic);
+    const consumer = this.#stored.get(topic) ?? this.#topics.get(topic);
     await Promise.race([consumer?.waitUntilConsumed(group), aborted(signal)]);
   }
 
@@ -63,10 +64,15 @@ export class EmbeddedLog implements Log {
 
   async check(): Promise<void> {}
 
+  /** Writes what is stored into a file that is not there. */
+  copyTo(file: string): void {
+    this.#database?.copyTo(file);
+  }
+
   async close(): Promise<void> {
-    await Promise.all([...this.#journals.values()].map((journal) => journal.close()));
-    await Promise.all([...this.#topics.values()].map((topic) => topic.close()));
+    await Promise.all([...this.#stored.values(), ...this.#topics.values()].map((topic) => topic.close()));
     this.#topics.clear();
+    await this.#database?.close();
   }
 }
 

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { closePorts } from '../close-ports.ts';
 import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
@@ -21,7 +20,7 @@ export async function openEmbedded(
   const store = await EmbeddedStore.open(config, damage);
   const log = new EmbeddedLog({
     stored: topics.filter(({ isStored }) => isStored).map(({ topic }) => topic),
-    directory: join(config.DATA_DIR, 'log'),
+    dataDirectory: config.DATA_DIR,
     fsync: config.STORE_FSYNC,
     damage,
   });
@@ -37,7 +36,7 @@ export async function openEmbedded(
     damage,
     connect: async () => undefined,
     openSequence: async (newest) => new Sequence(clock, await newest()),
-    freeze: freezeOf(store, config.DATA_DIR),
+    freeze: freezeOf(store, log, config.DATA_DIR),
     close: () => closePorts(ports),
   };
 }

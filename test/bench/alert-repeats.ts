@@ -5,6 +5,7 @@
  * ALERT_RETRY_WINDOW_SECONDS; 0 counts every repeat.
  */
 import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
@@ -44,7 +45,11 @@ const body = Buffer.from(
   ),
 );
 const deliveries = Math.ceil(Number(alertsAsked) / PER_DELIVERY);
-const journal = () => join(directory.path, 'log');
+const logMegabytes = () =>
+  ['log.sqlite', 'log.sqlite-wal'].reduce(
+    (sum, name) => sum + statSync(join(directory.path, name)).size / MIB,
+    0,
+  );
 
 process.stdout.write('alerts     per second   process MiB   heap MiB   data MiB   log MiB\n');
 let done = 0;
@@ -62,7 +67,7 @@ for (let tenth = 1; tenth <= TENTHS; tenth++) {
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   const rate = ((done - from) * PER_DELIVERY * 1000) / (performance.now() - began);
-  const figures = [rss / MIB, heapUsed / MIB, megabytesIn(directory.path), megabytesIn(journal())];
+  const figures = [rss / MIB, heapUsed / MIB, megabytesIn(directory.path), logMegabytes()];
   process.stdout.write(
     `${String(done * PER_DELIVERY).padEnd(11)}${rate.toFixed(0).padEnd(13)}${figures.map((one) => one.toFixed(1).padEnd(12)).join(' ')}\n`,
   );

@@ -1,7 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ALERTS_TOPIC } from '../../aggregate/alerts/model/event.ts';
 import { createPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { openPipelineAt } from '../support/pipeline.ts';
@@ -20,10 +17,8 @@ it('a process whose store does not tell its newest number at first asks again wi
 it('a process whose alerts do not start closes its store all the same', async () => {
   using directory = temporaryDirectory();
   const pipeline = await openPipelineAt(directory.path);
-  // Where the directory of the topic would be.
-  mkdirSync(join(directory.path, 'log'), { recursive: true });
-  writeFileSync(join(directory.path, 'log', ALERTS_TOPIC), '');
-  await expect(pipeline.alerts()).rejects.toThrow(ALERTS_TOPIC);
+  await pipeline.runtime.log.close();
+  await expect(pipeline.alerts()).rejects.toThrow('database is not open');
   await pipeline.close();
   await expect(pipeline.runtime.store.run('SELECT 1')).rejects.toThrow('the store is closed');
 });

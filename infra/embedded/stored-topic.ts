@@ -1,0 +1,98 @@
+import { setTimeout } from 'node:timers/promises';
+import { retry } from '../coordination/retry.ts';
+import { ignore } from '../ignore.ts';
+import type { Ack, LogRecord, Message } from '../ports.ts';
+import type { TopicTable } from './log-database.ts';
+
+type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
+
+export interface RedeliveryOptions {
+  /** Wait before a failed batch is delivered again; it doubles up to `retryMsMax`. */
+  readonly retryMs?: number;
+  readonly retryMsMax?: number;
+}
+
+const BATCH_MESSAGES_MAX = 2000;
+
+/**
+ * A topic whose publishers are answered when their messages are stored. It has one consumer; a message is deleted when it
+ * and all before it are durable elsewhere, and what is left is delivered to the next process.
+ */
+export class StoredTopic {
+  readonly #table: TopicTable;
+  readonly #handler: Handler;
+  readonly #options: Required<RedeliveryOptions>;
+  readonly #closing = new AbortController();
+  /** Offsets of the last message that is stored, delivered, and durable elsewhere. */
+  #stored: number;
+  #delivered = 0;
+  #committed = 0;
+  /** A batch did not become durable: no later one is committed, so that the next process receives all of them. */
+  #hasFailed = false;
+  #isDelivering = false;
+  #delivering: Promise<void> = Promise.resolve();
+  #committing: Promise<void> = Promise.resolve();
+
+  constructor(table: TopicTable, handler: Handler, options: RedeliveryOptions = {}) {
+    this.#table = table;
+    this.#handler = handler;
+    this.#options = { retryMs: 50, retryMsMax: 5000, ...options };
+    this.#stored = table.lastOffset();
+    this.#deliver();
+  }
+
+  async append(messages: readonly Message[]): Promise<void> {
+    if (this.#closing.signal.aborted) throw new Error('the log is closed');
+    this.#stored = Math.max(this.#stored, await this.#table.append(messages));
+    this.#deliver();
+  }
+
+  /** Resolves when all messages that were appended before are committed, or cannot be before the next start. */
+  async waitUntilConsumed(_group?: string): Promise<void> {
+    const until = this.#stored;
+    while (!this.#closing.signal.aborted && !this.#hasFailed && this.#committed < until) {
+      await this.#delivering;
+      await this.#committing;
+      await setTimeout(1);
+    }
+  }
+
+  /** Waits for the running handler and until the delivered batches are durable. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#delivering;
+    await this.#committing;
+  }
+
+  #deliver(): void {
+    if (this.#isDelivering) return;
+    this.#isDelivering = true;
+    this.#delivering = this.#deliverAll();
+  }
+
+  async #deliverAll(): Promise<void> {
+    const { retryMs: waitMs, retryMsMax: waitMsMax } = this.#options;
+    const { signal } = this.#closing;
+    while (this.#delivered < this.#stored && !signal.aborted) {
+      // Throws only when the topic is closed; the next process receives the batch.
+      await retry(() => this.#deliverNext(), { waitMs, waitMsMax, signal }).catch(ignore('log.close'));
+    }
+    this.#isDelivering = false;
+  }
+
+  async #deliverNext(): Promise<void> {
+    const batch = this.#table.read(this.#delivered, BATCH_MESSAGES_MAX);
+    const ack = await this.#handler(batch);
+    this.#delivered = (batch.at(-1) as LogRecord).offset;
+    this.#committing = this.#commitAfter(this.#committing, ack, this.#delivered);
+  }
+
+  async #commitAfter(before: Promise<void>, { durable }: Ack, offset: number): Promise<void> {
+    const [, outcome] = await Promise.allSettled([before, durable]);
+    if (outcome.status === 'rejected') this.#hasFailed = true;
+    if (this.#hasFailed) return;
+    this.#committed = offset;
+    // What a full disk leaves is deleted with the next batch, or delivered to the next process again.
+    await this.#table.deleteUntil(offset).catch(ignore('log.delete'));
+  }
+}
