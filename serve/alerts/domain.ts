@@ -1,28 +1,31 @@
 import type { AlertPipeline } from '../../aggregate/alerts/pipeline.ts';
 import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
-import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
+import type { Clock, KeyValue, Queue, Store } from '../../infra/ports.ts';
 import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../stored-records/records.ts';
 import type { ConsequenceMeasures } from './consequences/consequence-measures.ts';
+import { Consequences } from './consequences/consequences.ts';
 import { EventRetention } from './consequences/event-retention.ts';
 import { ConsequenceProgress } from './consequences/progress.ts';
+import { ProjectJobs } from './consequences/project-jobs.ts';
 import { HeartbeatStore } from './integrations/heartbeat-store.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
 import { Integrations } from './integrations/integrations.ts';
 import { ReceivedDeliveries } from './integrations/received-deliveries.ts';
 import { TestAlerts } from './integrations/test-alerts.ts';
-import { SetAside } from './notifications/notification.ts';
+import { Notifier } from './notifications/notifier.ts';
 import { OncallLinks } from './notifications/oncall-link.ts';
-import { type OutboxSettings, WebhookOutbox } from './notifications/webhook-outbox.ts';
+import { Outbox } from './notifications/outbox.ts';
+import { type DeliverySettings, WebhookDeliveries } from './notifications/webhook-deliveries.ts';
 import { WebhookSender } from './notifications/webhook-sender.ts';
 import { Webhooks } from './notifications/webhooks.ts';
 import { AlertActions } from './projects/alert-actions.ts';
 import { AlertAnalytics } from './projects/alert-analytics.ts';
 import { AlertReader } from './projects/alert-reader.ts';
-import { INCIDENTS, IncidentFollower } from './projects/incident-follower.ts';
-import { Incidents } from './projects/incidents.ts';
+import { IncidentFollower } from './projects/incident-follower.ts';
+import { INCIDENTS, Incidents } from './projects/incidents.ts';
 import { Members } from './projects/members.ts';
 import { Notes } from './projects/notes.ts';
 import { Projects } from './projects/projects.ts';
@@ -34,6 +37,7 @@ export interface AlertDomainDependencies {
   readonly runtime: {
     readonly store: Store;
     readonly keyValue: KeyValue;
+    readonly queue: Queue;
     readonly clock: Clock;
     readonly tracer: Tracer;
   };
@@ -49,7 +53,7 @@ export interface AlertDomainDependencies {
     | 'ALERT_USER_LOOKUPS_PER_HOUR'
     | 'RETENTION_ALERT_EVENTS_DAYS'
   > &
-    OutboxSettings;
+    DeliverySettings;
   readonly publicUrl: () => string;
   readonly measures: ConsequenceMeasures;
 }
@@ -59,10 +63,10 @@ export interface AlertDomain {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
+  readonly consequences: Consequences;
   readonly eventRetention: EventRetention;
   readonly heartbeats: Heartbeats;
   readonly incidents: Incidents;
-  readonly incidentFollower: IncidentFollower;
   readonly integrations: Integrations;
   readonly members: Members;
   readonly notes: Notes;
@@ -74,7 +78,7 @@ export interface AlertDomain {
   readonly testAlerts: TestAlerts;
   readonly users: UserLookup;
   readonly webhooks: Webhooks;
-  readonly webhookOutbox: WebhookOutbox;
+  readonly webhookDeliveries: WebhookDeliveries;
   readonly webhookSender: WebhookSender;
 }
 
@@ -87,6 +91,13 @@ const openRecords = (accounts: Accounts) => ({
   savedFilters: new Records<tables.SavedFilter>(accounts, tables.savedFilters),
   webhooks: new Records<tables.Webhook>(accounts, tables.webhooks),
 });
+
+/** A project sends to an eighth of all receivers at the same time. */
+const deliveryJobs = (queue: Queue, { ALERT_WEBHOOK_RECEIVERS: concurrency }: DeliverySettings) =>
+  new ProjectJobs({
+    ...{ queue, name: 'alert-deliveries', concurrency },
+    projectConcurrency: Math.ceil(concurrency / 8),
+  });
 
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
@@ -111,28 +122,37 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     members,
     cache,
     defaultPlan,
-    onCreate: (project) => progress.begin(project, INCIDENTS),
+    onCreate: (project) => consequences.begin(project),
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
   const shared = { store, clock, tracer, locks, pipeline, progress, measures };
-  const incidentFollower = new IncidentFollower({ ...shared, records: records.incidents, projects });
-  projects.beforeIncidentRules = (project) => incidentFollower.catchUp(project);
-  const setAside = new SetAside({ store, clock, locks, progress });
-  const webhooks = new Webhooks({ records: records.webhooks, clock, seal, setAside, cache });
-  const oncallLinks = new OncallLinks({ records: records.integrations, setAside });
+  const jobs = deliveryJobs(runtime.queue, settings);
+  const outbox = new Outbox({ ...shared, jobs });
+  const consumers = [
+    new IncidentFollower({ ...shared, records: records.incidents, projects }),
+    new Notifier({ cache, progress, outbox }),
+  ];
+  const consequences = new Consequences({ ...shared, queue: runtime.queue, projects, consumers });
+  projects.beforeIncidentRules = (project) => consequences.catchUp(project, INCIDENTS);
+  const webhooks = new Webhooks({ records: records.webhooks, clock, seal, outbox, cache });
+  const oncallLinks = new OncallLinks({ records: records.integrations, outbox });
   const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };
   const integrations = new Integrations(owned);
   const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
-  const targets = { cache, webhooks, oncallLinks, setAside, sender };
+  const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };
   return {
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
-    eventRetention: new EventRetention({ ...shared, cache, days: settings.RETENTION_ALERT_EVENTS_DAYS }),
+    consequences,
+    eventRetention: new EventRetention({
+      ...shared,
+      consequences,
+      days: settings.RETENTION_ALERT_EVENTS_DAYS,
+    }),
     heartbeats: new Heartbeats({ ...shared, keyValue, cache, store: new HeartbeatStore({ store, clock }) }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
-    incidentFollower,
     integrations,
     members,
     notes: new Notes({ records: records.notes, clock }),
@@ -144,7 +164,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),
     users,
     webhooks,
-    webhookOutbox: new WebhookOutbox({ ...shared, ...targets, reader, settings }),
+    webhookDeliveries: new WebhookDeliveries({ ...shared, ...targets, reader, settings }),
     webhookSender: sender,
   };
 }

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
@@ -11,8 +10,6 @@ import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
-import { ConsequenceLoop } from './consequences/consequence-loop.ts';
-import type { TaskCounts } from './consequences/fair-schedule.ts';
 import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './domain.ts';
 import { serveIntake } from './intake/intake.ts';
 import { serveAlertPages } from './pages/routes.ts';
@@ -22,9 +19,7 @@ const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
 interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
   readonly readers: Readers;
-  readonly settings: AlertDomainDependencies['settings'] &
-    Parameters<typeof publicUrl>[1] &
-    Pick<AlertSettings, 'ALERT_WEBHOOK_RECEIVERS'>;
+  readonly settings: AlertDomainDependencies['settings'] & Parameters<typeof publicUrl>[1];
 }
 
 /** Serves the webhook receiver, the REST API and the pages of alerts, and starts their background work. */
@@ -34,7 +29,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
   pipeline.onFailure = (error) => app.log.error({ err: error }, 'alert events cannot be written');
-  startBackgroundWork(app, serving, domain);
+  startBackgroundWork(app, domain);
   await serveIntake(app, {
     pipeline,
     cache: domain.cache,
@@ -67,32 +62,13 @@ function acceptNoBody(scope: FastifyInstance): void {
   );
 }
 
-/** Projects whose incidents are updated at the same time. */
-const INCIDENT_PLACES = { concurrency: 4, projectConcurrency: 1 };
-
 function startBackgroundWork(
   app: FastifyInstance,
-  { pipeline, runtime, settings, measures }: AlertServing,
-  { eventRetention, heartbeats, incidentFollower, webhookOutbox }: AlertDomain,
+  { consequences, eventRetention, heartbeats, webhookDeliveries }: AlertDomain,
 ): void {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
-  const { ALERT_WEBHOOK_RECEIVERS: receivers } = settings;
-  const receiverPlaces = { concurrency: receivers, projectConcurrency: Math.ceil(receivers / 8) };
-  const { clock } = runtime;
-  const showReceivers = ({ waiting, failing }: TaskCounts) => {
-    measures.receivers.set({ state: 'waiting' }, waiting);
-    measures.receivers.set({ state: 'failing' }, failing);
-  };
-  const incidents = new ConsequenceLoop(
-    { pipeline, clock, consumer: incidentFollower, ...INCIDENT_PLACES },
-    logFailure('incidents cannot be updated'),
-  );
-  const webhooks = new ConsequenceLoop(
-    { pipeline, clock, consumer: webhookOutbox, ...receiverPlaces, onTasks: showReceivers },
-    logFailure('webhooks cannot be sent'),
-  );
-  incidents.start();
-  webhooks.start();
+  consequences.start(logFailure('what follows from alert events cannot be carried out'));
+  webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   eventRetention.start(
     (events) => events > 0 && app.log.info({ events }, 'old alert events were deleted'),
@@ -101,7 +77,6 @@ function startBackgroundWork(
   app.addHook('onClose', async () => {
     heartbeats.stop();
     eventRetention.stop();
-    webhookOutbox.stop();
-    await Promise.all([incidents.stop(), webhooks.stop()]);
+    await Promise.all([consequences.stop(), webhookDeliveries.stop()]);
   });
 }

@@ -19,7 +19,7 @@ export const consequenceMeasures = () => {
     }),
     receivers: new Gauge({
       name: 'chain_metrics_webhook_receivers',
-      help: 'Webhooks and on-call links with something left to send, by state: waiting for their turn or being sent to, or failing.',
+      help: 'Webhooks and on-call links of all servers with something left to send, by state (waiting, failing), every 30 seconds.',
       labelNames: ['state'],
       registers: [],
     }),

@@ -21,7 +21,7 @@ export interface DecidedChange {
   readonly iid: number;
 }
 
-export interface DecidedChanges {
+interface DecidedChanges {
   readonly changes: readonly DecidedChange[];
   /** Every change up to this position is among them, or was before. */
   readonly position: number;

@@ -5,22 +5,19 @@ import { Hourly } from '../../../infra/coordination/hourly.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import type { IntegrationCache } from '../integrations/integration-cache.ts';
-import { INCIDENTS } from '../projects/incident-follower.ts';
-import type { ConsequenceProgress } from './progress.ts';
+import type { Consequences } from './consequences.ts';
 
 interface EventRetentionDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly locks: Locks;
   readonly pipeline: AlertPipeline;
-  readonly progress: ConsequenceProgress;
-  readonly cache: IntegrationCache;
+  readonly consequences: Consequences;
   /** Days that events are kept; 0 for ever. */
   readonly days: number;
 }
 
-/** Orders that old events are deleted which nothing follows from any more: their incidents and webhooks are done. */
+/** Orders that old events are deleted which nothing follows from any more. */
 export class EventRetention {
   readonly #deps: EventRetentionDependencies;
   #hourly: Hourly | undefined;
@@ -41,13 +38,13 @@ export class EventRetention {
 
   /** Returns how many events were deleted. */
   async deleteOld(): Promise<number> {
-    const { clock, locks, pipeline, days } = this.#deps;
+    const { clock, locks, pipeline, consequences, days } = this.#deps;
     const before = (Math.floor(clock.now() / DAY_MS) - days) * DAY_MS;
     const deleted = await locks.tryRun('alert-event-retention', async (lease) => {
       let total = 0;
       for (const project of await this.#projectsWithOld(before)) {
         await lease.ensure();
-        const until = await this.#doneUntil(project);
+        const until = await consequences.doneUntil(project);
         if (until > 0) total += await pipeline.deleteEvents({ project, before, until });
       }
       return total;
@@ -62,14 +59,5 @@ export class EventRetention {
         AND project NOT IN (SELECT project FROM ${deletedEvents} WHERE before_ms >= ${before}) ORDER BY project`,
     );
     return rows.map(({ project }) => project);
-  }
-
-  /** The position up to which everything was done that follows from the events of a project. */
-  async #doneUntil(project: number): Promise<number> {
-    const { progress, cache } = this.#deps;
-    const of = new Map((await progress.list(project)).map(({ target, position }) => [target, position]));
-    // A target without a position begins with what happens from then on.
-    const targets = (await cache.targetsOf(project)).filter((target) => of.has(target));
-    return Math.min(...[INCIDENTS, ...targets].map((target) => of.get(target) ?? 0));
   }
 }

@@ -4,15 +4,13 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import { consequenceProgress } from '../projects/tables.ts';
 import { newestPosition } from './event-history.ts';
 
-/** How far a consumer of the events of a project is. */
+/** How far a consumer, or the receiver of a webhook, is with the events of a project. */
 export interface Progress {
   readonly project: number;
-  /** `incidents`, or the id of a webhook or an on-call link. */
+  /** Name of a consumer of events, or the id of a webhook or an on-call link. */
   readonly target: string;
-  /** Of the last event whose consequence is carried out, or is stored to be carried out later. */
+  /** Nothing is left to do of the events up to it. */
   readonly position: number;
-  /** Number of the items of the event after it that are done too. */
-  readonly item: number;
   /** Time, status and fault of the newest request to a receiver. The status is 0 when there was no response. */
   readonly at: number;
   readonly status: number;
@@ -31,7 +29,7 @@ interface ProgressDependencies {
   readonly pipeline: AlertPipeline;
 }
 
-/** The durable positions of all consumers in the events of their projects. */
+/** The durable positions in the events of projects. */
 export class ConsequenceProgress {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -43,7 +41,7 @@ export class ConsequenceProgress {
     this.#pipeline = pipeline;
   }
 
-  /** Of all consumers of a project, or of all projects. */
+  /** Of a project, or of all projects. */
   list(project?: number): Promise<Progress[]> {
     const where = project === undefined ? sql`1` : sql`project = ${project}`;
     return this.#store.rows<Progress>(sql`SELECT * FROM ${consequenceProgress} FINAL WHERE ${where}`);
@@ -56,7 +54,7 @@ export class ConsequenceProgress {
     return row;
   }
 
-  /** Changes the progress as it was read. Only one process at a time works for a consumer. */
+  /** Changes the progress as it was read. Only one process at a time works for a target. */
   async save(before: Progress, changes: ProgressChanges): Promise<Progress> {
     const now = this.#clock.now();
     const at = changes.status === undefined ? before.at : now;
@@ -66,16 +64,16 @@ export class ConsequenceProgress {
   }
 
   /** Begins with the first event of a project; called before it has any. */
-  async begin(project: number, target: string): Promise<void> {
-    await this.save(blank(project, target), {});
+  begin(project: number, target: string): Promise<Progress> {
+    return this.save(blank(project, target), {});
   }
 
-  /** Moves a consumer behind the newest event, so that only later ones have consequences. */
+  /** Moves a target behind the newest event, so that only later ones have consequences. */
   async skipHistory(project: number, target: string): Promise<Progress> {
     await this.#pipeline.waitUntilWritten();
     const before = (await this.get(project, target)) ?? blank(project, target);
     const position = Math.max(before.position, await newestPosition(this.#store, project));
-    return this.save(before, { position, item: 0, status: 0, fault: '', failures: 0, retry_ms: 0 });
+    return this.save(before, { position, status: 0, fault: '', failures: 0, retry_ms: 0 });
   }
 }
 
@@ -83,7 +81,6 @@ const blank = (project: number, target: string): Progress => ({
   project,
   target,
   position: 0,
-  item: 0,
   at: 0,
   status: 0,
   fault: '',

@@ -3,6 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
+import { ALERT_CHANGES } from '../consequences/event-history.ts';
 import { isActiveOncallLink } from '../notifications/oncall-link.ts';
 import type { Integration, IntegrationSummary, Project, Webhook } from '../projects/tables.ts';
 
@@ -13,6 +14,12 @@ export interface CachedIntegration {
   readonly isPremium: boolean;
   /** Hashes of the current and the previous key, as bytes; a value that matches no key where there is none. */
   readonly keys: { readonly current: Buffer; readonly old: Buffer };
+}
+
+/** A webhook or an on-call link that is active. */
+interface CachedTarget {
+  readonly id: string;
+  readonly events: readonly string[];
 }
 
 /** Key of the shared version. Earlier releases use it too. */
@@ -35,7 +42,7 @@ export class IntegrationCache {
   readonly #projects: Records<Project>;
   readonly #integrations: Records<Integration>;
   readonly #webhooks: Records<Webhook>;
-  #targets: ReadonlyMap<string, readonly string[]> = new Map();
+  #targets: ReadonlyMap<string, readonly CachedTarget[]> = new Map();
   #entries: ReadonlyMap<string, CachedIntegration> = new Map();
   #version = '';
   #loading: Promise<void> | undefined;
@@ -60,8 +67,8 @@ export class IntegrationCache {
     );
   }
 
-  /** Ids of the active webhooks and on-call links of a project; none when it is deleted. */
-  async targetsOf(project: number): Promise<readonly string[]> {
+  /** The active webhooks and on-call links of a project; none when it is deleted. */
+  async targetsOf(project: number): Promise<readonly CachedTarget[]> {
     await this.#refresh();
     return this.#targets.get(String(project)) ?? [];
   }
@@ -110,12 +117,15 @@ export class IntegrationCache {
           entryOf(integration, plans.get(integration.project_id) ?? ''),
         ]),
     );
-    const targets = [...webhooks, ...integrations.filter(isActiveOncallLink)];
-    const byProject = Map.groupBy(
+    const links = integrations.filter(isActiveOncallLink);
+    const targets = [
+      ...webhooks.map(({ id, project_id, events }) => ({ id, project_id, events })),
+      ...links.map(({ id, project_id }) => ({ id, project_id, events: ALERT_CHANGES })),
+    ];
+    this.#targets = Map.groupBy(
       targets.filter(({ project_id }) => plans.has(project_id)),
       ({ project_id }) => project_id,
     );
-    this.#targets = new Map([...byProject].map(([project, of]) => [project, of.map(({ id }) => id)]));
     this.#version = version;
   }
 }

@@ -3,7 +3,7 @@ import { httpIntegration } from '../integrations/http.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Integration } from '../projects/tables.ts';
-import type { SetAside } from './notification.ts';
+import type { Outbox } from './outbox.ts';
 
 /**
  * A link to an on-call tool: a notification target to which every alert of the project is forwarded. While a link is
@@ -57,11 +57,11 @@ export function requireExclusive(row: LinkOrIntegration, others: readonly LinkOr
 
 export class OncallLinks {
   readonly #records: Records<Integration>;
-  readonly #setAside: SetAside;
+  readonly #outbox: Outbox;
 
-  constructor({ records, setAside }: { records: Records<Integration>; setAside: SetAside }) {
+  constructor({ records, outbox }: { records: Records<Integration>; outbox: Outbox }) {
     this.#records = records;
-    this.#setAside = setAside;
+    this.#outbox = outbox;
   }
 
   /** Null when there is none or when it is not active. */
@@ -74,13 +74,13 @@ export class OncallLinks {
 
   /** Called before a row is activated: a link forwards what happens from now on. */
   async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
-    if (isOncallLink(row)) await this.#setAside.beginNow(Number(row.project_id), row.id);
+    if (isOncallLink(row)) await this.#outbox.beginNow(Number(row.project_id), row.id);
   }
 
   /** Called after a row is changed: what waits for a link is tried at once. */
   async afterChange(
     row: Pick<Integration, 'id' | 'type' | 'name' | 'is_active' | 'project_id'>,
   ): Promise<void> {
-    if (isActiveOncallLink(row)) await this.#setAside.retryNow(Number(row.project_id), row.id);
+    if (isActiveOncallLink(row)) await this.#outbox.retryNow(Number(row.project_id), row.id);
   }
 }

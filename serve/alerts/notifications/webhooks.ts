@@ -9,7 +9,7 @@ import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Project, Webhook } from '../projects/tables.ts';
 import { requireHttpUrl } from './http-url.ts';
-import type { SetAside } from './notification.ts';
+import type { Outbox } from './outbox.ts';
 
 export const WEBHOOK_EVENTS = ALERT_CHANGES;
 export type WebhookEventName = AlertChangeName;
@@ -26,7 +26,7 @@ interface WebhooksDependencies {
   readonly records: Records<Webhook>;
   readonly clock: Clock;
   readonly seal: Seal;
-  readonly setAside: SetAside;
+  readonly outbox: Outbox;
   readonly cache: IntegrationCache;
 }
 
@@ -35,14 +35,14 @@ export class Webhooks {
   readonly #records: Records<Webhook>;
   readonly #clock: Clock;
   readonly #seal: Seal;
-  readonly #setAside: SetAside;
+  readonly #outbox: Outbox;
   readonly #cache: IntegrationCache;
 
-  constructor({ records, clock, seal, setAside, cache }: WebhooksDependencies) {
+  constructor({ records, clock, seal, outbox, cache }: WebhooksDependencies) {
     this.#records = records;
     this.#clock = clock;
     this.#seal = seal;
-    this.#setAside = setAside;
+    this.#outbox = outbox;
     this.#cache = cache;
   }
 
@@ -87,7 +87,7 @@ export class Webhooks {
       deleted_ms: 0,
     };
     const webhook = withChanges(blank, given);
-    await this.#setAside.beginNow(Number(project.id), id);
+    await this.#outbox.beginNow(Number(project.id), id);
     await this.#records.add(webhook);
     await this.#cache.invalidate();
     return { webhook: { ...webhook, version: 1 }, secret };
@@ -96,14 +96,13 @@ export class Webhooks {
   async change(project: Project, id: string, changes: WebhookChanges): Promise<Webhook> {
     const before = await this.get(project, id);
     // Events of the time in which it was inactive are not sent later.
-    if (changes.is_active === true && !before.is_active)
-      await this.#setAside.beginNow(Number(project.id), id);
+    if (changes.is_active === true && !before.is_active) await this.#outbox.beginNow(Number(project.id), id);
     const webhook = await this.#records.change(id, (current) => {
       const next = withChanges(current as Webhook, changes);
       return { next, result: next };
     });
     await this.#cache.invalidate();
-    if (webhook.is_active) await this.#setAside.retryNow(Number(project.id), id);
+    if (webhook.is_active) await this.#outbox.retryNow(Number(project.id), id);
     return webhook;
   }
 

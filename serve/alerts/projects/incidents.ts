@@ -5,6 +5,7 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
+import { consumerLock } from '../consequences/consequences.ts';
 import { RequestRefused } from './access.ts';
 import type { AlertActions } from './alert-actions.ts';
 import type { AlertReader } from './alert-reader.ts';
@@ -72,7 +73,7 @@ export class Incidents {
 
   /** Creates an incident from an alert, or returns the one that the alert has. */
   async createFrom(projectId: string, alert: Alert, author: User | null): Promise<Incident> {
-    const incident = await this.#locks.run(incidentsLock(projectId), async (lease) => {
+    const incident = await this.#locks.run(consumerLock(INCIDENTS, projectId), async (lease) => {
       const known = (await incidentsOfAlerts(this.#records, projectId, [alert.iid])).get(alert.iid);
       if (known) return known;
       const iid = (await newestIncident(this.#store, this.#records, projectId)) + 1;
@@ -118,8 +119,8 @@ export class Incidents {
   }
 }
 
-/** Name of the lock under which the incidents of a project are numbered. */
-export const incidentsLock = (projectId: string | number): string => `incidents/${projectId}`;
+/** Name of the consumer that creates and closes incidents; under its lock they are numbered. */
+export const INCIDENTS = 'incidents';
 
 /** Their ids begin with the project, so that the engine reads only its rows: `0` is the character after the slash. */
 const ofProject = (projectId: string) =>

@@ -157,14 +157,13 @@ export type Webhook = RowOf<typeof webhooks>;
 
 export const consequenceProgress = table({
   name: 'alert_notices',
-  doc: 'How far incidents, and each webhook and on-call link, are with the events of a project.',
+  doc: 'How far each consumer of events, webhook and on-call link is with the events of a project.',
   columns: {
     project: 'UInt64',
-    /** `incidents`, or the id of a webhook or an on-call link. */
+    /** `incidents`, `notifications`, or the id of a webhook or an on-call link. */
     target: 'String',
+    /** Nothing is left to do of the events up to it. */
     position: 'UInt64',
-    /** Number of the items of the event after this position whose consequence is carried out too. */
-    item: 'UInt32',
     /** Time, status and fault of the newest request to a receiver. */
     at: 'Int64',
     status: 'UInt16',
@@ -203,9 +202,9 @@ export const webhookDeliveries = table({
   ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 7 DAY',
 });
 
-export const setAsideNotifications = table({
-  name: 'alert_notices_set_aside',
-  doc: 'Events that a webhook or an on-call link did not accept and that are sent to it again.',
+export const notifications = table({
+  name: 'alert_notifications',
+  doc: 'Changes of alerts that a webhook or an on-call link is told of.',
   columns: {
     project: 'UInt64',
     target: 'String',
@@ -218,10 +217,11 @@ export const setAsideNotifications = table({
     /** When the event was accepted. */
     at: 'Int64',
     attempts: 'UInt32',
-    /** When it is sent again; 0 = now. */
+    /** When it is sent; 0 = now. */
     next_ms: 'Int64',
     /** Whether it was accepted or given up. */
     is_done: 'Bool',
+    /** Counted from 1, so that a repeated first row does not replace a later one. */
     version: 'UInt64',
   },
   engine: 'ReplacingMergeTree(version)',
@@ -240,5 +240,5 @@ export const projectTables: readonly Table[] = [
   webhooks,
   consequenceProgress,
   webhookDeliveries,
-  setAsideNotifications,
+  notifications,
 ];

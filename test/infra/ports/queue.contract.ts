@@ -288,20 +288,6 @@ export function queueContract(name: string, open: (options: AttemptOptions) => P
         await queue.idle('jobs');
         expect(seen).toEqual(['old', 'new']);
       });
-
-      test('it ends with the queue', async () => {
-        let runs = 0;
-        await queue.process('jobs', 1, async () => {
-          runs++;
-          await pause(20);
-          return 10;
-        });
-        await queue.add('jobs', job('job'));
-        await until('it runs', () => runs === 1);
-        await queue.close();
-        await pause(50);
-        expect(runs).toBe(1);
-      });
     });
 
     describe('idle', () => {

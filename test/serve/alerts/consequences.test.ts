@@ -9,7 +9,7 @@ import { consequenceMeasures } from '../../../serve/alerts/consequences/conseque
 import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';
 import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
-import { INCIDENTS } from '../../../serve/alerts/projects/incident-follower.ts';
+import { INCIDENTS } from '../../../serve/alerts/projects/incidents.ts';
 import type { Project } from '../../../serve/alerts/projects/tables.ts';
 import { consequenceProgress } from '../../../serve/alerts/projects/tables.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
@@ -21,6 +21,8 @@ import { firing, prometheusBody } from './made.ts';
 import { Receiver } from './receiver.ts';
 
 // Rounds of consequences one by one: nothing runs by itself here.
+
+const NOTIFICATIONS = 'notifications';
 
 const directory = temporaryDirectory();
 let pipeline: Pipeline;
@@ -62,6 +64,9 @@ async function deliver(items: readonly object[], { id } = project): Promise<void
   await alerts.waitUntilWritten();
 }
 
+const followEvents = async (number: number, name: string) => {
+  while ((await domain.consequences.run(number, name)) !== undefined);
+};
 describe('rounds', () => {
   test('of a webhook continue past events that it is not told of', async () => {
     const to = await Receiver.open();
@@ -69,8 +74,8 @@ describe('rounds', () => {
     const items = Array.from({ length: 1000 }, (_, i) => firing({ fingerprint: `f${i}` }));
     await deliver(items);
     await deliver([{ ...items[0], status: 'resolved', endsAt: '2026-11-21T04:00:00Z' }]);
-    const run = () => domain.webhookOutbox.run(Number(project.id), webhook.id);
-    while ((await run()).dueMs !== null);
+    await followEvents(Number(project.id), NOTIFICATIONS);
+    while ((await domain.webhookDeliveries.run(Number(project.id), webhook.id)) !== undefined);
     to.close();
     expect(to.accepted.map(({ event }) => event)).toEqual(['resolved']);
   });
@@ -80,31 +85,61 @@ describe('rounds', () => {
     const other = await domain.projects.create(ann, { name: 'Ends' });
     const { webhook } = await domain.webhooks.create(other, { url: to.url });
     await deliver([firing()], other);
-    const run = () => domain.webhookOutbox.run(Number(other.id), webhook.id);
-    expect((await run()).dueMs).not.toBeNull();
+    await followEvents(Number(other.id), NOTIFICATIONS);
+    const run = () => domain.webhookDeliveries.run(Number(other.id), webhook.id);
+    expect(await run()).toBeGreaterThan(0);
     await domain.projects.delete(other.id);
-    expect((await run()).dueMs).toBeNull();
+    expect(await run()).toBeUndefined();
     to.close();
     expect(to.requests).toHaveLength(1);
   });
 
-  test('of a webhook say that its receiver fails, also while nothing is due, until it accepts a request', async () => {
+  test('of a webhook count its receiver as failing, also while nothing is due, until it accepts a request', async () => {
     const to = await Receiver.open(() => 503);
     const failing = await domain.projects.create(ann, { name: 'Fails' });
     const { webhook } = await domain.webhooks.create(failing, { url: to.url });
     await deliver([firing()], failing);
     const number = Number(failing.id);
-    const run = () => domain.webhookOutbox.run(number, webhook.id);
-    expect(await run()).toMatchObject({ isFailing: true });
+    await followEvents(number, NOTIFICATIONS);
+    const isFound = async () =>
+      (await domain.webhookDeliveries.unfinished()).some(({ name }) => name === webhook.id);
+    const run = () => domain.webhookDeliveries.run(number, webhook.id);
+    expect(await isFound()).toBe(true);
+    expect(await run()).toBeGreaterThan(0);
     const progress = (await domain.progress.get(number, webhook.id)) as Progress;
+    expect(progress).toMatchObject({ failures: 1, status: 503 });
+    expect(await isFound()).toBe(false);
     await domain.progress.save(progress, { retry_ms: 0 });
-    expect(await run()).toMatchObject({ isBroken: true });
+    expect(await run()).toBeGreaterThan(0);
+    expect(await domain.progress.get(number, webhook.id)).toMatchObject({ failures: 1 });
     expect(to.requests).toHaveLength(1);
     to.answer = () => 200;
     await domain.webhooks.change(failing, webhook.id, { name: 'mended' });
-    expect(await run()).toMatchObject({ isBroken: false });
+    expect(await run()).toBe(0);
+    expect(await domain.progress.get(number, webhook.id)).toMatchObject({ failures: 0, retry_ms: 0 });
+    expect(await run()).toBeUndefined();
     to.close();
     expect(to.accepted).toHaveLength(1);
+  });
+
+  test('of a webhook that a kill repeats add and send nothing twice', async () => {
+    const to = await Receiver.open();
+    const killed = await domain.projects.create(ann, { name: 'Repeats' });
+    const number = Number(killed.id);
+    const { webhook } = await domain.webhooks.create(killed, { url: to.url });
+    await deliver([firing(), firing({ fingerprint: 'other' })], killed);
+    const before = (await domain.progress.get(number, NOTIFICATIONS)) as Progress;
+    await followEvents(number, NOTIFICATIONS);
+    const send = async () => {
+      while ((await domain.webhookDeliveries.run(number, webhook.id)) !== undefined);
+    };
+    await send();
+    const after = (await domain.progress.get(number, NOTIFICATIONS)) as Progress;
+    await domain.progress.save(after, { position: before.position });
+    await followEvents(number, NOTIFICATIONS);
+    await send();
+    to.close();
+    expect(to.requests).toHaveLength(2);
   });
 
   test('of incidents miss no event while a sweep finds the projects of an older version', async () => {
@@ -117,13 +152,13 @@ describe('rounds', () => {
     const numbers = projects.numbers.bind(projects);
     projects.numbers = async () => {
       // An event arrives while the sweep is under way, and the round of an earlier one has begun.
-      await domain.incidentFollower.run(number);
+      await domain.consequences.run(number, INCIDENTS);
       await deliver([firing({ fingerprint: 'new' })]);
       return numbers();
     };
-    await domain.incidentFollower.unfinished();
+    await domain.consequences.unfinished();
     projects.numbers = numbers;
-    while ((await domain.incidentFollower.run(number)).dueMs !== null);
+    await followEvents(number, INCIDENTS);
     const { position } = (await domain.progress.get(number, INCIDENTS)) ?? { position: 0 };
     expect(position).toBeGreaterThan(0);
     const { total } = await domain.incidents.list(pipeline.runtime.store, project.id, {
@@ -154,9 +189,6 @@ describe('old events', () => {
       ...{ ...domain, store: pipeline.runtime.store, locks: pipeline.accounts().locks, days: 8 },
       ...{ pipeline: await pipeline.alerts(), clock: { now: () => Date.now() + days * 86_400_000 } },
     }).deleteOld();
-  const followIncidents = async (number: number) => {
-    while ((await domain.incidentFollower.run(number)).dueMs !== null);
-  };
   const resolved = (item: object) => ({ ...item, status: 'resolved', endsAt: '2026-11-21T04:00:00Z' });
 
   /** The ids of events that the log delivers and that would be counted. */
@@ -179,7 +211,7 @@ describe('old events', () => {
   }
 
   test('are deleted when nothing follows from them any more; alerts, their numbers and open ones stay', async () => {
-    const to = await Receiver.open(() => 503);
+    const to = await Receiver.open();
     const kept = await domain.projects.create(ann, { name: 'Kept' });
     const number = Number(kept.id);
     const { webhook } = await domain.webhooks.create(kept, { url: to.url });
@@ -196,16 +228,15 @@ describe('old events', () => {
     expect(before.events).toHaveLength(8);
 
     expect(await deleteAfter(7)).toBe(0);
-    await followIncidents(number);
+    await followEvents(number, INCIDENTS);
     await deleteAfter(9);
     expect(await positionsOf(number)).toHaveLength(8);
 
-    to.answer = () => 200;
-    await domain.webhooks.change(kept, webhook.id, { name: 'mended' });
-    while ((await domain.webhookOutbox.run(number, webhook.id)).dueMs !== null);
+    await followEvents(number, NOTIFICATIONS);
+    expect(await deleteAfter(9)).toBe(5);
+    while ((await domain.webhookDeliveries.run(number, webhook.id)) !== undefined);
     to.close();
     expect(to.accepted).toHaveLength(8);
-    expect(await deleteAfter(9)).toBe(5);
     expect(await positionsOf(number)).toEqual([3, 7, 8]);
     expect(await alertsOf(number)).toEqual(before.alerts);
     expect(await countedAgain(before.events)).toEqual([]);
@@ -235,7 +266,7 @@ describe('old events', () => {
     const killed = await domain.projects.create(ann, { name: 'Killed' });
     const number = Number(killed.id);
     for (const item of [firing(), resolved(firing()), firing()]) await deliver([item], killed);
-    await followIncidents(number);
+    for (const name of [INCIDENTS, NOTIFICATIONS]) await followEvents(number, name);
     const bound = Math.floor(Date.now() / 86_400_000 + 1) * 86_400_000;
     await pipeline.runtime.store.insert(deletedEvents, [{ project: number, before_ms: bound }]);
     expect(await countedAgain(await storedOf(number))).toEqual([]);

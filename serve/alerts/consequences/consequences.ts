@@ -1,0 +1,122 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
+import type { Queue, Store } from '../../../infra/ports.ts';
+import { ALERT_LATE_MS, changesAfter, type DecidedChange, projectsWithChanges } from './event-history.ts';
+import type { ConsequenceProgress } from './progress.ts';
+import { ProjectJobs, type ProjectTask } from './project-jobs.ts';
+
+/** Something that follows from the events of projects. */
+export interface EventConsumer {
+  /** Name of its positions in the events. */
+  readonly name: string;
+  /**
+   * Carries out what follows from changes of alerts, which a kill may repeat. The lease is that of the lock of the
+   * consumer. Returns false while the alerts of some events are not stored yet.
+   */
+  apply(project: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean>;
+}
+
+/** The lock under which a consumer works for a project. */
+export const consumerLock = (name: string, project: number | string): string => `${name}/${project}`;
+
+interface ConsequencesDependencies {
+  readonly store: Store;
+  readonly queue: Queue;
+  readonly locks: Locks;
+  readonly pipeline: AlertPipeline;
+  readonly projects: { numbers(): Promise<readonly number[]> };
+  readonly progress: ConsequenceProgress;
+  readonly consumers: readonly EventConsumer[];
+}
+
+const EVENTS_PER_ROUND = 250;
+/** How long a change of the settings waits for the events that were decided before it. */
+const CATCH_UP_MS_MAX = 10_000;
+
+/**
+ * What follows from alert events: each consumer is given the stored events of a project in their order, by one process
+ * at a time, and stores how far it is.
+ */
+export class Consequences {
+  readonly #deps: ConsequencesDependencies;
+  readonly #jobs: ProjectJobs;
+
+  constructor(dependencies: ConsequencesDependencies) {
+    this.#deps = dependencies;
+    const { queue } = dependencies;
+    this.#jobs = new ProjectJobs({ queue, name: 'alert-events', concurrency: 8, projectConcurrency: 2 });
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    const run = ({ project, name }: ProjectTask) => this.run(project, name);
+    this.#jobs.start({ run, unfinished: () => this.unfinished(), onFailure });
+    this.#deps.pipeline.onChanged((projects) => this.#jobs.wake(this.#tasksOf(projects)));
+  }
+
+  stop(): Promise<void> {
+    return this.#jobs.stop();
+  }
+
+  /** Called before a project has any events. */
+  async begin(project: number): Promise<void> {
+    for (const { name } of this.#deps.consumers) await this.#deps.progress.begin(project, name);
+  }
+
+  /** The position up to which nothing follows from the events of a project any more. */
+  async doneUntil(project: number): Promise<number> {
+    const rows = await this.#deps.progress.list(project);
+    const positions = new Map(rows.map(({ target, position }) => [target, position]));
+    return Math.min(...this.#deps.consumers.map(({ name }) => positions.get(name) ?? 0));
+  }
+
+  *#tasksOf(projects: Iterable<number>): Generator<ProjectTask> {
+    for (const project of projects) {
+      for (const { name } of this.#deps.consumers) yield { project, name };
+    }
+  }
+
+  /** Carries out the next part of what follows; returns after how many milliseconds there is more. */
+  async run(project: number, name: string): Promise<number | undefined> {
+    const { store, locks, progress, consumers } = this.#deps;
+    const consumer = consumers.find((one) => one.name === name);
+    if (consumer === undefined) return undefined;
+    return locks.run(consumerLock(name, project), async (lease) => {
+      // For a project of an older version it begins with what happens from now on.
+      const before = (await progress.get(project, name)) ?? (await progress.skipHistory(project, name));
+      const next = await changesAfter(store, project, before.position, EVENTS_PER_ROUND);
+      if (next.position === before.position) return undefined;
+      const isApplied = next.changes.length === 0 || (await consumer.apply(project, next.changes, lease));
+      if (!isApplied) return ALERT_LATE_MS;
+      await lease.ensure();
+      await progress.save(before, { position: next.position });
+      return next.isFull ? 0 : undefined;
+    });
+  }
+
+  /** Carries out what follows from all events that are decided, before a project is set up in another way. */
+  async catchUp(project: number, name: string): Promise<void> {
+    await this.#deps.pipeline.waitUntilWritten();
+    const deadline = performance.now() + CATCH_UP_MS_MAX;
+    while (performance.now() < deadline) {
+      const againMs = await this.run(project, name);
+      if (againMs === undefined) return;
+      await pause(againMs);
+    }
+  }
+
+  async unfinished(): Promise<ProjectTask[]> {
+    const { store, progress, projects, consumers } = this.#deps;
+    const rows = await progress.list();
+    const numbers = await projects.numbers();
+    const tasks: ProjectTask[] = [];
+    for (const { name } of consumers) {
+      const own = rows.filter(({ target }) => target === name);
+      const positions = new Map(own.map(({ project, position }) => [project, position]));
+      const begin = numbers.filter((project) => !positions.has(project));
+      const changed = await projectsWithChanges(store, positions);
+      tasks.push(...[...begin, ...changed].map((project) => ({ project, name })));
+    }
+    return tasks;
+  }
+}

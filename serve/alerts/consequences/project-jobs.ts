@@ -1,0 +1,112 @@
+import type { Queue } from '../../../infra/ports.ts';
+
+/** Work for a project, by one process at a time. */
+export interface ProjectTask {
+  readonly project: number;
+  /** Of the consumer of events, or the id of the receiver. */
+  readonly name: string;
+}
+
+interface ProjectJobsOptions {
+  readonly queue: Pick<Queue, 'add' | 'process'>;
+  /** Name of the queue. */
+  readonly name: string;
+  /** Tasks at the same time in this process, of all projects and of one. */
+  readonly concurrency: number;
+  readonly projectConcurrency: number;
+}
+
+interface ProjectWork {
+  /** Carries out what is next of a task; returns after how many milliseconds there is more to do. */
+  readonly run: (task: ProjectTask) => Promise<number | undefined>;
+  /** All tasks with something to do, from what is stored. */
+  readonly unfinished: () => Promise<readonly ProjectTask[]>;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const SWEEP_MS = 30_000;
+/** How soon a task looks again for a free place of its project. */
+const FULL_MS = 250;
+/** How soon another process may take a job of one that stops. */
+const STOPPED_MS = 1000;
+
+/**
+ * Runs tasks of projects as jobs of the queue. Rows of the store say what is to be done, so a job may be lost: a sweep
+ * adds it again, in any process. A task is short, and its next part waits behind those of other projects.
+ */
+export class ProjectJobs {
+  readonly #options: ProjectJobsOptions;
+  readonly #pending = new Map<string, ProjectTask>();
+  readonly #running = new Map<Promise<unknown>, ProjectTask>();
+  #work: ProjectWork | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #isAdding = false;
+  #isStopped = false;
+
+  constructor(options: ProjectJobsOptions) {
+    this.#options = options;
+  }
+
+  start(work: ProjectWork): void {
+    const { queue, name, concurrency } = this.#options;
+    this.#work = work;
+    queue.process<ProjectTask>(name, concurrency, (task) => this.#run(task, work)).catch(work.onFailure);
+    this.#timer = setInterval(() => this.#sweep(work), SWEEP_MS).unref();
+    this.#sweep(work);
+  }
+
+  /** Resolves when no task runs. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#sweeping;
+    await Promise.allSettled(this.#running.keys());
+  }
+
+  /** Runs tasks as soon as it is their turn; one that runs then runs once more. */
+  wake(tasks: Iterable<ProjectTask>): void {
+    for (const task of tasks) this.#pending.set(`${task.project}/${task.name}`, task);
+    this.#addPending().catch((error) => this.#work?.onFailure(error));
+  }
+
+  /** One job after the other: while the queue is away, each task waits once in memory. */
+  async #addPending(): Promise<void> {
+    if (this.#isAdding) return;
+    this.#isAdding = true;
+    const { queue, name } = this.#options;
+    try {
+      for (const [id, task] of this.#pending) {
+        this.#pending.delete(id);
+        await queue.add(name, { id, data: task, priority: 1 });
+      }
+    } finally {
+      this.#isAdding = false;
+    }
+  }
+
+  async #run(task: ProjectTask, { run, onFailure }: ProjectWork): Promise<number | undefined> {
+    if (this.#isStopped) return STOPPED_MS;
+    const sameProject = [...this.#running.values()].filter(({ project }) => project === task.project);
+    if (sameProject.length >= this.#options.projectConcurrency) return FULL_MS;
+    const running = run(task);
+    this.#running.set(running, task);
+    try {
+      return await running;
+    } catch (error) {
+      onFailure(error);
+      throw error;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #sweep({ unfinished, onFailure }: ProjectWork): void {
+    this.#sweeping ??= unfinished()
+      .then((tasks) => this.wake(tasks))
+      .catch(onFailure)
+      .finally(() => {
+        this.#sweeping = undefined;
+      });
+  }
+}

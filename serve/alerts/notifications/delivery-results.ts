@@ -1,0 +1,70 @@
+import { isRefusal, REFUSED_ATTEMPTS_MAX, retryDelayMs } from './back-off.ts';
+import { deliveryIdOf, type Notification } from './outbox.ts';
+import type { DeliveryAttempt, SendResult } from './webhook-sender.ts';
+
+/** What came of the notifications of a target in one round of requests. */
+export class DeliveryResults {
+  readonly #project: number;
+  /** Longest wait of a notification for its next attempt. */
+  readonly #retryMsMax: number;
+  readonly attempts: DeliveryAttempt[] = [];
+  readonly accepted: Notification[] = [];
+  /** Those that are sent again, and those that are not. */
+  readonly open: Notification[] = [];
+  readonly done: Notification[] = [];
+  /** Since the last request that was accepted. */
+  failuresInARow = 0;
+  /** How long the target asks to wait. */
+  retryAfterMs = 0;
+  #failed = 0;
+
+  constructor(project: number, retryMsMax: number) {
+    this.#project = project;
+    this.#retryMsMax = retryMsMax;
+  }
+
+  /** Whether the target accepted nothing. */
+  get isDown(): boolean {
+    return this.#failed > 0 && this.accepted.length === 0;
+  }
+
+  get isEmpty(): boolean {
+    return this.open.length === 0 && this.done.length === 0;
+  }
+
+  /** Adds the result of a request. */
+  add(notification: Notification, { at, retryAfterMs, ...result }: SendResult): void {
+    const isAccepted = result.fault === '';
+    const attempts = notification.attempts + 1;
+    const given_up = !isAccepted && isRefusal(result.status) && attempts >= REFUSED_ATTEMPTS_MAX;
+    const fault = given_up ? `${result.fault}; given up after ${attempts} attempts` : result.fault;
+    this.attempts.push({ at, ...this.#named(notification), ...result, fault, given_up });
+    if (isAccepted || given_up) this.done.push(notification);
+    if (isAccepted) {
+      this.accepted.push(notification);
+      this.failuresInARow = 0;
+      return;
+    }
+    this.#failed++;
+    this.failuresInARow++;
+    this.retryAfterMs = Math.max(this.retryAfterMs, retryAfterMs);
+    const next_ms = at + retryDelayMs(attempts, this.#retryMsMax);
+    if (!given_up) this.open.push({ ...notification, attempts, next_ms });
+  }
+
+  giveUp(notification: Notification, at: number, fault: string): void {
+    this.done.push(notification);
+    const result = { status: 0, milliseconds: 0, fault, given_up: true };
+    this.attempts.push({ at, ...this.#named(notification), ...result });
+  }
+
+  /** There is no alert to send any more. */
+  drop(notification: Notification): void {
+    this.done.push(notification);
+  }
+
+  #named(notification: Notification) {
+    const { name: event, iid } = notification;
+    return { event, iid, delivery: deliveryIdOf(this.#project, notification) };
+  }
+}

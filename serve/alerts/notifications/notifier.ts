@@ -1,0 +1,37 @@
+import type { EventConsumer } from '../consequences/consequences.ts';
+import type { DecidedChange } from '../consequences/event-history.ts';
+import type { ConsequenceProgress } from '../consequences/progress.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import type { Outbox } from './outbox.ts';
+
+interface NotifierDependencies {
+  readonly cache: IntegrationCache;
+  readonly progress: ConsequenceProgress;
+  readonly outbox: Outbox;
+}
+
+/** Adds notifications for the webhooks and on-call links of a project that are to be told of a change. */
+export class Notifier implements EventConsumer {
+  readonly name = 'notifications';
+  readonly #deps: NotifierDependencies;
+
+  constructor(dependencies: NotifierDependencies) {
+    this.#deps = dependencies;
+  }
+
+  async apply(project: number, changes: readonly DecidedChange[]): Promise<boolean> {
+    const { cache, progress, outbox } = this.#deps;
+    const targets = await cache.targetsOf(project);
+    if (targets.length === 0) return true;
+    // A target is told of what happened after it was activated.
+    const positions = new Map(
+      (await progress.list(project)).map(({ target, position }) => [target, position]),
+    );
+    for (const { id, events } of targets) {
+      const from = positions.get(id) ?? 0;
+      const told = changes.filter(({ name, position }) => position > from && events.includes(name));
+      if (told.length > 0) await outbox.add(project, id, told);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,126 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Store } from '../../../infra/ports.ts';
+import type { AlertChangeName, DecidedChange } from '../consequences/event-history.ts';
+import type { ConsequenceProgress } from '../consequences/progress.ts';
+import type { ProjectJobs } from '../consequences/project-jobs.ts';
+import { notifications } from '../projects/tables.ts';
+
+/** A change of an alert that a target is to be told of. */
+export interface Notification extends DecidedChange {
+  readonly attempts: number;
+  /** When it is due; 0 = now. */
+  readonly next_ms: number;
+  readonly version: number;
+}
+
+interface OpenNotification extends Notification {
+  /** Every notification of the target before this position is done. */
+  readonly lowest: number;
+}
+
+interface OpenRow extends OpenNotification {
+  readonly name: AlertChangeName;
+}
+
+/** Stable over all attempts and kills, so that receivers recognize a notification that they have. */
+export const deliveryIdOf = (project: number, { position, iid, name }: Notification): string =>
+  `${project}-${position}-${iid}-${name}`;
+
+/** The lock under which a target is worked for, by one process at a time. */
+export const targetLock = (project: number, target: string): string => `notice/${project}/${target}`;
+
+interface OutboxDependencies {
+  readonly store: Store;
+  readonly locks: Locks;
+  readonly progress: ConsequenceProgress;
+  /** Those that send what is due. */
+  readonly jobs: ProjectJobs;
+}
+
+/** The stored notifications of webhooks and on-call links, until they are accepted or given up. */
+export class Outbox {
+  readonly #deps: OutboxDependencies;
+
+  constructor(dependencies: OutboxDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Adds a notification for each change; those that it has stay as they are. */
+  async add(project: number, target: string, changes: readonly DecidedChange[]): Promise<void> {
+    const added = changes.map((change) => ({ ...change, attempts: 0, next_ms: 0, version: 0 }));
+    await this.save(project, target, { open: added, done: [] });
+    this.#deps.jobs.wake([{ project, name: target }]);
+  }
+
+  /** Stores changed notifications. */
+  async save(
+    project: number,
+    target: string,
+    { open, done }: { readonly open: readonly Notification[]; readonly done: readonly Notification[] },
+  ): Promise<void> {
+    const row = (
+      { position, item, name, iid, at, attempts, next_ms, version }: Notification,
+      is_done: boolean,
+    ) => ({
+      ...{ project, target, position, item, name, iid, at, attempts, next_ms, is_done },
+      version: version + 1,
+    });
+    const rows = [...open.map((of) => row(of, false)), ...done.map((of) => row(of, true))];
+    if (rows.length > 0) await this.#deps.store.insert(notifications, rows);
+  }
+
+  /**
+   * The first open notification of each alert, since the next one is sent after it: those that are due in the order of
+   * their events, then the others in the order in which they become due.
+   */
+  next(
+    project: number,
+    target: string,
+    after: number,
+    now: number,
+    limit: number,
+  ): Promise<OpenNotification[]> {
+    return this.#deps.store.rows<OpenRow>(
+      sql`SELECT *, min(position) OVER () AS lowest FROM (
+          SELECT position, item, name, iid, at, attempts, next_ms, version FROM ${notifications} FINAL
+          WHERE project = ${project} AND target = ${target} AND position > ${after} AND NOT is_done
+          ORDER BY position, item LIMIT 1 BY iid)
+        ORDER BY if(next_ms > ${now}, next_ms, 0), position, item LIMIT ${limit}`,
+    );
+  }
+
+  /** Targets with open notifications, and the position of their newest one. */
+  targets(): Promise<{ readonly project: number; readonly target: string; readonly newest: number }[]> {
+    return this.#deps.store.rows(
+      sql`SELECT project, target, max(position) AS newest FROM ${notifications} FINAL
+        WHERE NOT is_done GROUP BY project, target`,
+    );
+  }
+
+  /** Makes what waits for its next attempt due. */
+  async makeDue(project: number, target: string): Promise<void> {
+    const waiting = await this.#deps.store.rows<OpenRow>(
+      sql`SELECT * FROM ${notifications} FINAL
+        WHERE project = ${project} AND target = ${target} AND NOT is_done AND next_ms > 0`,
+    );
+    await this.save(project, target, { open: waiting.map((of) => ({ ...of, next_ms: 0 })), done: [] });
+  }
+
+  /** Lets a target receive what happens from now on, and nothing else. A round that still sends to it ends first. */
+  async beginNow(project: number, target: string): Promise<void> {
+    const { locks, progress } = this.#deps;
+    await locks.run(targetLock(project, target), () => progress.skipHistory(project, target));
+  }
+
+  /** Tries at once what waits for a target that its owner has changed. A round that still sends to it ends first. */
+  async retryNow(project: number, target: string): Promise<void> {
+    const { locks, progress, jobs } = this.#deps;
+    await locks.run(targetLock(project, target), async () => {
+      const before = await progress.get(project, target);
+      if (before && before.failures > 0) await progress.save(before, { failures: 0, retry_ms: 0 });
+      await this.makeDue(project, target);
+    });
+    jobs.wake([{ project, name: target }]);
+  }
+}

@@ -1,0 +1,245 @@
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
+import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import type { Tracer } from '../../../infra/tracing/tracer.ts';
+import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
+import { ALERT_LATE_MS, ALERT_LATE_MS_MAX, tracesOf } from '../consequences/event-history.ts';
+import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
+import type { ProjectJobs, ProjectTask } from '../consequences/project-jobs.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import type { AlertReader } from '../projects/alert-reader.ts';
+import { retryDelayMs } from './back-off.ts';
+import { DeliveryResults } from './delivery-results.ts';
+import type { OncallLinks } from './oncall-link.ts';
+import { deliveryIdOf, type Notification, type Outbox, targetLock } from './outbox.ts';
+import {
+  type NotificationTarget,
+  type OpenTarget,
+  oncallTarget,
+  type WebhookSender,
+  webhookTarget,
+} from './webhook-sender.ts';
+import type { Webhooks } from './webhooks.ts';
+
+export type DeliverySettings = Pick<
+  AlertSettings,
+  | 'ALERT_WEBHOOK_CONCURRENCY'
+  | 'ALERT_WEBHOOK_RECEIVERS'
+  | 'ALERT_WEBHOOK_RETRY_SECONDS_MAX'
+  | 'ALERT_WEBHOOK_GIVE_UP_HOURS'
+>;
+
+interface WebhookDeliveriesDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly tracer: Tracer;
+  readonly locks: Locks;
+  readonly reader: AlertReader;
+  readonly cache: IntegrationCache;
+  readonly webhooks: Webhooks;
+  readonly oncallLinks: OncallLinks;
+  readonly progress: ConsequenceProgress;
+  readonly outbox: Outbox;
+  readonly jobs: ProjectJobs;
+  readonly sender: WebhookSender;
+  readonly measures: ConsequenceMeasures;
+  readonly settings: DeliverySettings;
+}
+
+const NOTIFICATIONS_PER_ROUND = 200;
+const ROUND_SECONDS_MAX = 10;
+/** How soon it is looked again whether another process still sends to a target. */
+const LOCKED_MS = 5000;
+/** How soon a failing target looks again for a free place. */
+const FULL_MS = 1000;
+/** After so many failures the target, and not a notification, was at fault. */
+const OUTAGE_FAILURES = 3;
+
+/**
+ * Sends the notifications of the outbox, each at least once and those of one alert in their order. A target that fails
+ * is tried again with one notification at a time, after waits that grow.
+ */
+export class WebhookDeliveries {
+  readonly #deps: WebhookDeliveriesDependencies;
+  /** Targets that requests are sent to. */
+  readonly #open = new Set<OpenTarget>();
+  /** Rounds of targets that failed last. */
+  #failing = 0;
+  #isStopped = false;
+
+  constructor(dependencies: WebhookDeliveriesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    const run = ({ project, name }: ProjectTask) => this.run(project, name);
+    this.#deps.jobs.start({ run, unfinished: () => this.unfinished(), onFailure });
+  }
+
+  /** Cancels the requests that are under way; they are sent again after the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const { connections } of this.#open) connections.close();
+    await this.#deps.jobs.stop();
+  }
+
+  /** Targets that something is to be sent to now. */
+  async unfinished(): Promise<ProjectTask[]> {
+    const { clock, progress, cache, outbox, measures } = this.#deps;
+    const states = new Map((await progress.list()).map((state) => [state.target, state]));
+    const tasks: ProjectTask[] = [];
+    const counts = { waiting: 0, failing: 0 };
+    for (const { project, target, newest } of await outbox.targets()) {
+      const { position = 0, failures = 0, retry_ms = 0 } = states.get(target) ?? {};
+      const isActive = (await cache.targetsOf(project)).some(({ id }) => id === target);
+      if (!isActive || newest <= position) continue;
+      counts[failures > 0 ? 'failing' : 'waiting']++;
+      if (retry_ms <= clock.now()) tasks.push({ project, name: target });
+    }
+    measures.receivers.set({ state: 'waiting' }, counts.waiting);
+    measures.receivers.set({ state: 'failing' }, counts.failing);
+    return tasks;
+  }
+
+  /** Sends to a target what is due; returns after how many milliseconds there is more to send. */
+  async run(project: number, id: string): Promise<number | undefined> {
+    const { locks } = this.#deps;
+    const ended = await locks.tryRun(targetLock(project, id), async (lease) => {
+      const target = await this.#targetOf(project, id);
+      return { againMs: target === null ? undefined : await this.#runTarget(project, target, lease) };
+    });
+    return ended === null ? LOCKED_MS : ended.againMs;
+  }
+
+  /** Null when it is not active or not there, or when its project is deleted. */
+  async #targetOf(project: number, id: string): Promise<NotificationTarget | null> {
+    const { cache, webhooks, oncallLinks } = this.#deps;
+    if (!(await cache.targetsOf(project)).some((target) => target.id === id)) return null;
+    const webhook = await webhooks.find({ id: String(project) }, id);
+    if (webhook) return webhook.is_active ? webhookTarget(webhook) : null;
+    const link = await oncallLinks.findActive(String(project), id);
+    return link && oncallTarget(link);
+  }
+
+  async #runTarget(project: number, target: NotificationTarget, lease: Lease): Promise<number | undefined> {
+    const { clock, progress, settings } = this.#deps;
+    const before = (await progress.get(project, target.id)) ?? (await progress.begin(project, target.id));
+    if (before.retry_ms > clock.now()) return before.retry_ms - clock.now();
+    if (before.failures === 0) return this.#round({ project, target, before, lease });
+    if (this.#failing >= settings.ALERT_WEBHOOK_RECEIVERS / 2) return FULL_MS;
+    this.#failing++;
+    try {
+      return await this.#round({ project, target, before, lease });
+    } finally {
+      this.#failing--;
+    }
+  }
+
+  async #round({ project, target, before, lease }: Round): Promise<number | undefined> {
+    const { clock, outbox, settings } = this.#deps;
+    const { ALERT_WEBHOOK_GIVE_UP_HOURS: hours, ALERT_WEBHOOK_RETRY_SECONDS_MAX: secondsMax } = settings;
+    const now = clock.now();
+    const next = await outbox.next(project, target.id, before.position, now, NOTIFICATIONS_PER_ROUND);
+    const [first] = next;
+    if (first === undefined) return undefined;
+    if (first.next_ms > now) return first.next_ms - now;
+    const results = new DeliveryResults(project, secondsMax * 1000);
+    const due = next.filter(({ next_ms }) => next_ms <= now);
+    const isOld = ({ at }: Notification) => at < now - hours * HOUR_MS;
+    for (const old of due.filter(isOld))
+      results.giveUp(old, now, `given up: not accepted within ${hours} hours`);
+    const round = { project, target, lease, before: { ...before, position: first.lowest - 1 } };
+    const fresh = due.filter((notification) => !isOld(notification));
+    if (fresh.length > 0) await this.#send(round, fresh, results);
+    if (results.isEmpty) return ALERT_LATE_MS;
+    await this.#store(round, results);
+    return this.#moveOn(round, results);
+  }
+
+  /** Sends several at a time. It ends early when as many failures follow each other: the target is down then. */
+  async #send(
+    { project, target, before }: Round,
+    due: readonly Notification[],
+    results: DeliveryResults,
+  ): Promise<void> {
+    const { reader, sender, settings } = this.#deps;
+    const iids = due.map(({ iid }) => iid);
+    const alerts = await reader.findAll(project, iids);
+    const ready = due.filter((notification) =>
+      this.#isReady(notification, alerts.get(notification.iid), results),
+    );
+    const chosen = before.failures > 0 ? leastTried(ready) : ready;
+    const traces = await tracesOf(this.#deps, project, chosen);
+    const open = await sender.open(target, alerts.values());
+    const deadline = performance.now() + ROUND_SECONDS_MAX * 1000;
+    const concurrency = settings.ALERT_WEBHOOK_CONCURRENCY;
+    const waiting = chosen.values();
+    const work = async () => {
+      for (const notification of waiting) {
+        if (this.#isStopped || results.failuresInARow >= concurrency || performance.now() > deadline) return;
+        const alert = alerts.get(notification.iid) as Alert;
+        const delivery = deliveryIdOf(project, notification);
+        const causes = [traces.get(notification.position)];
+        const result = await sender.send(open, { event: notification.name, alert, delivery, causes });
+        // A request that was cancelled is no failure.
+        if (!this.#isStopped || result.status > 0) results.add(notification, result);
+      }
+    };
+    this.#open.add(open);
+    try {
+      await Promise.all(Array.from({ length: Math.min(concurrency, chosen.length) }, work));
+    } finally {
+      this.#open.delete(open);
+      open.connections.close();
+    }
+  }
+
+  /** Whether the alert is stored as the event left it. Where none will come, there is nothing to send. */
+  #isReady(notification: Notification, alert: Alert | undefined, results: DeliveryResults): boolean {
+    const isMissing = alert === undefined || alert.position < notification.position;
+    if (isMissing && this.#deps.clock.now() - notification.at < ALERT_LATE_MS_MAX) return false;
+    if (alert === undefined) results.drop(notification);
+    return alert !== undefined;
+  }
+
+  async #store({ project, target, before, lease }: Round, results: DeliveryResults): Promise<void> {
+    const { outbox, sender } = this.#deps;
+    await lease.ensure();
+    await outbox.save(project, target.id, results);
+    await sender.record(target.id, results.attempts);
+    const isBack = results.accepted.length > 0 && before.failures >= OUTAGE_FAILURES;
+    if (isBack) await outbox.makeDue(project, target.id);
+  }
+
+  /** Stores how the target is; returns how long it is left alone. */
+  async #moveOn({ before }: Round, results: DeliveryResults): Promise<number> {
+    const { clock, progress, settings, measures } = this.#deps;
+    const { accepted, attempts, isDown, retryAfterMs } = results;
+    const failures = isDown ? before.failures + 1 : accepted.length > 0 ? 0 : before.failures;
+    const retryMsMax = settings.ALERT_WEBHOOK_RETRY_SECONDS_MAX * 1000;
+    const asked = Math.min(retryMsMax, retryAfterMs);
+    const waitMs = isDown ? Math.max(retryDelayMs(failures, retryMsMax), asked) : 0;
+    const now = clock.now();
+    const last = attempts.at(-1);
+    const newest = last ? { status: last.status, fault: last.fault } : {};
+    await progress.save(before, { failures, retry_ms: isDown ? now + waitMs : 0, ...newest });
+    for (const { at } of accepted) {
+      measures.lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
+    }
+    return waitMs;
+  }
+}
+
+interface Round {
+  readonly project: number;
+  readonly target: NotificationTarget;
+  readonly before: Progress;
+  readonly lease: Lease;
+}
+
+/** Finds out whether its target is back. One that is always refused must not keep the target from being tried. */
+function leastTried(due: readonly Notification[]): Notification[] {
+  return [...due].sort((a, b) => a.attempts - b.attempts).slice(0, 1);
+}
