@@ -4,7 +4,7 @@ import { closeAll } from '../close-all.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
-import { ProductError } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
@@ -24,9 +24,13 @@ const PRODUCERS = 2;
 const OFFSETS_POLL_MS = 25;
 /** Wait between two attempts while Kafka is away. */
 const RETRY_MS = 500;
+const CONNECT_MS_MAX = 5000;
 const DEAD_LETTERS_PARTITION = 0;
 
-/** Kafka. Topics are created or checked before their first use. Each group of a topic is a consumer group. */
+/**
+ * Kafka. Topics are created or checked before their first use. Each group of a topic is a consumer group. Until the brokers
+ * have answered once, every use of a topic waits for them, and the state of the log cannot be read.
+ */
 export class DistributedLog implements Log {
   readonly system = 'kafka';
   readonly messageBytesMax: number;
@@ -35,6 +39,9 @@ export class DistributedLog implements Log {
   readonly #client: KafkaClient;
   readonly #producers: readonly RenewedProducer[];
   readonly #closing = new AbortController();
+  readonly #connected = Promise.withResolvers<void>();
+  #isConnected = false;
+  #isNeeded = true;
   /** Topics that exist. */
   readonly #topics = new Map<string, Promise<void>>();
   /** Requests of a topic and a producer are sent in order. */
@@ -44,46 +51,65 @@ export class DistributedLog implements Log {
   /** Of this process. */
   readonly #members: GroupMember[] = [];
 
-  private constructor(
-    client: KafkaClient,
-    config: InfraSettings,
-    logger: Logger,
-    consumed: readonly ConsumedTopic[],
-  ) {
+  constructor(config: InfraSettings, logger: Logger, consumed: readonly ConsumedTopic[] = []) {
     this.#config = config;
     this.#logger = logger;
     this.#consumed = [...consumed];
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
-    this.#client = client;
-    this.#producers = Array.from({ length: PRODUCERS }, () => new RenewedProducer(client, logger));
+    this.#client = new KafkajsClient(config, logger);
+    this.#producers = Array.from({ length: PRODUCERS }, () => new RenewedProducer(this.#client, logger));
+    // Whoever uses a topic is told.
+    this.#connected.promise.catch(() => undefined);
   }
 
-  /** Waits for the brokers; throws at once when they refuse the credentials. */
   static async open(
     config: InfraSettings,
     logger: Logger,
     consumed: readonly ConsumedTopic[] = [],
   ): Promise<DistributedLog> {
-    const client = new KafkajsClient(config, logger);
-    const log = new DistributedLog(client, config, logger, consumed);
-    const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
+    const log = new DistributedLog(config, logger, consumed);
     try {
-      await retryUntilReady(
-        setting,
-        config.SERVICE_WAIT_SECONDS,
-        async () => {
-          await client.admin.connect();
-          for (const { topic } of consumed) await log.#ensure(topic);
-          await Promise.all(log.#producers.map((producer) => producer.connect()));
-        },
-        (error) => (error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error))),
-      );
+      await log.connect(true);
       return log;
     } catch (error) {
       await log.close();
       throw error;
     }
   }
+
+  /**
+   * Waits for the brokers; throws at once when they refuse the credentials. A log that is not needed is tried for as long
+   * as it takes, whatever the brokers answer.
+   */
+  async connect(isNeeded: boolean): Promise<void> {
+    this.#isNeeded = isNeeded;
+    const { signal } = this.#closing;
+    const waits = { waitMs: RETRY_MS, waitMsMax: CONNECT_MS_MAX, signal };
+    await (isNeeded ? this.#connect() : retry(() => this.#connect().catch(this.#warn), waits));
+    this.#isConnected = true;
+    this.#connected.resolve();
+  }
+
+  async #connect(): Promise<void> {
+    await retryUntilReady(
+      `KAFKA_BROKERS=${this.#config.KAFKA_BROKERS}`,
+      this.#config.SERVICE_WAIT_SECONDS,
+      async () => {
+        await this.#client.admin.connect();
+        for (const { topic } of this.#consumed) await this.#ensured(topic);
+        await Promise.all(this.#producers.map((producer) => producer.connect()));
+      },
+      (error) => (error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error))),
+    );
+    // Brokers that answer a log that was closed meanwhile.
+    if (this.#closing.signal.aborted) await this.close();
+  }
+
+  readonly #warn = (error: unknown): never => {
+    const reason = error instanceof ProductError ? `${error.message}: ${error.detail}` : reasonOf(error);
+    this.#logger.warn({ reason }, 'the log does not answer; it is tried again');
+    throw error;
+  };
 
   async publish(topic: string, messages: readonly Message[]): Promise<void> {
     await this.#ensure(topic);
@@ -102,7 +128,21 @@ export class DistributedLog implements Log {
     );
   }
 
+  /** A process that can do without the log is started before it has its place in the group. */
   async consume(
+    topic: string,
+    group: string,
+    handler: (batch: readonly LogRecord[]) => Promise<Ack>,
+  ): Promise<void> {
+    const joined = this.#join(topic, group, handler);
+    if (this.#isNeeded) return joined;
+    joined.catch((error) => {
+      if (this.#closing.signal.aborted) return;
+      this.#logger.error({ reason: reasonOf(error) }, 'no member of the group: nothing is consumed');
+    });
+  }
+
+  async #join(
     topic: string,
     group: string,
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
@@ -135,6 +175,7 @@ export class DistributedLog implements Log {
   }
 
   async lag(): Promise<Lag[]> {
+    this.#requireConnected();
     return Promise.all(
       this.#consumed.map(async ({ topic, group }) => {
         const [ends, committed] = await Promise.all([this.#ends(topic), this.#committed(topic, group)]);
@@ -149,6 +190,7 @@ export class DistributedLog implements Log {
   }
 
   async check(): Promise<void> {
+    this.#requireConnected();
     await this.#client.admin.check();
   }
 
@@ -175,6 +217,7 @@ export class DistributedLog implements Log {
 
   async readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]> {
     const name = this.#topicName(deadLettersOf(topic));
+    this.#requireConnected();
     await this.#ensure(topic);
     const ends = await this.#ends(deadLettersOf(topic));
     const { low = 0, high = 0 } = ends.find(({ partition }) => partition === DEAD_LETTERS_PARTITION) ?? {};
@@ -186,6 +229,7 @@ export class DistributedLog implements Log {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#connected.reject(new Error('the log is closed'));
     await closeAll(
       () => this.#members.map((member) => member.close()),
       () => this.#producers.map((producer) => producer.disconnect()),
@@ -213,7 +257,17 @@ export class DistributedLog implements Log {
     return this.#client.admin.committed(this.#topicName(topic), this.#groupId(topic, group));
   }
 
-  #ensure(topic: string): Promise<void> {
+  #requireConnected(): void {
+    if (this.#isConnected) return;
+    throw new ProductError('service_unreachable', 'Kafka does not answer', 'it has not since the start');
+  }
+
+  async #ensure(topic: string): Promise<void> {
+    await this.#connected.promise;
+    await this.#ensured(topic);
+  }
+
+  #ensured(topic: string): Promise<void> {
     let ensured = this.#topics.get(topic);
     if (!ensured) {
       ensured = ensureTopic(this.#client, this.#topicName(topic), this.#config, this.#logger);

@@ -7,7 +7,6 @@ import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
 import { DistributedKeyValue } from './key-value.ts';
-import { LateLog } from './late-log.ts';
 import { DistributedLog } from './log.ts';
 import { DistributedQueue } from './queue.ts';
 import { connectRedis, jobsPrefix, newRedis } from './redis.ts';
@@ -49,11 +48,7 @@ export function openDistributed(
     answerMs: config.REDIS_SECONDS_MAX * 1000,
     logger,
   });
-  const log = new LateLog({
-    open: () => DistributedLog.open(config, logger, consumed),
-    messageBytesMax: config.KAFKA_MESSAGE_BYTES,
-    logger,
-  });
+  const log = new DistributedLog(config, logger, consumed);
   const connections: Record<Service, (isNeeded: boolean) => Promise<unknown>> = {
     store: () => store.connect(),
     keyValue: () => Promise.all([connectRedis(redis, config), connectRedis(jobs, config)]),
