@@ -93,7 +93,7 @@ export class AlertPipeline {
       tracer,
       writer: this.#writer,
       results: this.#results,
-      parser: new EventParser(this.#rules, onFailure),
+      parser: new EventParser(onFailure),
       rules: groupingRules(settings),
       cacheBytes: settings.ALERT_CACHE_BYTES,
       deadLetters: this.#deadLetters,

@@ -69,6 +69,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
     runbook: lineOf(get(payload, 'runbook'), TEXT_LIMITS.runbook),
     yLabel: '',
     incidentMarkdown: '',
+    labels: [],
     startedMs: time('start_time') ?? 0,
     endedMs: endedMs ?? 0,
   };

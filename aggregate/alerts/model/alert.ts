@@ -37,8 +37,8 @@ export interface AlertItem {
   readonly runbook: string;
   readonly yLabel: string;
   readonly incidentMarkdown: string;
-  /** As `name=value`, in the order of the names. Absent in an item that an earlier version read. */
-  readonly labels?: readonly string[];
+  /** As `name=value`, in the order of the names. */
+  readonly labels: readonly string[];
   /** 0 means when it was accepted. */
   readonly startedMs: number;
   /** 0 means when it was accepted, for an item that recovers. */
@@ -64,7 +64,7 @@ export interface Alert {
   readonly runbook: string;
   readonly y_label: string;
   readonly incident_markdown: string;
-  /** As `name=value`; those of an alert that an earlier version created are not known. */
+  /** As `name=value`. */
   readonly labels: readonly string[];
   readonly started_ms: number;
   readonly ended_ms: number;

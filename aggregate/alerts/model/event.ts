@@ -34,9 +34,9 @@ export interface DeliveryHead extends Head {
   readonly idempotency_key: string;
   /**
    * The rules of the server that accepted it: another server may decide on it, or this one later with other
-   * settings, and the sender was answered by these. An older version stored none of them, or not all.
+   * settings, and the sender was answered by these.
    */
-  readonly rules?: Partial<EventRules>;
+  readonly rules: EventRules;
   /** The delivery of a sender whose refused part this is; a retry replaces its dead letter. */
   readonly redelivers?: string;
   /** What was read from the body, where the store refused the body. */

@@ -51,12 +51,3 @@ export function groupingRules(settings: RuleSettings): GroupingRules {
 export function eventRules(settings: RuleSettings): EventRules {
   return { ...parsingRules(settings), ...groupingRules(settings) };
 }
-
-/** The rules that an event was accepted with; own ones where an older version stored none. */
-export function groupingRulesOf(
-  accepted: Partial<EventRules> | undefined,
-  own: GroupingRules,
-): GroupingRules {
-  const { retryWindowMs = own.retryWindowMs, namedWindowMs = own.namedWindowMs } = accepted ?? {};
-  return { retryWindowMs, namedWindowMs };
-}

@@ -3,7 +3,7 @@ import type { LogRecord, Pieces } from '../../../infra/ports.ts';
 import type { Span } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
 import { type ParsedDelivery, type ParsedEvent, withoutMark } from '../formats/delivery.ts';
-import { ALERTS_TOPIC, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
+import { ALERTS_TOPIC, type DeliveryHead, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
 
@@ -66,11 +66,7 @@ const columnsIn = ({ head, record, reduction }: ReducedEvent) => ({
 export function replacementsOf(event: EventInsert): EventInsert[] {
   const { head, columns } = event;
   const emptied = { ...event, body: Buffer.alloc(0), isJson: false };
-  const { id, project, at, from } = head;
-  const bare: EventHead =
-    head.kind === 'action'
-      ? { ...head, by: '', change: {} }
-      : { ...BARE_DELIVERY, integration: head.integration, endpoint: head.endpoint, id, project, at, from };
+  const bare: EventHead = head.kind === 'action' ? { ...head, by: '', change: {} } : bareDelivery(head);
   return [
     ...(event.isJson ? [{ ...event, isJson: false }] : []),
     ...(head.kind === 'delivery'
@@ -84,13 +80,21 @@ export function replacementsOf(event: EventInsert): EventInsert[] {
   ];
 }
 
-const BARE_DELIVERY = {
-  kind: 'delivery',
+const bareDelivery = ({
+  id,
+  project,
+  at,
+  from,
+  integration,
+  endpoint,
+  rules,
+}: DeliveryHead): DeliveryHead => ({
+  ...{ kind: 'delivery', id, project, at, from, integration, endpoint, rules },
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
   items: [],
-} as const;
+});
 
 /** The dead letter of a delivery. Its origin names the delivery for a retry, see `deliveryIn`. */
 export const deliveryLetter = (

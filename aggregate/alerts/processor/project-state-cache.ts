@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
-import { type GroupingRules, groupingRulesOf } from '../model/rules.ts';
+import type { GroupingRules } from '../model/rules.ts';
 import { addEventId, mayBeCounted, type ProjectState, putAlert } from '../reducer/project-state.ts';
 import { numbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
 import { bytesOf, type CachedState, shrink } from './cached-state.ts';
@@ -152,10 +152,8 @@ export class ProjectStateCache {
   }
 
   #reduce(state: ProjectState, event: ParsedEvent, numbers: StoredNumbers = []): Reduction {
-    const { head } = event;
-    addEventId(state, head.id);
-    const accepted = head.kind === 'delivery' ? head.rules : undefined;
-    return reduceEvent(state, event, groupingRulesOf(accepted, this.#options.rules), numbers);
+    addEventId(state, event.head.id);
+    return reduceEvent(state, event, numbers);
   }
 
   /** Called when the events of a project up to a position are durable, so that their alerts can be evicted. */

@@ -4,8 +4,8 @@ import { ProductError } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { type Alert, alertBytes } from '../model/alert.ts';
-import { decodeHead, encodeHead, type ReplayHead } from '../model/event.ts';
-import { type EventRules, type GroupingRules, groupingRulesOf } from '../model/rules.ts';
+import { decodeHead, type EventHead, encodeHead, type ReplayHead } from '../model/event.ts';
+import type { EventRules } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import { emptyState, type ProjectState } from '../reducer/project-state.ts';
 import { numbersIn, type Reduction, reduceEvent } from '../reducer/reduce.ts';
@@ -72,7 +72,6 @@ export async function projectsWithEvents(store: Store): Promise<number[]> {
 export interface ReplayDependencies {
   readonly store: Store;
   readonly parser: EventParser;
-  readonly rules: GroupingRules;
 }
 
 /**
@@ -81,16 +80,11 @@ export interface ReplayDependencies {
  * events were deleted: their alerts would be lost.
  */
 export async function replayProject(
-  { store, parser, rules }: ReplayDependencies,
+  { store, parser }: ReplayDependencies,
   { project, rules: ordered, dry_run: dryRun }: ReplayHead,
 ): Promise<Replayed> {
   const { eventPosition, lastIid } = await storedProgressOf(store, project);
-  const replay = new Replay(
-    { ...emptyState(project), lastIid },
-    parser,
-    ordered,
-    groupingRulesOf(ordered, rules),
-  );
+  const replay = new Replay({ ...emptyState(project), lastIid }, parser, ordered);
   for await (const event of eventsAfter(store, project, 0, eventPosition)) replay.reduce(event);
   const missing = eventPosition - replay.reductions.size;
   if (missing > 0) {
@@ -118,25 +112,24 @@ class Replay {
   readonly reductions = new Map<number, Reduction>();
   readonly #state: ProjectState;
   readonly #parser: EventParser;
-  readonly #ordered: EventRules;
-  readonly #rules: GroupingRules;
+  readonly #rules: EventRules;
   /** By the numbers of alerts: those of the alerts that have their occurrences now. */
   readonly #successors = new Map<number, number>();
 
-  constructor(state: ProjectState, parser: EventParser, ordered: EventRules, rules: GroupingRules) {
+  constructor(state: ProjectState, parser: EventParser, rules: EventRules) {
     this.#state = state;
     this.#parser = parser;
-    this.#ordered = ordered;
     this.#rules = rules;
   }
 
   reduce({ head: stored, body, position, ...row }: AlertEventRow): void {
-    const head =
-      stored.kind === 'action' ? { ...stored, iid: this.#successors.get(stored.iid) ?? stored.iid } : stored;
+    const head: EventHead =
+      stored.kind === 'action'
+        ? { ...stored, iid: this.#successors.get(stored.iid) ?? stored.iid }
+        : { ...stored, rules: this.#rules };
     // Events keep their positions.
     this.#state.position = position - 1;
-    const event = this.#parser.parse(head, body, this.#ordered);
-    const reduction = reduceEvent(this.#state, event, this.#rules, numbersIn(row));
+    const reduction = reduceEvent(this.#state, this.#parser.parse(head, body), numbersIn(row));
     for (const alert of reduction.changed) this.alerts.set(alert.iid, alert);
     row.iids.forEach((before, item) => {
       const now = reduction.iids[item] ?? 0;

@@ -98,7 +98,7 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
     runbook: item.runbook,
     y_label: item.yLabel,
     incident_markdown: item.incidentMarkdown,
-    labels: item.labels ?? [],
+    labels: item.labels,
     started_ms: happenedAt(item.startedMs, at, START_AHEAD_MS),
     ended_ms: 0,
     events: 1,
@@ -156,9 +156,7 @@ export function decideAction(
     return { outcome: 'refused', alert: null, counted: null };
   }
   const resolves = isOpen(alert) && status === 'resolved';
-  // An earlier version may have stored this event as a change: the row of the alert must not stay older than it.
-  if (Object.keys(real).length === 0)
-    return { outcome: 'unchanged', alert: { ...alert, position }, counted: null };
+  if (Object.keys(real).length === 0) return { outcome: 'unchanged', alert: null, counted: null };
   const next: Alert = {
     ...alert,
     status,

@@ -2,7 +2,6 @@ import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import type { Alert, AlertItem, Outcome } from '../model/alert.ts';
 import type { ActionChange, ActionHead, DeliveryHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
-import type { GroupingRules } from '../model/rules.ts';
 import { type Decision, decideAction, decideItem } from './grouping.ts';
 import { countedBy, expireCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
 
@@ -43,20 +42,19 @@ export const numbersIn = ({
 export function reduceEvent(
   state: ProjectState,
   { head, delivery }: ParsedEvent,
-  rules: GroupingRules,
   numbers: StoredNumbers = [],
 ): Reduction {
   return head.kind === 'action'
     ? reduceAction(state, head)
-    : reduceDelivery(state, head, { items: delivery?.items ?? [], numbers }, rules);
+    : reduceDelivery(state, head, { items: delivery?.items ?? [], numbers });
 }
 
 function reduceDelivery(
   state: ProjectState,
   head: DeliveryHead,
   { items, numbers }: { readonly items: ParsedDelivery['items']; readonly numbers: StoredNumbers },
-  rules: GroupingRules,
 ): Reduction {
+  const { rules } = head;
   const position = ++state.position;
   state.counted.windowMs = Math.max(state.counted.windowMs, rules.retryWindowMs);
   state.named.windowMs = Math.max(state.named.windowMs, rules.namedWindowMs);

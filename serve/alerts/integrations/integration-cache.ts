@@ -22,7 +22,7 @@ interface CachedTarget {
   readonly events: readonly string[];
 }
 
-/** Key of the shared version. Earlier releases use it too. */
+/** Key of the shared version. */
 const VERSION_KEY = 'alerts/directory';
 const ROWS_MAX = 1_000_000;
 

@@ -71,7 +71,7 @@ export class Integrations {
     return this.#records.findWithout('sample', where, 'created_ms, id');
   }
 
-  /** With their sample payloads, but those that an earlier version accepted and that are longer than the limit. */
+  /** With their sample payloads, but those that were accepted under a higher limit. */
   async listWithSamples(projectId: string): Promise<Integration[]> {
     const found: Integration[] = [];
     for (const { id } of await this.list(projectId)) {

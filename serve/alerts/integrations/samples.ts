@@ -4,7 +4,7 @@ import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/map
 import { RequestRefused } from '../projects/access.ts';
 import type { Project } from '../projects/tables.ts';
 
-/** Limits of samples. Those that an earlier version stored may be larger. */
+/** Limits of samples. Those that were stored under higher limits may be larger. */
 export interface PayloadSizes {
   readonly bytesMax: number;
   readonly depthMax: number;

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type DeliveryHead, decodeEvent, encodeEvent } from '../../../aggregate/alerts/model/event.ts';
+import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
+import { readConfig } from '../../../serve/settings.ts';
 
 const HEAD: DeliveryHead = {
   kind: 'delivery',
@@ -12,6 +14,7 @@ const HEAD: DeliveryHead = {
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
+  rules: eventRules(readConfig({})),
 };
 
 describe('an encoded event', () => {

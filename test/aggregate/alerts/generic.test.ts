@@ -3,8 +3,12 @@ import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
+import type { EventRules } from '../../../aggregate/alerts/model/rules.ts';
 
-const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
+const RULES: EventRules = {
+  ...{ depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 },
+  ...{ retryWindowMs: 0, namedWindowMs: 0 },
+};
 const HEAD: DeliveryHead = {
   kind: 'delivery',
   id: 'd',
@@ -16,6 +20,7 @@ const HEAD: DeliveryHead = {
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
+  rules: RULES,
 };
 
 function read(payload: unknown, head: Partial<DeliveryHead> = {}): AlertItem {

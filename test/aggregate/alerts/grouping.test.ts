@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import { type AlertStatus, alertBytes } from '../../../aggregate/alerts/model/alert.ts';
 import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
-import type { GroupingRules } from '../../../aggregate/alerts/model/rules.ts';
+import type { EventRules } from '../../../aggregate/alerts/model/rules.ts';
 import {
   countedBytes,
   dropAlert,
@@ -15,8 +15,10 @@ import { firing, prometheusBody, randomBody, randomIdempotencyKey } from '../../
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
 
 const SECOND = 1000;
-const RULES: GroupingRules = { retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND };
-const LIMITS = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
+const RULES: EventRules = {
+  ...{ depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 },
+  ...{ retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND },
+};
 const START = Date.UTC(2026, 10, 21);
 
 /** A project to which a test sends deliveries and actions at given times. */
@@ -45,10 +47,11 @@ class TestProject {
       mapping: null,
       groups_by_payload: true,
       idempotency_key: '',
+      rules: RULES,
       ...head,
     };
-    const delivery = parseDelivery(full, Buffer.from(JSON.stringify(body)), LIMITS);
-    return this.#record(reduceEvent(this.state, { head: full, delivery }, RULES));
+    const delivery = parseDelivery(full, Buffer.from(JSON.stringify(body)), RULES);
+    return this.#record(reduceEvent(this.state, { head: full, delivery }));
   }
 
   set(iid: number, status: AlertStatus) {
@@ -66,7 +69,7 @@ class TestProject {
       by: '1',
       change,
     };
-    return reduceEvent(this.state, { head, delivery: null }, RULES);
+    return reduceEvent(this.state, { head, delivery: null });
   }
 
   #record({ outcomes, created, changed }: Reduction) {
@@ -303,7 +306,7 @@ describe('actions', () => {
     expect(project.set(1, 'acknowledged').outcomes).toEqual(['changed']);
     const before = project.alerts.get(1);
     expect(project.after(5).set(1, 'acknowledged').outcomes).toEqual(['unchanged']);
-    expect(project.alerts.get(1)).toEqual({ ...before, position: 3 });
+    expect(project.alerts.get(1)).toEqual(before);
   });
 
   test('of an action only what the alert did not have is a change', () => {

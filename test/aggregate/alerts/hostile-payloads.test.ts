@@ -3,7 +3,7 @@ import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/deli
 import { type AlertItem, alertBytes, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import { MAPPED_FIELDS } from '../../../aggregate/alerts/model/mapping.ts';
-import { eventRules, groupingRules } from '../../../aggregate/alerts/model/rules.ts';
+import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { Random } from '../../../ingest/demo/random.ts';
@@ -115,6 +115,7 @@ const headOf = (random: Random): DeliveryHead => ({
     : null,
   groups_by_payload: random.chance(0.7),
   idempotency_key: random.chance(0.2) ? textOf(random) : '',
+  rules,
 });
 
 /** Most characters of each text; those of one line have no character that hides or turns others. */
@@ -172,7 +173,7 @@ describe('hostile payloads', () => {
         taken++;
         expect({ faults: faultsOf(item), body: String(body).slice(0, 300) }).toMatchObject({ faults: [] });
       }
-      const { changed } = reduceEvent(state, { head, delivery }, groupingRules(settings));
+      const { changed } = reduceEvent(state, { head, delivery });
       for (const alert of changed) {
         expect(alertBytes(alert)).toBeLessThan(40_000);
         expect(alert.started_ms).toBeLessThanOrEqual(AT + 300_000);

@@ -2,9 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
+import type { EventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { firing, prometheusBody } from '../../serve/alerts/made.ts';
 
-const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
+const RULES: EventRules = {
+  ...{ depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 },
+  ...{ retryWindowMs: 0, namedWindowMs: 0 },
+};
 const HEAD: DeliveryHead = {
   kind: 'delivery',
   id: 'd',
@@ -16,6 +20,7 @@ const HEAD: DeliveryHead = {
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
+  rules: RULES,
 };
 const readBody = (body: unknown, head: Partial<DeliveryHead> = {}) =>
   parseDelivery({ ...HEAD, ...head }, Buffer.from(JSON.stringify(body)), RULES);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import { type DeliveryHead, decodeHead, encodeEvent } from '../../../aggregate/alerts/model/event.ts';
-import { eventRules, groupingRules } from '../../../aggregate/alerts/model/rules.ts';
+import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { eventInsert } from '../../../aggregate/alerts/processor/event-insert.ts';
 import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
 import { AlertWriter } from '../../../aggregate/alerts/processor/writer.ts';
@@ -15,7 +15,7 @@ import { readConfig } from '../../../serve/settings.ts';
 
 const settings = readConfig({});
 const rules = eventRules(settings);
-const parser = new EventParser(rules, () => {});
+const parser = new EventParser(() => {});
 
 type Row = Record<string, unknown>;
 
@@ -77,7 +77,7 @@ function writeOf(title: string) {
   };
   const body = Buffer.from(JSON.stringify({ title }));
   const delivery = parseDelivery(head, body, rules);
-  const reduction = reduceEvent(state, { head, delivery }, groupingRules(settings));
+  const reduction = reduceEvent(state, { head, delivery });
   const record = { key: '1', value: encodeEvent(head, body), partition: 0, offset: 0 };
   const event = eventInsert({ head, delivery, body, record, reduction }, parser);
   return { events: [event], changed: reduction.changed, isUrgent: false };

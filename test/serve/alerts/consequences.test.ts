@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
-import { eventRules, groupingRules } from '../../../aggregate/alerts/model/rules.ts';
+import { groupingRules } from '../../../aggregate/alerts/model/rules.ts';
 import { alertEvents, alerts, deletedEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
 import { ProjectStateCache } from '../../../aggregate/alerts/processor/project-state-cache.ts';
@@ -196,7 +196,7 @@ describe('old events', () => {
     const { store } = pipeline.runtime;
     const cache = new ProjectStateCache({
       store,
-      parser: new EventParser(eventRules(pipeline.config), () => undefined),
+      parser: new EventParser(() => undefined),
       rules: groupingRules(pipeline.config),
       cacheBytes: 1e6,
     });

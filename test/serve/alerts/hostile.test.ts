@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DeliveryHead, encodeHead } from '../../../aggregate/alerts/model/event.ts';
+import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import { deliveryLetter } from '../../../aggregate/alerts/processor/event-insert.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
@@ -100,6 +101,7 @@ describe('the dead letter of a delivery', () => {
     const head: DeliveryHead = {
       ...{ kind: 'delivery', id, project: late.project, at: Date.now(), from: '', mapping: null },
       ...{ integration: late.id, endpoint: 'prometheus', groups_by_payload: true, idempotency_key: '' },
+      rules: eventRules(service.pipeline.config),
     };
     const body = JSON.stringify(prometheusBody(items));
     const none = items.map(() => '');

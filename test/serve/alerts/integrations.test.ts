@@ -188,7 +188,7 @@ describe('a sample', () => {
     expect(fields.status).toBe(400);
   });
 
-  test('that an earlier version stored with more is read, mapped and kept, but not in the list', async () => {
+  test('that was stored under a higher limit is read, mapped and kept, but not in the list', async () => {
     const { id } = await service.source(ann, project);
     const sample = long(1_000_000);
     await service.pipeline.runtime.store.run(
