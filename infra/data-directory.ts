@@ -5,8 +5,11 @@ import { makeDirectory } from './make-directory.ts';
 
 /** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
 const OWN_NAMES =
-  /^(store|log\.sqlite(-wal|-shm)?|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
+  /^(store|log\.sqlite.*|spool|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
 export const storePath = (directory: string): string => join(directory, 'store');
+export const logPath = (directory: string): string => join(directory, 'log.sqlite');
+/** Input that is being loaded. */
+export const spoolPath = (directory: string): string => join(directory, 'spool');
 
 /** Whether something was stored in a directory, be it nothing but empty tables. */
 export const holdsStore = (directory: string): boolean => existsSync(storePath(directory));

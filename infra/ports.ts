@@ -51,7 +51,6 @@ export interface FrozenDirectory {
 export type Service = 'store' | 'log' | 'keyValue';
 
 export interface Damage {
-  readonly found_at: string;
   readonly part: 'store' | 'log' | 'spool';
   readonly file: string;
   readonly lost: string;
@@ -62,7 +61,9 @@ export interface Damage {
 /** Stored data that were found damaged and that no operator has dealt with yet. */
 export interface DamageList {
   list(): readonly Damage[];
-  add(found: Omit<Damage, 'found_at'>): void;
+  add(found: Damage): void;
+  /** Reads what the log stores, and adds what is damaged. */
+  checkLog(): void;
 }
 
 /** Increasing numbers, which give the order of what was read or computed. */
@@ -135,8 +136,8 @@ export interface StagedBatch {
   commit(firstSequence: bigint): Promise<void>;
   /** Deletes the batch, after each of its lines was inserted or stored as a dead letter. */
   discard(): Promise<void>;
-  /** Reports a batch that cannot be read, and keeps it where it is not found again. */
-  setAside(reason: string): Promise<void>;
+  /** Keeps a batch that cannot be read where it counts as damage, and is not found again. */
+  setAside(): Promise<void>;
   lines(): Promise<Buffer[]>;
 }
 

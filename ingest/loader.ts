@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Lease, Mutex } from '../infra/coordination/lock.ts';
-import { reasonOf } from '../infra/errors.ts';
 import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
 import { splitRepeated, splitStored } from './changed-lines.ts';
@@ -232,9 +231,9 @@ export class Loader {
     let lines: LandingLine[];
     try {
       lines = await linesOfStore(staged);
-    } catch (error) {
+    } catch {
       // Nothing of a damaged file is loaded: what is wrong in one line may be wrong in another, and look right.
-      return staged.setAside(reasonOf(error));
+      return staged.setAside();
     }
     const load: Load = { stream, areNew: false, tried: [], committed: [], letters: [] };
     await this.#loadOpen(load, lines, staged);

@@ -3,6 +3,7 @@ import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import { FoundDamage } from '../found-damage.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
@@ -60,8 +61,7 @@ export function openDistributed(
     clock,
     tracer: NO_TRACER,
     warnings: [],
-    // Kafka and ClickHouse look after their own files.
-    damage: { list: () => [], add: () => undefined },
+    damage: new FoundDamage(),
     location: config.CLICKHOUSE_URL,
     connect: (needed, used = new Set(Object.keys(connections) as Service[])) =>
       connectAll(connections, needed, used, logger),

@@ -1,82 +1,79 @@
-import {
-  closeSync,
-  copyFileSync,
-  cpSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { basename, join } from 'node:path';
-import type { Damage, DamageList } from '../ports.ts';
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { logPath, spoolPath } from '../data-directory.ts';
+import { reasonOf } from '../errors.ts';
+import { FoundDamage } from '../found-damage.ts';
+import type { Damage } from '../ports.ts';
+import { bytes } from '../words.ts';
 
-const REPORT = 'report.ndjson';
-/** Reports that are read; a directory with more of them is past looking at each. */
-const REPORTS_MAX = 1000;
+const ENDING = '.damaged';
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const CORRUPT = new Set([11, 26]);
 
-/**
- * What was found damaged in a data directory, in its folder `damaged`: a report, and beside it the files that were set
- * aside. It counts until an operator has dealt with it and deleted the folder.
- */
-export class DamageReport implements DamageList {
+/** What is damaged in a data directory: what was found, while it is there, and the files that were set aside. */
+export class DamagedFiles extends FoundDamage {
   readonly #directory: string;
 
   constructor(dataDirectory: string) {
-    this.#directory = join(dataDirectory, 'damaged');
+    super();
+    this.#directory = dataDirectory;
   }
 
-  /** Stores a report before anything is done about the file; the same one is stored once. */
-  add(found: Omit<Damage, 'found_at'>): void {
-    if (this.list().some(({ file, lost }) => file === found.file && lost === found.lost)) return;
-    mkdirSync(this.#directory, { recursive: true });
-    const descriptor = openSync(join(this.#directory, REPORT), 'a');
-    try {
-      writeSync(descriptor, `${JSON.stringify({ found_at: new Date().toISOString(), ...found })}\n`);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+  override list(): readonly Damage[] {
+    return [
+      ...super.list().filter(({ file }) => existsSync(file)),
+      ...setAsideIn(this.#directory).map((file) => damagedLog(file)),
+      ...setAsideIn(spoolPath(this.#directory)).map(damagedInput),
+    ];
   }
 
-  /** Where a file or directory is set aside. */
-  placeFor(part: Damage['part'], path: string): string {
-    const directory = join(this.#directory, part);
-    mkdirSync(directory, { recursive: true });
-    return join(directory, `${Date.now()}-${basename(path)}`);
-  }
-
-  /** Moves a file or directory, which may stand on another file system: a data directory may have several mounts. */
-  move(path: string, to: string): void {
-    try {
-      renameSync(path, to);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-      cpSync(path, to, { recursive: true, preserveTimestamps: true });
-      rmSync(path, { recursive: true });
-    }
-  }
-
-  copy(path: string, to: string): void {
-    copyFileSync(path, to);
-  }
-
-  list(): readonly Damage[] {
-    let text: string;
-    try {
-      text = readFileSync(join(this.#directory, REPORT), 'utf8');
-    } catch {
-      return [];
-    }
-    const lines = text.split('\n').filter((line) => line !== '');
-    return lines.slice(0, REPORTS_MAX).flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Damage];
-      } catch {
-        return [];
-      }
-    });
+  override checkLog(): void {
+    const file = logPath(this.#directory);
+    const fault = existsSync(file) ? faultOf(file) : null;
+    if (fault !== null) this.add(damagedLog(file, fault));
   }
 }
+
+/** Renames a file that cannot be read. It counts as damage until an operator deletes it. */
+export function setAside(file: string): string {
+  const aside = `${file}.${Date.now()}${ENDING}`;
+  renameSync(file, aside);
+  return aside;
+}
+
+function setAsideIn(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  const names = readdirSync(directory).filter((name) => name.endsWith(ENDING));
+  return names.map((name) => join(directory, name));
+}
+
+/** What SQLite finds wrong with a database, which may be in use; null for one that is whole. */
+export function faultOf(file: string): string | null {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const [found] = database.prepare('PRAGMA quick_check(1)').all();
+    const text = String(found?.quick_check);
+    return text === 'ok' ? null : text;
+  } catch (error) {
+    if (!CORRUPT.has((error as { errcode?: number }).errcode ?? 0)) throw error;
+    return reasonOf(error);
+  } finally {
+    database.close();
+  }
+}
+
+const damagedLog = (file: string, fault?: string): Damage => ({
+  part: 'log',
+  file,
+  lost: `alerts that were accepted and not processed yet${fault === undefined ? '' : `: ${fault}`}`,
+  advice: `let their senders send them again, and check the disk; \`sqlite3 ${file} .recover\` shows what can be read; delete the file in the end`,
+});
+
+const damagedInput = (file: string): Damage => ({
+  part: 'spool',
+  file,
+  lost: `${bytes(statSync(file).size)} of input that was read and not loaded`,
+  advice:
+    'ingest the sources again that were loaded when the process ended, or backfill; delete the file in the end',
+});

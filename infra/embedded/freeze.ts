@@ -1,9 +1,9 @@
 import { constants, copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { logPath } from '../data-directory.ts';
 import { ProductError } from '../errors.ts';
 import type { FrozenDirectory } from '../ports.ts';
 import type { EmbeddedLog } from './log.ts';
-import { LOG_FILE } from './log-database.ts';
 import type { EmbeddedStore } from './store.ts';
 
 /** Copies of the files that change, beside the data that they were copied from. */
@@ -40,7 +40,7 @@ export function freezeOf(
     try {
       const { takenAt, heldMs } = await store.freeze(FROZEN, () => {
         copyChanging(directory, copies);
-        log.copyTo(join(copies, LOG_FILE));
+        log.copyTo(logPath(copies));
       });
       const parts = filesIn(join(frozen, 'store'))
         .filter(({ path }) => !path.endsWith(NOT_OF_TABLES))
@@ -70,7 +70,7 @@ function copyChanging(directory: string, to: string): void {
     // Definitions of tables, and beside the parts of a table what it says of itself.
     ...filesIn(join(directory, tables), 3).map(({ path }) => join(tables, path)),
     ...filesIn(join(directory, 'spool'), 1).map(({ path }) => join('spool', path)),
-    ...[KEY, join('damaged', 'report.ndjson')].filter((path) => isFile(join(directory, path))),
+    ...[KEY].filter((path) => isFile(join(directory, path))),
   ];
   for (const path of paths.filter((one) => !one.endsWith('.part'))) {
     mkdirSync(dirname(join(to, path)), { recursive: true });

@@ -1,21 +1,17 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Batcher } from '../coordination/batcher.ts';
+import { logPath } from '../data-directory.ts';
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
-import type { Damage, LogRecord, Message } from '../ports.ts';
-import type { DamageReport } from './damage.ts';
+import type { LogRecord, Message } from '../ports.ts';
+import { faultOf, setAside } from './damage.ts';
 
-export const LOG_FILE = 'log.sqlite';
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
-const DAMAGED = new Set([11, 26]);
 const PARTITION = 0;
 
 export interface LogDatabaseOptions {
   readonly dataDirectory: string;
   /** Forces every transaction to the disk, so that it survives a power loss. */
   readonly fsync: boolean;
-  readonly damage: DamageReport;
 }
 
 /** The messages of one topic, from the first that is not deleted on. */
@@ -45,14 +41,13 @@ export class LogDatabase {
   }
 
   /** Opens the database of a data directory; one that is damaged is set aside, and an empty one takes its place. */
-  static open({ dataDirectory, fsync, damage }: LogDatabaseOptions): LogDatabase {
-    const file = join(dataDirectory, LOG_FILE);
+  static open({ dataDirectory, fsync }: LogDatabaseOptions): LogDatabase {
+    const file = logPath(dataDirectory);
+    const wal = `${file}-wal`;
     try {
-      for (const { lost, advice } of checkLog(dataDirectory)) {
-        const aside = damage.placeFor('log', file);
-        damage.add({ part: 'log', file: aside, lost, advice });
-        damage.move(file, aside);
-        if (existsSync(`${file}-wal`)) damage.move(`${file}-wal`, `${aside}-wal`);
+      if (existsSync(file) && faultOf(file) !== null) {
+        const aside = setAside(file);
+        if (existsSync(wal)) renameSync(wal, `${aside}-wal`);
       }
       return new LogDatabase(file, fsync);
     } catch (error) {
@@ -119,32 +114,3 @@ const recordOf = ({ offset, key, value }: StoredRow): LogRecord => ({
   partition: PARTITION,
   offset,
 });
-
-/** Reads all of the stored log of a data directory, which may be in use, and changes nothing. */
-export function checkLog(dataDirectory: string): Omit<Damage, 'found_at'>[] {
-  const file = join(dataDirectory, LOG_FILE);
-  const fault = existsSync(file) ? faultOf(file) : null;
-  if (fault === null) return [];
-  return [
-    {
-      part: 'log',
-      file,
-      lost: `deliveries of alerts that were acknowledged and not processed yet: ${fault}`,
-      advice: `let the senders of that time send again, and check the disk; \`sqlite3 ${file} .recover\` shows what can be read`,
-    },
-  ];
-}
-
-function faultOf(file: string): string | null {
-  const database = new DatabaseSync(file, { readOnly: true });
-  try {
-    const [found] = database.prepare('PRAGMA quick_check(1)').all();
-    const text = String(found?.quick_check);
-    return text === 'ok' ? null : text;
-  } catch (error) {
-    if (!DAMAGED.has((error as { errcode?: number }).errcode ?? 0)) throw error;
-    return reasonOf(error);
-  } finally {
-    database.close();
-  }
-}

@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs';
 import { closePorts } from '../close-ports.ts';
 import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
-import { DamageReport } from './damage.ts';
+import { readBrokenParts } from './broken-parts.ts';
+import { DamagedFiles } from './damage.ts';
 import { freezeOf } from './freeze.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
@@ -16,13 +18,15 @@ export async function openEmbedded(
   topics: readonly TopicDefinition[],
   clock: Clock,
 ): Promise<Runtime> {
-  const damage = new DamageReport(config.DATA_DIR);
-  const store = await EmbeddedStore.open(config, damage);
+  const store = await EmbeddedStore.open(config);
+  const damage = new DamagedFiles(config.DATA_DIR);
+  const broken = await readBrokenParts(store);
+  for (const part of broken.damage) damage.add(part);
+  for (const path of broken.leftovers) rmSync(path, { recursive: true, force: true });
   const log = new EmbeddedLog({
     stored: topics.filter(({ isStored }) => isStored).map(({ topic }) => topic),
     dataDirectory: config.DATA_DIR,
     fsync: config.STORE_FSYNC,
-    damage,
   });
   const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: JOB_BACKOFF_MS });
   const keyValue = new EmbeddedKeyValue(clock);

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { readFile, rename } from 'node:fs/promises';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { spoolPath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
 import type { Pieces } from '../ports.ts';
-import type { DamageReport } from './damage.ts';
 import { forceToDisk } from './force-to-disk.ts';
-import { writeAll } from './write-all.ts';
 
 /** A staged batch on disk. */
 export interface SpooledFile {
@@ -16,21 +14,19 @@ export interface SpooledFile {
   readonly table: string;
 }
 
-/** Age and number, the table, and the checksum of the lines, which names of the first version lack. */
-const NAME = /^\d+-\d+-(.+?)(?:\.([0-9a-f]{8}))?\.ndjson$/;
+/** Age and number, and the table. */
+const NAME = /^\d+-\d+-(.+)\.ndjson$/;
 const NEWLINE = Buffer.from('\n');
 
-/** The staged batches of a data directory. ClickHouse reads the files itself, so their checksums are in their names. */
+/** The staged batches of a data directory, in files that ClickHouse reads itself. */
 export class Spool {
   readonly #directory: string;
   readonly #fsync: boolean;
-  readonly #damage: DamageReport;
   #count = 0;
 
-  constructor(dataDirectory: string, fsync: boolean, damage: DamageReport) {
-    this.#directory = join(dataDirectory, 'spool');
+  constructor(dataDirectory: string, fsync: boolean) {
+    this.#directory = spoolPath(dataDirectory);
     this.#fsync = fsync;
-    this.#damage = damage;
     mkdirSync(this.#directory, { recursive: true });
     // Before this process writes its own.
     for (const name of readdirSync(this.#directory)) {
@@ -44,81 +40,43 @@ export class Spool {
   }
 
   /** Writes a file that need not outlive the process. */
-  fill(file: string, pieces: readonly Buffer[]): void {
-    try {
-      withFile(file, (descriptor) => writeAll(descriptor, pieces));
-    } catch (error) {
-      throw unwritable(reasonOf(error));
-    }
+  async fill(file: string, bytes: Buffer): Promise<void> {
+    await writeFile(file, bytes).catch(refuse);
   }
 
   async write(table: string, lines: readonly Pieces[]): Promise<SpooledFile> {
     // Names sort by age.
     const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#count).padStart(9, '0')}`;
-    const part = join(this.#directory, `${age}-${table}.part`);
-    let file = part;
+    const part = this.temporaryFile();
+    const file = join(this.#directory, `${age}-${table}.ndjson`);
     try {
-      const sum = writeLines(part, lines, this.#fsync);
-      const named = join(this.#directory, `${age}-${table}.${hex(sum)}.ndjson`);
+      await writeFile(part, joined(lines), { flush: this.#fsync });
       // Only a complete batch has a name without `.part`.
-      await rename(part, named);
-      file = named;
+      await rename(part, file);
       if (this.#fsync) await forceToDisk(this.#directory);
       return { file, table };
     } catch (error) {
       // On a full disk it would take the room that the next attempt needs.
-      rmSync(file, { force: true });
-      throw unwritable(reasonOf(error));
+      for (const left of [part, file]) rmSync(left, { force: true });
+      return refuse(error);
     }
   }
 
-  /** The batches that an earlier process left, oldest first. One that is not as it was written is set aside. */
-  async unfinished(): Promise<SpooledFile[]> {
-    const names = readdirSync(this.#directory).sort();
-    const files: SpooledFile[] = [];
-    for (const name of names) {
-      const [, table, sum] = NAME.exec(name) ?? [];
-      if (table === undefined) continue;
-      const file = { file: join(this.#directory, name), table };
-      if (sum === undefined || sum === hex(crc32(await readFile(file.file)))) files.push(file);
-      else this.setAside(file, 'its checksum is wrong');
-    }
-    return files;
-  }
-
-  setAside({ file, table }: SpooledFile, reason: string): void {
-    const aside = this.#damage.placeFor('spool', file);
-    this.#damage.add({
-      part: 'spool',
-      file,
-      lost: `${statSync(file).size} bytes of input for ${table} that were read and not loaded: ${reason}`,
-      advice: `ingest the sources again that were loaded when the process ended, or backfill; the file is kept as ${aside}`,
-    });
-    this.#damage.move(file, aside);
+  /** The batches that an earlier process left, oldest first. */
+  unfinished(): SpooledFile[] {
+    return readdirSync(this.#directory)
+      .sort()
+      .flatMap((name) => {
+        const [, table] = NAME.exec(name) ?? [];
+        return table === undefined ? [] : [{ file: join(this.#directory, name), table }];
+      });
   }
 }
-
-const hex = (sum: number) => sum.toString(16).padStart(8, '0');
 
 /** Lines with their ends. */
-export const piecesOf = (lines: readonly Pieces[]): Buffer[] =>
-  lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE]));
+export const joined = (lines: readonly Pieces[]): Buffer =>
+  Buffer.concat(lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE])));
 
-/** Returns the checksum of what it wrote. */
-function writeLines(file: string, lines: readonly Pieces[], fsync: boolean): number {
-  const pieces = piecesOf(lines);
-  withFile(file, (descriptor) => {
-    writeAll(descriptor, pieces);
-    if (fsync) fsyncSync(descriptor);
-  });
-  return pieces.reduce((sum, piece) => crc32(piece, sum), 0);
-}
-
-function withFile(file: string, write: (descriptor: number) => void): void {
-  const descriptor = openSync(file, 'w');
-  try {
-    write(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+function refuse(error: unknown): never {
+  throw unwritable(reasonOf(error));
 }

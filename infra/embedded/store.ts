@@ -30,13 +30,12 @@ import { ProductError, reasonOf } from '../errors.ts';
 import type { Format, Lane, Pieces, QueryOptions, StagedBatch, Store, StreamLimits } from '../ports.ts';
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
-import { DamageReport } from './damage.ts';
+import { setAside } from './damage.ts';
 import { ForcedNames } from './forced-names.ts';
 import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
 import { splitFiles } from './split-files.ts';
-import { piecesOf, Spool, type SpooledFile } from './spool.ts';
-import { StoredParts } from './stored-parts.ts';
+import { joined, Spool, type SpooledFile } from './spool.ts';
 
 /** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
 const LOAD_MEMORY_SHARE = 0.75;
@@ -61,7 +60,6 @@ export class EmbeddedStore implements Store {
   readonly #config: InfraSettings;
   readonly #session: Session;
   readonly #spool: Spool;
-  readonly #parts: StoredParts;
   readonly #names: ForcedNames | null;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** What writes passes it; a freeze holds it. */
@@ -70,18 +68,12 @@ export class EmbeddedStore implements Store {
   readonly #structures = new TableStructures(this);
   readonly warnings: readonly string[];
 
-  private constructor(
-    config: InfraSettings,
-    session: Session,
-    warnings: readonly string[],
-    damage: DamageReport,
-  ) {
+  private constructor(config: InfraSettings, session: Session, warnings: readonly string[]) {
     this.warnings = warnings;
     this.#config = config;
     this.#threadsOfPlace = shareOfThreads(config.READER_CONNECTIONS);
     this.#session = session;
-    this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
-    this.#parts = new StoredParts(this, config.DATA_DIR, damage);
+    this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC);
     const path = storePath(config.DATA_DIR);
     this.#names = config.STORE_FSYNC ? new ForcedNames(config.DATA_DIR) : null;
     // The client types of chdb are a copy that the compiler does not accept.
@@ -96,10 +88,7 @@ export class EmbeddedStore implements Store {
     };
   }
 
-  static async open(
-    config: InfraSettings,
-    damage = new DamageReport(config.DATA_DIR),
-  ): Promise<EmbeddedStore> {
+  static async open(config: InfraSettings): Promise<EmbeddedStore> {
     const path = storePath(config.DATA_DIR);
     const owner = await ownerOf(config.DATA_DIR);
     if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
@@ -109,10 +98,8 @@ export class EmbeddedStore implements Store {
       mkdirSync(path, { recursive: true });
       accessSync(path, constants.W_OK);
       session = new Session(path, engineOptions(config));
-      const store = new EmbeddedStore(config, session, warning === null ? [] : [warning], damage);
+      const store = new EmbeddedStore(config, session, warning === null ? [] : [warning]);
       await store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
-      // Before the schema is applied: it would create a lost table again, without a row.
-      await store.#parts.check();
       return store;
     } catch (error) {
       session?.close();
@@ -173,7 +160,7 @@ export class EmbeddedStore implements Store {
 
   async run(statement: Sql | string): Promise<void> {
     const query = typeof statement === 'string' ? statement : statement.text;
-    await this.#parts.during(query, () => this.#write((client) => client.command({ query })));
+    await this.#write((client) => client.command({ query }));
   }
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
@@ -186,17 +173,16 @@ export class EmbeddedStore implements Store {
     columns: readonly string[],
     lines: string | readonly Pieces[],
   ): Promise<void> {
-    const pieces = typeof lines === 'string' ? [Buffer.from(lines)] : piecesOf(lines);
-    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    if (bytes >= FILE_BYTES_MIN) return this.#insertByFile(table, columns, pieces);
-    const query = `${insertHead(table, columns)}\n${Buffer.concat(pieces)}`;
+    const bytes = typeof lines === 'string' ? Buffer.from(lines) : joined(lines);
+    if (bytes.length >= FILE_BYTES_MIN) return this.#insertByFile(table, columns, bytes);
+    const query = `${insertHead(table, columns)}\n${bytes}`;
     await this.#write((client) => client.command({ query }), insertError);
   }
 
-  async #insertByFile({ name }: Table, columns: readonly string[], pieces: readonly Buffer[]): Promise<void> {
+  async #insertByFile({ name }: Table, columns: readonly string[], bytes: Buffer): Promise<void> {
     const file = this.#spool.temporaryFile();
     try {
-      this.#spool.fill(file, pieces);
+      await this.#spool.fill(file, bytes);
       const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structures.of(name)})`;
       const query = insertFrom({ name }, columns, source);
       await this.#write((client) => client.command({ query }), insertError);
@@ -211,7 +197,7 @@ export class EmbeddedStore implements Store {
   }
 
   async unfinished(): Promise<StagedBatch[]> {
-    return (await this.#spool.unfinished()).map((file) => this.#staged(file));
+    return this.#spool.unfinished().map((file) => this.#staged(file));
   }
 
   /** Links all parts of all tables under a name, and calls back. Returns when, and how long nothing could be written. */
@@ -233,15 +219,13 @@ export class EmbeddedStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#parts.close();
     for (const lane of Object.values(this.#lanes)) await lane.close();
     this.#session.close();
     // A statement that runs keeps its connection, and the engine writes in the directory until it ends.
     await drainPending();
   }
 
-  #staged(spooled: SpooledFile): StagedBatch {
-    const { table, file } = spooled;
+  #staged({ table, file }: SpooledFile): StagedBatch {
     return {
       table,
       commit: async (firstSequence) => {
@@ -252,7 +236,7 @@ export class EmbeddedStore implements Store {
         await this.#write((client) => client.command({ query }), loadError);
       },
       discard: () => rm(file, { force: true }),
-      setAside: async (reason) => this.#spool.setAside(spooled, reason),
+      setAside: async () => void setAside(file),
       lines: async () => splitLines(await readFile(file)),
     };
   }

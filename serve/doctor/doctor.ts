@@ -3,7 +3,8 @@ import { systemClock } from '../../infra/clock.ts';
 import { type Environment, settingFaults } from '../../infra/config/read.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { holdsStore } from '../../infra/data-directory.ts';
-import { DamageReport } from '../../infra/embedded/damage.ts';
+import { readBrokenParts } from '../../infra/embedded/broken-parts.ts';
+import { DamagedFiles } from '../../infra/embedded/damage.ts';
 import { checkDirectory, programOf } from '../../infra/embedded/directory-check.ts';
 import { ownerOf } from '../../infra/embedded/owner.ts';
 import { reasonOf } from '../../infra/errors.ts';
@@ -50,10 +51,9 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   const own = [...checkSettings(env, config), ...(await checkCollector(config))];
   if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner), port];
   const process = fine('process', 'none has the data directory open');
-  const damage = checkDamage(new DamageReport(DATA_DIR).list());
   const isBlocked = directory.some(({ state }) => state === 'failed');
   const store = isBlocked ? [] : await lookAtStore(config);
-  return [...own, ...directory, process, ...store, ...damage, port];
+  return [...own, ...directory, process, ...store, port];
 }
 
 /** The settings are checked on their own. */
@@ -95,7 +95,12 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
   }
   try {
     const { EmbeddedStore } = await import('../../infra/embedded/store.ts');
-    return await EmbeddedStore.look(config, (store) => checkStore(store, systemClock, registryOf(config)));
+    const damage = new DamagedFiles(config.DATA_DIR);
+    damage.checkLog();
+    return await EmbeddedStore.look(config, async (store) => {
+      for (const part of (await readBrokenParts(store)).damage) damage.add(part);
+      return [...(await checkStore(store, systemClock, registryOf(config))), ...checkDamage(damage.list())];
+    });
   } catch (error) {
     const remedy = 'end what has it open; if nothing has, restore the last backup into another directory';
     return [failed('store', `it cannot be opened: ${reasonOf(error)}`, remedy)];

@@ -24,6 +24,7 @@ export async function diagnoseProcess(
   }: { readonly config: Config; readonly runtime: Runtime; readonly registry: Registry },
   env: Environment,
 ): Promise<ProcessDiagnosis> {
+  runtime.damage.checkLog();
   return {
     version: VERSION,
     node: process.versions.node,

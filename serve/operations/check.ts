@@ -17,14 +17,15 @@ interface CheckResult {
   readonly damage: readonly Damage[];
 }
 
-/** Reads every part of every table and compares it with its checksums. */
+/** Reads every part of every table and compares it with its checksums, and the stored log. */
 export const check = operation<CheckProgress>()({
   input: z.object({}),
   run: async ({ runtime }, _input, { onProgress, signal }): Promise<CheckResult> => {
     const { store, damage } = runtime;
-    const parts = await store.rows<{ table: string; name: string; rows: number }>(sql`
-      SELECT table, name, rows FROM system.parts WHERE database = ${DATABASE} AND active ORDER BY table, name`);
-    for (const [done, { table, name, rows }] of parts.entries()) {
+    damage.checkLog();
+    const parts = await store.rows<{ table: string; name: string; path: string; rows: number }>(sql`
+      SELECT table, name, path, rows FROM system.parts WHERE database = ${DATABASE} AND active ORDER BY table, name`);
+    for (const [done, { table, name, path, rows }] of parts.entries()) {
       if (signal.aborted) break;
       onProgress({ done, total: parts.length });
       const fault = await faultOf(() =>
@@ -35,8 +36,8 @@ export const check = operation<CheckProgress>()({
       if (fault === null) continue;
       damage.add({
         part: 'store',
-        file: `table ${table}, part ${name}`,
-        lost: `some of ${rows} rows, and every answer that needs them: ${fault}`,
+        file: path,
+        lost: `some of ${rows} rows of table ${table}, and every answer that needs them: ${fault}`,
         advice: 'restore the data directory from a backup, or load the blocks of the part into a new one',
       });
     }

@@ -8,9 +8,9 @@ export const check = command<[], { json?: boolean }>({
   name: 'check',
   description: 'read everything that is stored, and list what is damaged',
   args: jsonOption,
-  help: `Every start looks for missing or damaged parts of tables, records of the log and staged input. This command also
-compares every table with its checksums, which reads all of it. Damaged data are kept in the folder \`damaged\` of
-the data directory. Until you have dealt with it and deleted that folder, \`/health/ready\` says \`degraded\`.
+  help: `Every start tells which parts of tables the engine could not read, and sets aside a stored log or staged input that
+is damaged. This command also compares every table with its checksums, which reads all of it. Damaged files stay
+where they are told to be. Until you have dealt with them and deleted them, \`/health/ready\` says \`degraded\`.
 
 Examples:
   chain-metrics check
@@ -41,5 +41,4 @@ Exit code 1: something is damaged.`,
     }),
 });
 
-const faultText = ({ found_at, file, lost, advice }: Damage) =>
-  `${found_at.replace('T', ' ').slice(0, 19)}  ${file}\n  lost: ${lost}\n  to do: ${advice}\n`;
+const faultText = ({ file, lost, advice }: Damage) => `${file}\n  lost: ${lost}\n  to do: ${advice}\n`;

@@ -1,0 +1,44 @@
+import { DATABASE, sql } from '../clickhouse/sql.ts';
+import type { Damage, Store } from '../ports.ts';
+
+interface BrokenPart {
+  readonly table: string;
+  readonly path: string;
+  readonly is_elsewhere: number;
+}
+
+/** The parts that the engine could not read when it started: it has detached them, and answers without their rows. */
+interface BrokenParts {
+  readonly damage: readonly Damage[];
+  /** Directories of parts whose rows are in other parts: in one that covers it, or in those that it was merged from. */
+  readonly leftovers: readonly string[];
+}
+
+export async function readBrokenParts(store: Pick<Store, 'rows'>): Promise<BrokenParts> {
+  // The first and the last part of a merge are deleted with all others that it was made from.
+  const parts = await store.rows<BrokenPart>(sql`
+    SELECT broken.table AS table, broken.path AS path,
+      countIf(active AND min <= lowest AND highest <= max) > 0
+        OR (countIf(active AND min = lowest AND max <= highest) > 0
+          AND countIf(active AND min >= lowest AND max = highest) > 0) AS is_elsewhere
+    FROM (
+      SELECT table, path, partition_id, min_block_number AS lowest, max_block_number AS highest
+      FROM system.detached_parts WHERE database = ${DATABASE} AND startsWith(ifNull(reason, ''), 'broken')
+    ) AS broken
+    LEFT JOIN (
+      SELECT table, partition_id, min_block_number AS min, max_block_number AS max, active
+      FROM system.parts WHERE database = ${DATABASE} AND active
+    ) AS live ON live.table = broken.table AND live.partition_id = broken.partition_id
+    GROUP BY table, path`);
+  const lost = parts.filter(({ is_elsewhere }) => !is_elsewhere);
+  const leftovers = parts.filter(({ is_elsewhere }) => is_elsewhere);
+  return { damage: lost.map(damageOf), leftovers: leftovers.map(({ path }) => path) };
+}
+
+const damageOf = ({ table, path }: BrokenPart): Damage => ({
+  part: 'store',
+  file: path,
+  lost: `rows of table ${table}: the part cannot be read`,
+  advice:
+    'restore the data directory from a backup; or load the blocks again (`chain-metrics ingest`, `backfill`) and, for the table of a metric, `chain-metrics rebuild`; delete the part in the end',
+});
