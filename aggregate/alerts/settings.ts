@@ -47,7 +47,7 @@ export const alertSettings = {
   ),
   ALERT_WEBHOOK_CONCURRENCY: whole(16, 1, 256).describe('concurrent requests to one webhook or on-call link'),
   ALERT_WEBHOOK_RECEIVERS: whole(64, 2, 1024).describe(
-    'webhooks and on-call links that a server sends to concurrently; failing ones get at most half of the slots, and one project at most an eighth',
+    'webhooks and on-call links that a server sends to concurrently; slow ones get at most half of the slots, and one project at most an eighth',
   ),
   ALERT_WEBHOOK_RETRY_SECONDS_MAX: whole(600, 1, 86_400).describe(
     'longest wait before a failed webhook or on-call link is retried; waits start at 2 seconds, double and are randomized',

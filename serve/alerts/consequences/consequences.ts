@@ -30,6 +30,7 @@ interface ConsequencesDependencies {
   readonly consumers: readonly EventConsumer[];
 }
 
+const CONCURRENCY = 8;
 const EVENTS_PER_ROUND = 250;
 /** How long a change of the settings waits for the events that were decided before it. */
 const CATCH_UP_MS_MAX = 10_000;
@@ -44,8 +45,11 @@ export class Consequences {
 
   constructor(dependencies: ConsequencesDependencies) {
     this.#deps = dependencies;
-    const { queue } = dependencies;
-    this.#jobs = new ProjectJobs({ queue, name: 'alert-events', concurrency: 8, projectConcurrency: 2 });
+    const { queue, consumers } = dependencies;
+    this.#jobs = new ProjectJobs({
+      ...{ queue, name: 'alert-events', concurrency: CONCURRENCY },
+      projectConcurrency: consumers.length,
+    });
   }
 
   start(onFailure: (error: unknown) => void): void {

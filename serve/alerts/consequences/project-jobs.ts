@@ -25,19 +25,26 @@ interface ProjectWork {
 }
 
 const SWEEP_MS = 30_000;
-/** How soon a task looks again for a free place of its project. */
+/** How soon a task looks again for a free place. */
 const FULL_MS = 250;
+const QUICK_MS = 5000;
+const QUICK_TASKS_MAX = 100_000;
 /** How soon another process may take a job of one that stops. */
 const STOPPED_MS = 1000;
 
 /**
  * Runs tasks of projects as jobs of the queue. Rows of the store say what is to be done, so a job may be lost: a sweep
- * adds it again, in any process. A task is short, and its next part waits behind those of other projects.
+ * adds it again, in any process. A task is short, and its next part waits behind those of other projects. Half of the
+ * places are left to tasks that were quick the last time.
  */
 export class ProjectJobs {
   readonly #options: ProjectJobsOptions;
   readonly #pending = new Map<string, ProjectTask>();
   readonly #running = new Map<Promise<unknown>, ProjectTask>();
+  /** Projects with tasks that found no place. */
+  readonly #full = new Set<number>();
+  /** Ids of the tasks that were quick the last time; one that puts its work off says nothing about it. */
+  readonly #quick = new Set<string>();
   #work: ProjectWork | undefined;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
@@ -66,8 +73,11 @@ export class ProjectJobs {
 
   /** Runs tasks as soon as it is their turn; one that runs then runs once more. */
   wake(tasks: Iterable<ProjectTask>): void {
-    for (const task of tasks) this.#pending.set(`${task.project}/${task.name}`, task);
-    this.#addPending().catch((error) => this.#work?.onFailure(error));
+    for (const task of tasks) this.#pending.set(idOf(task), task);
+    this.#addPending().catch((error) => {
+      // A queue that closes takes nothing more: a sweep of another process finds it.
+      if (!this.#isStopped) this.#work?.onFailure(error);
+    });
   }
 
   /** One job after the other: while the queue is away, each task waits once in memory. */
@@ -87,18 +97,38 @@ export class ProjectJobs {
 
   async #run(task: ProjectTask, { run, onFailure }: ProjectWork): Promise<number | undefined> {
     if (this.#isStopped) return STOPPED_MS;
-    const sameProject = [...this.#running.values()].filter(({ project }) => project === task.project);
-    if (sameProject.length >= this.#options.projectConcurrency) return FULL_MS;
+    if (!this.#hasPlace(task)) {
+      this.#full.add(task.project);
+      return FULL_MS;
+    }
+    const began = performance.now();
     const running = run(task);
     this.#running.set(running, task);
     try {
-      return await running;
+      const againMs = await running;
+      if (!againMs && performance.now() - began < QUICK_MS) this.#markQuick(task);
+      // One that found no place looks again before this one goes on.
+      return againMs === 0 && this.#full.delete(task.project) ? 2 * FULL_MS : againMs;
     } catch (error) {
       onFailure(error);
       throw error;
     } finally {
       this.#running.delete(running);
+      if (performance.now() - began >= QUICK_MS) this.#quick.delete(idOf(task));
     }
+  }
+
+  #markQuick(task: ProjectTask): void {
+    if (this.#quick.size >= QUICK_TASKS_MAX) this.#quick.clear();
+    this.#quick.add(idOf(task));
+  }
+
+  #hasPlace(task: ProjectTask): boolean {
+    const { concurrency, projectConcurrency } = this.#options;
+    const running = [...this.#running.values()];
+    if (running.filter(({ project }) => project === task.project).length >= projectConcurrency) return false;
+    const isQuick = (of: ProjectTask) => this.#quick.has(idOf(of));
+    return isQuick(task) || running.filter((of) => !isQuick(of)).length < Math.max(1, concurrency / 2);
   }
 
   #sweep({ unfinished, onFailure }: ProjectWork): void {
@@ -110,3 +140,5 @@ export class ProjectJobs {
       });
   }
 }
+
+const idOf = ({ project, name }: ProjectTask): string => `${project}/${name}`;

@@ -27,11 +27,13 @@ export class Notifier implements EventConsumer {
     const positions = new Map(
       (await progress.list(project)).map(({ target, position }) => [target, position]),
     );
+    const told = new Map<string, readonly DecidedChange[]>();
     for (const { id, events } of targets) {
       const from = positions.get(id) ?? 0;
-      const told = changes.filter(({ name, position }) => position > from && events.includes(name));
-      if (told.length > 0) await outbox.add(project, id, told);
+      const own = changes.filter(({ name, position }) => position > from && events.includes(name));
+      if (own.length > 0) told.set(id, own);
     }
+    await outbox.add(project, told);
     return true;
   }
 }

@@ -30,6 +30,9 @@ export const deliveryIdOf = (project: number, { position, iid, name }: Notificat
 /** The lock under which a target is worked for, by one process at a time. */
 export const targetLock = (project: number, target: string): string => `notice/${project}/${target}`;
 
+/** A delivery may have thousands of items, and a project 20 webhooks. */
+const ROWS_PER_INSERT = 10_000;
+
 interface OutboxDependencies {
   readonly store: Store;
   readonly locks: Locks;
@@ -46,11 +49,17 @@ export class Outbox {
     this.#deps = dependencies;
   }
 
-  /** Adds a notification for each change; those that it has stay as they are. */
-  async add(project: number, target: string, changes: readonly DecidedChange[]): Promise<void> {
-    const added = changes.map((change) => ({ ...change, attempts: 0, next_ms: 0, version: 0 }));
-    await this.save(project, target, { open: added, done: [] });
-    this.#deps.jobs.wake([{ project, name: target }]);
+  /** Adds notifications for the changes that targets are told of; those that it has stay as they are. */
+  async add(project: number, told: ReadonlyMap<string, readonly DecidedChange[]>): Promise<void> {
+    const rows = [...told].flatMap(([target, changes]) =>
+      changes.map((change) =>
+        rowOf(project, target, { ...change, attempts: 0, next_ms: 0, version: 0 }, false),
+      ),
+    );
+    for (let i = 0; i < rows.length; i += ROWS_PER_INSERT) {
+      await this.#deps.store.insert(notifications, rows.slice(i, i + ROWS_PER_INSERT));
+    }
+    this.#deps.jobs.wake([...told.keys()].map((name) => ({ project, name })));
   }
 
   /** Stores changed notifications. */
@@ -59,14 +68,10 @@ export class Outbox {
     target: string,
     { open, done }: { readonly open: readonly Notification[]; readonly done: readonly Notification[] },
   ): Promise<void> {
-    const row = (
-      { position, item, name, iid, at, attempts, next_ms, version }: Notification,
-      is_done: boolean,
-    ) => ({
-      ...{ project, target, position, item, name, iid, at, attempts, next_ms, is_done },
-      version: version + 1,
-    });
-    const rows = [...open.map((of) => row(of, false)), ...done.map((of) => row(of, true))];
+    const rows = [
+      ...open.map((notification) => rowOf(project, target, notification, false)),
+      ...done.map((notification) => rowOf(project, target, notification, true)),
+    ];
     if (rows.length > 0) await this.#deps.store.insert(notifications, rows);
   }
 
@@ -124,3 +129,14 @@ export class Outbox {
     jobs.wake([{ project, name: target }]);
   }
 }
+
+/** The next row of a notification. */
+const rowOf = (
+  project: number,
+  target: string,
+  { position, item, name, iid, at, attempts, next_ms, version }: Notification,
+  is_done: boolean,
+) => ({
+  ...{ project, target, position, item, name, iid, at, attempts, next_ms, is_done },
+  version: version + 1,
+});

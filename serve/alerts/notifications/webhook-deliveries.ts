@@ -52,8 +52,6 @@ const NOTIFICATIONS_PER_ROUND = 200;
 const ROUND_SECONDS_MAX = 10;
 /** How soon it is looked again whether another process still sends to a target. */
 const LOCKED_MS = 5000;
-/** How soon a failing target looks again for a free place. */
-const FULL_MS = 1000;
 /** After so many failures the target, and not a notification, was at fault. */
 const OUTAGE_FAILURES = 3;
 
@@ -65,8 +63,6 @@ export class WebhookDeliveries {
   readonly #deps: WebhookDeliveriesDependencies;
   /** Targets that requests are sent to. */
   readonly #open = new Set<OpenTarget>();
-  /** Rounds of targets that failed last. */
-  #failing = 0;
   #isStopped = false;
 
   constructor(dependencies: WebhookDeliveriesDependencies) {
@@ -108,7 +104,7 @@ export class WebhookDeliveries {
     const { locks } = this.#deps;
     const ended = await locks.tryRun(targetLock(project, id), async (lease) => {
       const target = await this.#targetOf(project, id);
-      return { againMs: target === null ? undefined : await this.#runTarget(project, target, lease) };
+      return { againMs: target === null ? undefined : await this.#round(project, target, lease) };
     });
     return ended === null ? LOCKED_MS : ended.againMs;
   }
@@ -123,24 +119,12 @@ export class WebhookDeliveries {
     return link && oncallTarget(link);
   }
 
-  async #runTarget(project: number, target: NotificationTarget, lease: Lease): Promise<number | undefined> {
-    const { clock, progress, settings } = this.#deps;
-    const before = (await progress.get(project, target.id)) ?? (await progress.begin(project, target.id));
-    if (before.retry_ms > clock.now()) return before.retry_ms - clock.now();
-    if (before.failures === 0) return this.#round({ project, target, before, lease });
-    if (this.#failing >= settings.ALERT_WEBHOOK_RECEIVERS / 2) return FULL_MS;
-    this.#failing++;
-    try {
-      return await this.#round({ project, target, before, lease });
-    } finally {
-      this.#failing--;
-    }
-  }
-
-  async #round({ project, target, before, lease }: Round): Promise<number | undefined> {
-    const { clock, outbox, settings } = this.#deps;
+  async #round(project: number, target: NotificationTarget, lease: Lease): Promise<number | undefined> {
+    const { clock, progress, outbox, settings } = this.#deps;
     const { ALERT_WEBHOOK_GIVE_UP_HOURS: hours, ALERT_WEBHOOK_RETRY_SECONDS_MAX: secondsMax } = settings;
+    const before = (await progress.get(project, target.id)) ?? (await progress.begin(project, target.id));
     const now = clock.now();
+    if (before.retry_ms > now) return before.retry_ms - now;
     const next = await outbox.next(project, target.id, before.position, now, NOTIFICATIONS_PER_ROUND);
     const [first] = next;
     if (first === undefined) return undefined;

@@ -30,7 +30,11 @@ let domain: AlertDomain;
 let ann: User;
 let project: Project;
 beforeAll(async () => {
-  const env = { DATA_DIR: directory.path, LOG_LEVEL: 'fatal', ALERT_PRIVATE_TARGETS: 'true' };
+  const env = {
+    DATA_DIR: directory.path,
+    LOG_LEVEL: 'fatal',
+    ALERT_PRIVATE_TARGETS: 'true',
+  };
   pipeline = await openPipeline(readConfig(env));
   domain = openAlertDomain({
     runtime: pipeline.runtime,

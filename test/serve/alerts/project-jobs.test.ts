@@ -47,13 +47,37 @@ const tasks = (...names: readonly string[]): ProjectTask[] =>
   });
 
 test('a project has no more than its places, so its receivers do not keep those of another waiting', async () => {
-  const { jobs, started, end } = opened(3, 2);
+  const { jobs, started, end } = opened(6, 2);
   jobs.wake(tasks('1 a', '1 b', '1 c', '1 d', '2 a'));
   await pause(20);
   expect(started).toEqual(['1 a', '1 b', '2 a']);
   await end('1 a');
   await pause(600);
   expect(started.slice(3)).toHaveLength(1);
+});
+
+test('tasks that are slow, or were never seen to be quick, get half of the places', async () => {
+  const { jobs, started, end } = opened(4, 4);
+  jobs.wake(tasks('9 quick'));
+  await pause(20);
+  await end('9 quick');
+  jobs.wake(tasks('1 hangs', '2 hangs', '3 hangs', '4 hangs'));
+  await pause(20);
+  jobs.wake(tasks('9 quick'));
+  await pause(20);
+  expect(started).toEqual(['9 quick', '1 hangs', '2 hangs', '9 quick']);
+});
+
+test('a task that goes on leaves its place to one of its project that found none', async () => {
+  const { jobs, started, end } = opened(3, 1);
+  jobs.wake(tasks('1 busy', '1 other'));
+  await pause(20);
+  await end('1 busy', 0);
+  await pause(400);
+  expect(started).toEqual(['1 busy', '1 other']);
+  await end('1 other');
+  await pause(600);
+  expect(started).toEqual(['1 busy', '1 other', '1 busy']);
 });
 
 test('a task that goes on waits behind those of other projects', async () => {
