@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Lease, Mutex } from '../infra/coordination/lock.ts';
+import { ignore } from '../infra/ignore.ts';
 import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
 import { splitRepeated, splitStored } from './changed-lines.ts';
@@ -68,7 +69,7 @@ export class Loader {
   readonly #closedDays: ClosedDays;
   readonly #replaced: ReplacedMarks;
   /** The last load of each stream, whether or not it succeeds. */
-  readonly #loads = new Map<Stream, Promise<void>>();
+  readonly #loads = new Map<Stream, Promise<unknown>>();
   /** Whether the store may hold batches that were staged and not loaded. */
   #hasUnfinished = true;
   /** Whether most blocks of the last batch were stored already, as those of the next one may be: none is decoded early. */
@@ -95,8 +96,8 @@ export class Loader {
     const batch = await prepareBatch(stream, messages, this.#options.registry, this.#isRepeating);
     await this.#loads.get(stream);
     const durable = this.#loadBatch(stream, batch);
-    const ended = durable.catch(() => undefined);
-    this.#loads.set(stream, ended);
+    // The log gets its failure with the ack; the next batch only waits for its end.
+    this.#loads.set(stream, Promise.allSettled([durable]));
     return { durable };
   }
 
@@ -138,7 +139,7 @@ export class Loader {
     const load: Load = { stream, areNew, tried: [], committed: [], letters };
     await this.#loadOpen(load, lines);
     // Without the note they are loaded once more when they come again: their load has not failed.
-    await noteLoaded(store, load.committed).catch(() => undefined);
+    await noteLoaded(store, load.committed).catch(ignore('load.note'));
     if (lines.length > 0) await this.#options.onLoaded();
     return letters;
   }
@@ -169,7 +170,7 @@ export class Loader {
         await this.#stageAndCommit(attempt, lines, attempt === load ? kept : undefined);
         await encodeDueAddresses(runtime.store);
       } catch (error) {
-        await lease.release().catch(() => undefined);
+        await lease.release();
         throw error;
       }
       if (await lease.release()) return;

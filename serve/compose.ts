@@ -6,6 +6,7 @@ import { Aggregator } from '../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../aggregate/runner/failures.ts';
 import { readNewestNumber } from '../aggregate/runner/ledger.ts';
 import { aggregatorLimits } from '../aggregate/settings.ts';
+import { ignore } from '../infra/ignore.ts';
 import { type Logger, openLogger } from '../infra/logger.ts';
 import { measuredRuntime } from '../infra/measured-ports.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
@@ -206,7 +207,7 @@ function construct(parts: Parts): Pipeline {
       for (const one of retentions) one.stop();
       schema.stop();
       // Who asked for alerts that did not start got the error: there is nothing to stop.
-      await (await alerts.made?.catch(() => undefined))?.stop();
+      await (await alerts.made?.catch(ignore('alerts.start')))?.stop();
       await runtime.close();
       await runtime.tracer.close();
     },

@@ -2,6 +2,7 @@ import { closeAll } from '../close-all.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
 import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
@@ -82,7 +83,7 @@ export class GroupMember {
     if (batch.records.length === 0) return this.#passOver(batch);
     // When the group has removed this member, the next commit fails.
     const heartbeats = setInterval(
-      () => batch.heartbeat().catch(() => undefined),
+      () => batch.heartbeat().catch(ignore('kafka.heartbeat')),
       this.#options.config.KAFKA_SESSION_MS / 10,
     );
     const last = batch.records.at(-1)?.offset;
@@ -108,7 +109,7 @@ export class GroupMember {
   async #passOver(batch: FetchedBatch): Promise<void> {
     batch.resolve(batch.next);
     // When it fails, the next commit moves the offset on.
-    await batch.commit(batch.next).catch(() => undefined);
+    await batch.commit(batch.next).catch(ignore('kafka.commit'));
   }
 
   async #handle(chunks: readonly (readonly LogRecord[])[]): Promise<Ack[]> {

@@ -5,6 +5,7 @@ import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import { awaitedLater } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
@@ -58,8 +59,7 @@ export class DistributedLog implements Log {
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
     this.#client = new KafkajsClient(config, logger);
     this.#producers = Array.from({ length: PRODUCERS }, () => new RenewedProducer(this.#client, logger));
-    // Whoever uses a topic is told.
-    this.#connected.promise.catch(() => undefined);
+    awaitedLater(this.#connected.promise);
   }
 
   static async open(

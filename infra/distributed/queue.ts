@@ -5,6 +5,7 @@ import { closeAll } from '../close-all.ts';
 import { Breaker } from '../coordination/breaker.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { reasonOf } from '../errors.ts';
+import { awaitedLater, ignore } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
@@ -129,9 +130,7 @@ export class DistributedQueue implements Queue {
   async #closeWorker(queue: OpenQueue): Promise<void> {
     const { worker } = queue;
     if (!worker) return;
-    const closed = worker.close();
-    // Fails below, or late, when nobody waits for it.
-    closed.catch(() => undefined);
+    const closed = awaitedLater(worker.close());
     for (;;) {
       while (queue.running > 0) await setTimeout(IDLE_POLL_MS);
       try {
@@ -139,7 +138,8 @@ export class DistributedQueue implements Queue {
       } catch (error) {
         // A job may have begun at the last moment.
         if (queue.running > 0) continue;
-        worker.disconnect().catch(() => undefined);
+        // It did not answer: the failure of `close` is thrown.
+        worker.disconnect().catch(ignore('queue.disconnect'));
         throw error;
       }
     }
@@ -174,8 +174,8 @@ export class DistributedQueue implements Queue {
     }
     if (againMs === undefined || (await this.#isAdded(queue, id))) return;
     await job.moveToDelayed(Date.now() + againMs, token);
-    // It was added just before it was moved.
-    if (await this.#isAdded(queue, id)) await job.promote().catch(() => undefined);
+    // It was added just before it was moved. One that cannot be promoted runs when its delay is over.
+    if (await this.#isAdded(queue, id)) await job.promote().catch(ignore('queue.promote'));
     throw new DelayedError();
   }
 
@@ -218,7 +218,8 @@ async function isUpdated(earlier: BullJob<Data>, data: Data, priority: number): 
     await earlier.updateData(data);
     if (priority < earlier.priority) await earlier.changePriority({ priority });
     return ['waiting', 'prioritized', 'delayed'].includes(await earlier.getState());
-  } catch {
-    return false;
+  } catch (error) {
+    // A job that has ended meanwhile is gone; its caller adds another one.
+    return ignore('queue.update', false)(error);
   }
 }

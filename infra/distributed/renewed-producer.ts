@@ -1,4 +1,5 @@
 import { ProductError } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
@@ -67,7 +68,8 @@ export class RenewedProducer implements KafkaProducer {
     const replaced = this.#producer;
     this.#producer = this.#client.producer();
     this.#connected = undefined;
-    await replaced.disconnect().catch(() => undefined);
+    // The brokers no longer know it, and nothing waits for it.
+    await replaced.disconnect().catch(ignore('kafka.producer'));
   }
 }
 

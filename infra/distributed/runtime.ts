@@ -4,6 +4,7 @@ import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { FoundDamage } from '../found-damage.ts';
+import { awaitedLater } from '../ignore.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { NO_TRACER } from '../tracing/tracer.ts';
@@ -86,8 +87,7 @@ async function connectAll(
   await Promise.all(
     [...used].map(async (service) => {
       if (needed.has(service)) return connections[service](true);
-      const connected = connections[service](false);
-      connected.catch(() => undefined);
+      const connected = awaitedLater(connections[service](false));
       await inTime(UNNEEDED_MS_MAX, connected).catch((error) =>
         logger.warn({ service, reason: reasonOf(error) }, 'started without a service; it is still tried'),
       );

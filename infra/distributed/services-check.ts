@@ -3,6 +3,7 @@ import { inTime } from '../coordination/in-time.ts';
 import { retry } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Finding, failed, fine, warning } from '../finding.ts';
+import { ignore } from '../ignore.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { ConsumedTopic } from '../ports.ts';
 import { plural } from '../words.ts';
@@ -96,7 +97,9 @@ export async function checkRedis(
     const asked = Date.now();
     const [seconds, micros] = (await redis.time()) as unknown as [string, string];
     const time = compare(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), asked, Date.now());
-    return [...describeRedis(await redis.info().catch(() => '')), time];
+    // A user may not be allowed to ask; the other findings do not need it.
+    const info = await redis.info().catch(ignore('doctor.redis', ''));
+    return [...describeRedis(info), time];
   } catch (error) {
     if (error instanceof ProductError && error.code === 'service_refused') {
       return [failed('redis', error.message, 'correct REDIS_URL, or give its user all commands on its keys')];
@@ -142,7 +145,8 @@ export async function checkKafka(
     if (refusal) return [failed('kafka', refusal.message, 'correct the settings, the topic or the rights')];
     return [failed('kafka', `KAFKA_BROKERS=${config.KAFKA_BROKERS}: ${detailOf(error)}`, START_IT)];
   } finally {
-    await client?.admin.disconnect().catch(() => undefined);
+    // The findings are made, and the command ends.
+    await client?.admin.disconnect().catch(ignore('doctor.kafka'));
   }
 }
 

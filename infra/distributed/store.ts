@@ -26,6 +26,7 @@ import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 import {
   type Format,
   type Lane,
@@ -105,8 +106,8 @@ export class DistributedStore implements Store {
     try {
       const { stream } = await this.#lanes.probes.exec({ query: `CHECK GRANT ${right}` });
       return (await readAll(stream)).toString().trim() === '1';
-    } catch {
-      return null;
+    } catch (error) {
+      return ignore('doctor.grant', null)(error);
     }
   }
 

@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ProductError, reasonOf } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 import { forceNamesWherePossible, forceToDisk } from './force-to-disk.ts';
 
 /** How `tar` packs a file, by its ending. */
@@ -39,7 +40,8 @@ export async function unpack(file: string, directory: string): Promise<void> {
 
 async function tar(args: readonly string[]): Promise<void> {
   const child = spawn('tar', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  const said = text(child.stderr).catch(() => '');
+  // Only words for the message of a failure, which the exit code tells.
+  const said = text(child.stderr).catch(ignore('archive.stderr', ''));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', (error) =>
       reject(

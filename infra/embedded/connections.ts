@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { storeError } from '../clickhouse/errors.ts';
 import { ProductError } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 
 /**
  * Connections to chDB, each of which runs one query at a time; work waits for a free one in its order. A connection
@@ -30,10 +31,10 @@ export class Connections {
       if (!this.#ready.has(client)) await this.#prepare(client);
       return await work(client);
     } catch (error) {
-      // A connection that is opened later would open the directory again.
+      // A connection that is opened later would open the directory again. The failure of the work is thrown.
       if (!this.#isClosed) {
         this.#all.delete(client);
-        await client.close().catch(() => undefined);
+        await client.close().catch(ignore('store.connection'));
         if (!this.#isClosed) client = this.#open();
       }
       throw error;

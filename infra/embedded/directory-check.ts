@@ -128,6 +128,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory).map((name) => join(directory, name));
   } catch {
+    // Of a directory that may not be read nothing is counted.
     return [];
   }
 }
@@ -137,6 +138,7 @@ function mayWrite(path: string): boolean {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return true;
   } catch {
+    // That is the answer.
     return false;
   }
 }

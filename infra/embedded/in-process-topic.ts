@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { pause } from '../coordination/pause.ts';
 import { sizeOf } from '../message-size.ts';
 import type { Ack, LogRecord, Message } from '../ports.ts';
 
@@ -91,7 +91,7 @@ export class InProcessTopic {
     const isEnded = new Promise((resolve) => signal.addEventListener('abort', resolve));
     await Promise.race([this.#settled, isEnded]);
     const ms = this.#gatherUntil - performance.now();
-    if (ms > 0 && !signal.aborted) await setTimeout(ms, undefined, { signal }).catch(() => undefined);
+    if (ms > 0 && !signal.aborted) await pause(ms, signal);
   }
 
   #take(): Publication[] {

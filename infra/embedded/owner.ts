@@ -17,6 +17,7 @@ export async function ownerOf(directory: string): Promise<number | null> {
     const owner = locks.find((words) => words[5] === file)?.[4];
     return owner === undefined ? null : Number(owner);
   } catch {
+    // Only a help in a message: other systems have no /proc.
     return null;
   }
 }

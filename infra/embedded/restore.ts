@@ -75,6 +75,7 @@ export function readRestored(directory: string): Restored | null {
   try {
     return JSON.parse(readFileSync(join(directory, RESTORED), 'utf8')) as Restored;
   } catch {
+    // A directory that was not restored has no such file.
     return null;
   }
 }

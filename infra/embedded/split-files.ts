@@ -2,6 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import { FORMATS, streamed } from '../clickhouse/settings.ts';
 import { literal, type Sql } from '../clickhouse/sql.ts';
+import { ignore } from '../ignore.ts';
 import type { Format, StreamLimits } from '../ports.ts';
 
 /** What the engine puts in the place of the value that a file is of. */
@@ -36,6 +37,7 @@ export async function splitFiles(
       found.set(name.slice(stem.length + 1, -ext.length), await readFile(join(dir, name)));
     return found;
   } finally {
-    for (const name of await written().catch(() => [])) await rm(join(dir, name)).catch(() => undefined);
+    for (const name of await written().catch(ignore('store.split', [])))
+      await rm(join(dir, name)).catch(ignore('store.split'));
   }
 }

@@ -27,6 +27,7 @@ import type { InfraSettings } from '../config/settings.ts';
 import { Gate } from '../coordination/gate.ts';
 import { FOR_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import { ignore } from '../ignore.ts';
 import type { Format, Lane, Pieces, QueryOptions, StagedBatch, Store, StreamLimits } from '../ports.ts';
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
@@ -188,7 +189,7 @@ export class EmbeddedStore implements Store {
       await this.#write((client) => client.command({ query }), insertError);
     } finally {
       // The next process deletes what is left.
-      await unlink(file).catch(() => undefined);
+      await unlink(file).catch(ignore('store.file'));
     }
   }
 

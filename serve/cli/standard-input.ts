@@ -32,7 +32,8 @@ export function guardStandardInput(isWanted: boolean): void {
     reader.once('error', (error) => reader.stdout.destroy(error));
     process.once('exit', () => reader.kill());
     const source = reader.stdout as unknown as Counted;
-    // Node throws away what a process that has ended leaves unread: it is taken over at once, before anybody reads.
+    // Node throws away what a process that has ended leaves unread: it is taken over at once, before anybody reads. An error
+    // ends `taken`, and its reader hears of it.
     const taken = pipeline(source, new PassThrough(), () => undefined);
     held = Object.defineProperty(taken, 'bytesRead', { get: () => source.bytesRead }) as unknown as Counted;
   }

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { ProductError } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { openTracer } from '../../infra/tracing/open-tracer.ts';
 import { POLL_MS, startIngestRole } from '../../ingest/role.ts';
@@ -120,7 +121,7 @@ function inBackground(load: (signal: AbortSignal) => DemoLoad, stop: ProcessStop
   stop.first(async () => {
     ending.abort();
     // `ready` has logged its failure.
-    await loaded.catch(() => undefined);
+    await loaded.catch(ignore('demo.load'));
   });
 }
 

@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { OperationClient } from './client.ts';
 import type { Operation } from './operation.ts';
 import { type OperationName, operations } from './operations.ts';
@@ -77,7 +78,8 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const lines = new PassThrough();
-  lines.on('error', () => undefined);
+  // The caller has hung up, which ends the operation below.
+  lines.on('error', ignore('operations.lines'));
   const write = (line: WireLine) => {
     if (lines.writable) lines.write(`${JSON.stringify(line)}\n`);
   };

@@ -1,3 +1,4 @@
+import { awaitedLater } from '../../../infra/ignore.ts';
 import type { Ack } from '../../../infra/ports.ts';
 
 /** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
@@ -28,10 +29,8 @@ export class Backlog {
     try {
       const ack = await work();
       this.#failing = undefined;
-      const durable = ack.durable.then(() => void this.#received.delete(received));
       // The log looks at it later.
-      durable.catch(() => undefined);
-      return { durable };
+      return { durable: awaitedLater(ack.durable.then(() => void this.#received.delete(received))) };
     } catch (error) {
       this.#received.delete(received);
       this.#failing = { since: received.at, triedAt: performance.now() };

@@ -1,3 +1,4 @@
+import { awaitedLater } from '../../../infra/ignore.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
 import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
@@ -132,9 +133,7 @@ export class AlertProcessor {
     this.#record(reduced);
     // The log has the deliveries already, so their senders need not wait for the tables.
     this.#publishResults(reduced, 'delivery');
-    const durable = this.#persist(reduced, lagging);
-    durable.catch(() => undefined);
-    return { durable };
+    return { durable: awaitedLater(this.#persist(reduced, lagging)) };
   }
 
   /** Counts outcomes, and keeps what was refused. */

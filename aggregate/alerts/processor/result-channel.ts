@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inTime } from '../../../infra/coordination/in-time.ts';
 import { ProductError } from '../../../infra/errors.ts';
+import { ignore } from '../../../infra/ignore.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery } from '../formats/delivery.ts';
 import type { Outcome } from '../model/alert.ts';
@@ -108,7 +109,8 @@ export class ResultChannel {
       const taken = this.#options.keyValue.take(keyOf(head.id)).then((found) => {
         if (found !== null) result.resolve(JSON.parse(found) as EventResult);
       });
-      await inTime(STORED_RESULT_MS, taken).catch(() => undefined);
+      // Without it the store is asked for the result.
+      await inTime(STORED_RESULT_MS, taken).catch(ignore('alerts.result'));
       await pause(wait);
     }
   }

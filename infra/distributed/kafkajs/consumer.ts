@@ -1,5 +1,6 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { reasonOf } from '../../errors.ts';
+import { ignore } from '../../ignore.ts';
 import type { Logger } from '../../logger.ts';
 import { CUT_HEADER } from '../batch-records.ts';
 import type { FetchedBatch, KafkaConsumer, KafkaConsumerOptions } from '../kafka-client.ts';
@@ -39,7 +40,8 @@ export class KafkajsConsumer implements KafkaConsumer {
       await this.#consumer.connect();
       await this.#consumer.subscribe({ topics: [this.#options.topic], fromBeginning: true });
     } catch (error) {
-      await this.#consumer.disconnect().catch(() => undefined);
+      // The failure of the connection is thrown; a new consumer takes the place of this one.
+      await this.#consumer.disconnect().catch(ignore('kafka.consumer'));
       this.#consumer = this.#newConsumer();
       throw error;
     }
