@@ -31,24 +31,20 @@ interface ProgressDependencies {
 
 /** The durable positions in the events of projects. */
 export class ConsequenceProgress {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #pipeline: AlertPipeline;
+  readonly #deps: ProgressDependencies;
 
-  constructor({ store, clock, pipeline }: ProgressDependencies) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#pipeline = pipeline;
+  constructor(dependencies: ProgressDependencies) {
+    this.#deps = dependencies;
   }
 
   /** Of a project, or of all projects. */
   list(project?: number): Promise<Progress[]> {
     const where = project === undefined ? sql`1` : sql`project = ${project}`;
-    return this.#store.rows<Progress>(sql`SELECT * FROM ${consequenceProgress} FINAL WHERE ${where}`);
+    return this.#deps.store.rows<Progress>(sql`SELECT * FROM ${consequenceProgress} FINAL WHERE ${where}`);
   }
 
   async get(project: number, target: string): Promise<Progress | undefined> {
-    const [row] = await this.#store.rows<Progress>(
+    const [row] = await this.#deps.store.rows<Progress>(
       sql`SELECT * FROM ${consequenceProgress} FINAL WHERE project = ${project} AND target = ${target}`,
     );
     return row;
@@ -56,10 +52,10 @@ export class ConsequenceProgress {
 
   /** Changes the progress as it was read. Only one process at a time works for a target. */
   async save(before: Progress, changes: ProgressChanges): Promise<Progress> {
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     const at = changes.status === undefined ? before.at : now;
     const next = { ...before, ...changes, at, version: Math.max(now, before.version + 1) };
-    await this.#store.insert(consequenceProgress, [next]);
+    await this.#deps.store.insert(consequenceProgress, [next]);
     return next;
   }
 
@@ -70,9 +66,9 @@ export class ConsequenceProgress {
 
   /** Moves a target behind the newest event, so that only later ones have consequences. */
   async skipHistory(project: number, target: string): Promise<Progress> {
-    await this.#pipeline.waitUntilWritten();
+    await this.#deps.pipeline.waitUntilWritten();
     const before = (await this.get(project, target)) ?? blank(project, target);
-    const position = Math.max(before.position, await newestPosition(this.#store, project));
+    const position = Math.max(before.position, await newestPosition(this.#deps.store, project));
     return this.save(before, { position, status: 0, fault: '', failures: 0, retry_ms: 0 });
   }
 }

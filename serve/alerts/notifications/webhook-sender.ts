@@ -94,30 +94,16 @@ export interface SendResult extends AttemptResult {
 
 /** Posts events to targets and records every attempt. */
 export class WebhookSender {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #tracer: Tracer;
-  readonly #seal: Seal;
-  readonly #users: UserLookup;
-  readonly #allowsPrivate: boolean;
-  readonly #publicUrl: () => string;
-  readonly #measures: ConsequenceMeasures;
+  readonly #deps: WebhookSenderDependencies;
 
   constructor(dependencies: WebhookSenderDependencies) {
-    this.#store = dependencies.store;
-    this.#clock = dependencies.clock;
-    this.#tracer = dependencies.tracer;
-    this.#seal = dependencies.seal;
-    this.#users = dependencies.users;
-    this.#allowsPrivate = dependencies.allowsPrivate;
-    this.#publicUrl = dependencies.publicUrl;
-    this.#measures = dependencies.measures;
+    this.#deps = dependencies;
   }
 
   /** Opens a target for events of some alerts. */
   async open(target: NotificationTarget, alerts: Iterable<Alert>): Promise<OpenTarget> {
-    const users = await this.#users.byId([...alerts].flatMap(({ assignees }) => assignees));
-    const connections = new TargetConnections(target.url, { allowsPrivate: this.#allowsPrivate });
+    const users = await this.#deps.users.byId([...alerts].flatMap(({ assignees }) => assignees));
+    const connections = new TargetConnections(target.url, { allowsPrivate: this.#deps.allowsPrivate });
     return { target, connections, users };
   }
 
@@ -130,7 +116,7 @@ export class WebhookSender {
       'chain_metrics.event': event,
     };
     const options = { kind: 'client', attributes, ...(causes ? { causes } : {}) } as const;
-    return this.#tracer.span('POST webhook', options, async (span) => {
+    return this.#deps.tracer.span('POST webhook', options, async (span) => {
       const result = await this.#attempt(open, notice);
       if (result.status > 0) span.set({ 'http.response.status_code': result.status });
       if (result.fault !== '') span.fail(result.status > 0 ? String(result.status) : 'no answer');
@@ -140,18 +126,18 @@ export class WebhookSender {
 
   async #attempt({ target, connections, users }: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
     const { event, alert, delivery } = notice;
-    const at = this.#clock.now();
+    const at = this.#deps.clock.now();
     const started = performance.now();
     let status = 0;
     let fault = '';
     let retryAfterMs = 0;
     try {
-      const object_attributes = alertJson(alert, users, this.#publicUrl());
+      const object_attributes = alertJson(alert, users, this.#deps.publicUrl());
       const body = JSON.stringify({ object_kind: 'alert', event, object_attributes });
       const headers = {
         'x-chain-metrics-event': event,
         'x-chain-metrics-delivery': delivery,
-        ...this.#tracer.headers,
+        ...this.#deps.tracer.headers,
         ...this.#signature(target, at, body),
       };
       ({ status, retryAfterMs } = await post(connections, { headers, body }));
@@ -160,14 +146,14 @@ export class WebhookSender {
       fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
     }
     const ms = performance.now() - started;
-    this.#measures.attemptSeconds.observe({ result: fault === '' ? 'accepted' : 'failed' }, ms / 1000);
+    this.#deps.measures.attemptSeconds.observe({ result: fault === '' ? 'accepted' : 'failed' }, ms / 1000);
     return { at, status, fault, milliseconds: Math.round(ms), retryAfterMs };
   }
 
   /** Stores attempts, in one statement. */
   async record(target: string, attempts: readonly DeliveryAttempt[]): Promise<void> {
     if (attempts.length === 0) return;
-    await this.#store.insert(
+    await this.#deps.store.insert(
       webhookDeliveries,
       attempts.map((attempt) => ({ target, ...attempt })),
     );
@@ -175,7 +161,7 @@ export class WebhookSender {
 
   /** Sends an example alert, also to an inactive webhook. */
   async sendTest(webhook: Webhook): Promise<AttemptResult> {
-    const alert = exampleAlert(Number(webhook.project_id), this.#clock.now());
+    const alert = exampleAlert(Number(webhook.project_id), this.#deps.clock.now());
     const event = { event: 'test' as const, alert, delivery: `test-${newLocator()}` };
     const open = await this.open(webhookTarget(webhook), []);
     const { at, ...result } = await this.send(open, event).finally(() => open.connections.close());
@@ -187,7 +173,7 @@ export class WebhookSender {
 
   /** The attempts of the last week, newest first. */
   attempts(target: string, limit: number): Promise<DeliveryAttempt[]> {
-    return this.#store.rows<DeliveryAttempt>(
+    return this.#deps.store.rows<DeliveryAttempt>(
       sql`SELECT at, event, iid, delivery, status, milliseconds, fault, given_up FROM ${webhookDeliveries}
         WHERE target = ${target} ORDER BY at DESC LIMIT ${limit}`,
     );
@@ -195,7 +181,7 @@ export class WebhookSender {
 
   #signature({ id, encryptedSecret }: NotificationTarget, at: number, body: string): Record<string, string> {
     if (encryptedSecret === '') return {};
-    const secret = this.#seal.decrypt(encryptedSecret, secretContext(id));
+    const secret = this.#deps.seal.decrypt(encryptedSecret, secretContext(id));
     return { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(at / 1000), body) };
   }
 }

@@ -32,22 +32,14 @@ interface WebhooksDependencies {
 
 /** Outgoing webhooks: URLs that receive the alert events of a project. */
 export class Webhooks {
-  readonly #records: Records<Webhook>;
-  readonly #clock: Clock;
-  readonly #seal: Seal;
-  readonly #outbox: Outbox;
-  readonly #cache: IntegrationCache;
+  readonly #deps: WebhooksDependencies;
 
-  constructor({ records, clock, seal, outbox, cache }: WebhooksDependencies) {
-    this.#records = records;
-    this.#clock = clock;
-    this.#seal = seal;
-    this.#outbox = outbox;
-    this.#cache = cache;
+  constructor(dependencies: WebhooksDependencies) {
+    this.#deps = dependencies;
   }
 
   list(projectId: string): Promise<Webhook[]> {
-    return this.#records.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
+    return this.#deps.records.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
   }
 
   async get(project: Pick<Project, 'id'>, id: string): Promise<Webhook> {
@@ -57,7 +49,7 @@ export class Webhooks {
   }
 
   async find(project: Pick<Project, 'id'>, id: string): Promise<Webhook | null> {
-    const webhook = await this.#records.get(id);
+    const webhook = await this.#deps.records.get(id);
     return webhook && webhook.project_id === project.id && webhook.deleted_ms === 0 ? webhook : null;
   }
 
@@ -81,38 +73,39 @@ export class Webhooks {
       name: '',
       url: '',
       events: [...WEBHOOK_EVENTS],
-      secret: this.#seal.encrypt(secret, secretContext(id)),
+      secret: this.#deps.seal.encrypt(secret, secretContext(id)),
       is_active: true,
-      created_ms: this.#clock.now(),
+      created_ms: this.#deps.clock.now(),
       deleted_ms: 0,
     };
     const webhook = withChanges(blank, given);
-    await this.#outbox.beginNow(Number(project.id), id);
-    await this.#records.add(webhook);
-    await this.#cache.invalidate();
+    await this.#deps.outbox.beginNow(Number(project.id), id);
+    await this.#deps.records.add(webhook);
+    await this.#deps.cache.invalidate();
     return { webhook: { ...webhook, version: 1 }, secret };
   }
 
   async change(project: Project, id: string, changes: WebhookChanges): Promise<Webhook> {
     const before = await this.get(project, id);
     // Events of the time in which it was inactive are not sent later.
-    if (changes.is_active === true && !before.is_active) await this.#outbox.beginNow(Number(project.id), id);
-    const webhook = await this.#records.change(id, (current) => {
+    if (changes.is_active === true && !before.is_active)
+      await this.#deps.outbox.beginNow(Number(project.id), id);
+    const webhook = await this.#deps.records.change(id, (current) => {
       const next = withChanges(current as Webhook, changes);
       return { next, result: next };
     });
-    await this.#cache.invalidate();
-    if (webhook.is_active) await this.#outbox.retryNow(Number(project.id), id);
+    await this.#deps.cache.invalidate();
+    if (webhook.is_active) await this.#deps.outbox.retryNow(Number(project.id), id);
     return webhook;
   }
 
   async delete(project: Project, id: string): Promise<void> {
     await this.get(project, id);
-    await this.#records.change(id, (current) => ({
-      next: { ...(current as Webhook), deleted_ms: this.#clock.now(), is_active: false },
+    await this.#deps.records.change(id, (current) => ({
+      next: { ...(current as Webhook), deleted_ms: this.#deps.clock.now(), is_active: false },
       result: undefined,
     }));
-    await this.#cache.invalidate();
+    await this.#deps.cache.invalidate();
   }
 }
 
