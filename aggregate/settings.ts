@@ -4,11 +4,8 @@ import { whole } from '../infra/config/kinds.ts';
 /** Settings of the computation of metrics. */
 export const aggregateSettings = {
   WORK_CONCURRENCY: whole(2, 1, 256).describe('windows that one work process computes at the same time'),
-  LIVE_DAYS: whole(3, 1, 36_500).describe(
-    'last days that are computed before all others, so that a backfill does not delay them',
-  ),
   ROUND_WAIT_SECONDS_MAX: whole(30, 0, 3600).describe(
-    'longest wait of a round for further loads, so that a day is computed once; the last days wait only during a bulk load',
+    'longest wait of a round for further loads, so that a day is computed once; the last days do not wait',
   ),
   METRIC_ATTEMPTS: whole(12, 1, 1000).describe(
     'attempts to compute a failing metric before it waits for `rebuild`; other metrics continue',
@@ -28,7 +25,6 @@ export const aggregatorLimits = (settings: AggregateSettings & { readonly LEASE_
   concurrency: settings.WORK_CONCURRENCY,
   leaseMs: settings.LEASE_MS,
   sweepMs: settings.SWEEP_SECONDS * 1000,
-  liveDays: settings.LIVE_DAYS,
   roundWaitMsMax: settings.ROUND_WAIT_SECONDS_MAX * 1000,
   attempts: {
     attemptsMax: settings.METRIC_ATTEMPTS,

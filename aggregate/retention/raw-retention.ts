@@ -12,8 +12,8 @@ import type { MaterializedMetric } from '../metric.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { palletsOf } from '../runner/dirty-days.ts';
-import { isMissingInAny, NOT_COMPUTED } from '../runner/lanes.ts';
 import { readLedger } from '../runner/ledger.ts';
+import { lowestMark } from '../runner/marks.ts';
 import { deleteRawRows } from './delete-raw.ts';
 
 /** Longer than a load, or the computation of a window, that began before a stage. */
@@ -122,10 +122,9 @@ export class RawRetention {
     const { runtime, metrics } = this.#options;
     const { marks, failures } = await readLedger(runtime.store);
     if (failures.length > 0) return false;
-    const all = metrics.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
     const dirty = await runtime.store.rows(
       sql`SELECT 1 FROM ${dirtyDays} AS dirty
-        WHERE dirty.day < ${before} AND ${isMissingInAny(all)} AND pallet IN ${palletsOf(metrics)} LIMIT 1`,
+        WHERE dirty.day < ${before} AND dirty.sequence > ${lowestMark(metrics, marks)} AND pallet IN ${palletsOf(metrics)} LIMIT 1`,
     );
     return dirty.length === 0;
   }

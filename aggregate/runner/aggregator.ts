@@ -22,14 +22,13 @@ import {
   readFailedMetrics,
   tryAtOnce,
 } from './failures.ts';
-import { LaneRounds } from './lane-rounds.ts';
-import { COMPUTE_LANES, type ComputeLane, firstLiveDay } from './lanes.ts';
 import { readNewestNumber } from './ledger.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
 import { forgetEntities } from './refold.ts';
+import { RoundRequests } from './round-requests.ts';
 import { Rounds } from './rounds.ts';
 import { MetricVersions } from './versions.ts';
-import { type ComputedRound, STOPPED, WindowQueue } from './window-queue.ts';
+import { type ComputedRound, type RunOptions, STOPPED, WindowQueue } from './window-queue.ts';
 
 /** Windows of the rounds and rebuilds that run; both are 0 when none runs. */
 export interface ComputeProgress {
@@ -44,7 +43,6 @@ interface ChangeProgress {
   /** No change up to it comes later, also after clocks were set back: a higher number is stored. */
   readonly passed: bigint;
 }
-const IDLE: ComputeProgress = { done: 0, total: 0 };
 
 const COMPUTED_POLL_MS = 10;
 /** A queue may lose a request: the process that waits for the round repeats it after this time. */
@@ -61,9 +59,7 @@ interface AggregatorOptions {
   readonly leaseMs: number;
   /** Time between two checks for dirty days whose round was not requested. */
   readonly sweepMs: number;
-  /** Days that are computed before all others, the running one included. */
-  readonly liveDays: number;
-  /** The longest wait of the backfill lane for loads that follow one another. */
+  /** The longest wait of a round for loads that follow one another. */
   readonly roundWaitMsMax: number;
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
@@ -72,10 +68,10 @@ interface AggregatorOptions {
 }
 
 /**
- * Keeps the metrics up to date in rounds. A round reads the days of its lane that became dirty since the watermarks,
- * plans the windows and computes them. Days that become dirty during a round are computed by the next one. One round of
- * each lane runs at a time over all processes, and the backfill lane gives way to the live one. A metric that fails
- * stops only the metrics that read it, until its next attempt.
+ * Keeps the metrics up to date in rounds. A round reads the days that became dirty since the watermarks, plans the
+ * windows and computes them, the newest first; what is loaded of the last days meanwhile is computed before the rest. Other
+ * days that become dirty during a round are computed by the next one. One round runs at a time over all processes. A
+ * metric that fails stops only the metrics that read it, until its next attempt.
  *
  * Windows are jobs of a queue that any process computes, each process polls for what the others have loaded and computed,
  * and a lost request is repeated.
@@ -89,9 +85,9 @@ export class Aggregator {
   readonly #rounds: Rounds;
   readonly #versions: MetricVersions;
   readonly #dataSignal: DataSignal;
-  readonly #laneRounds: LaneRounds;
+  readonly #requests: RoundRequests;
   readonly #timers: NodeJS.Timeout[] = [];
-  readonly #progress = new Map<ComputeLane, ComputeProgress>();
+  readonly #runs = new Set<{ done: number; readonly total: number }>();
   #pauses = 0;
   /** Calls that wait until everything is computed. */
   #waiters = 0;
@@ -119,9 +115,10 @@ export class Aggregator {
       ...options,
       metrics,
       measures,
-      compute: (windows, lane) => this.#compute(windows, lane),
+      compute: (windows, options) => this.#compute(windows, options),
+      dataSignal: this.#dataSignal,
     });
-    this.#laneRounds = new LaneRounds({
+    this.#requests = new RoundRequests({
       ...options,
       measures,
       rounds: this.#rounds,
@@ -135,7 +132,7 @@ export class Aggregator {
   async start(): Promise<void> {
     await this.followVersions();
     await this.#windows.start();
-    await this.#laneRounds.start();
+    await this.#requests.start();
     this.#poll(this.#options.sweepMs, () => this.#sweep());
     await this.requestRound();
   }
@@ -150,10 +147,10 @@ export class Aggregator {
   /** Requests a round after a load. */
   async requestRound(): Promise<void> {
     await this.#dataSignal.publish();
-    await this.#laneRounds.request('live');
+    await this.#requests.request();
   }
 
-  /** Holds the backfill lane while a bulk load runs: the load changes a day many times, and the day is computed once. */
+  /** Holds all days but the last ones while a bulk load runs: it changes a day many times, and the day is computed once. */
   async pauseCompute<T>(load: () => Promise<T>): Promise<T> {
     this.#pauses++;
     try {
@@ -190,21 +187,21 @@ export class Aggregator {
       if (this.#isStopped) throw new Error(STOPPED);
       await pause(COMPUTED_POLL_MS);
     }
-    // It requests a round of the other lane where there is anything to compute.
-    await this.#laneRounds.request('live');
-    const triedAgain = new Set<ComputeLane>();
+    await this.#requests.request();
+    let isTriedAgain = false;
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
-      if ((await this.#laneRounds.computedUpTo()) >= upTo) return readFailedMetrics(store);
-      for (const { lane, attempts, reason } of await this.#laneRounds.failed()) {
+      if ((await this.#requests.computedUpTo()) >= upTo) return readFailedMetrics(store);
+      const failed = await this.#requests.failed();
+      if (failed) {
         // The first failure may be of attempts from before the call, when a service was away.
-        if (triedAgain.has(lane)) throw new Error(`failed after ${attempts} attempts: ${reason}`);
-        triedAgain.add(lane);
-        await this.#laneRounds.request(lane);
+        if (isTriedAgain) throw new Error(`failed after ${failed.attempts} attempts: ${failed.reason}`);
+        isTriedAgain = true;
+        await this.#requests.request();
       }
       if (this.#isStopped) throw new Error(STOPPED);
       if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();
-        await this.#laneRounds.request(...COMPUTE_LANES);
+        await this.#requests.request();
       }
     }
   }
@@ -216,10 +213,11 @@ export class Aggregator {
   async rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
     const ports = { store: this.#runtime.store, numbers: this.#options.numbers };
-    const count = await this.#laneRounds.exclusively('backfill', async () => {
+    const count = await this.#requests.exclusively(async () => {
       await forgetEntities(ports, metrics, RELAY_CHAINS);
       const windows = await this.#rounds.planRebuild(names, from, until);
-      const [failure] = (await this.#compute(windows, 'backfill')).failures.values();
+      const options = { queue: 'others', meanwhile: () => this.#rounds.computeLastDays() } as const;
+      const [failure] = (await this.#compute(windows, options)).failures.values();
       if (failure) throw new ProductError('metrics_failed', failure.reason, failure.detail);
       return windows.length;
     });
@@ -236,7 +234,7 @@ export class Aggregator {
   stop(): void {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
-    this.#laneRounds.stop();
+    this.#requests.stop();
   }
 
   get isPaused(): boolean {
@@ -245,7 +243,7 @@ export class Aggregator {
 
   async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
     const { queue } = this.#runtime;
-    const queues = [...this.#laneRounds.queues, ...this.#windows.queues];
+    const queues = [...this.#requests.queues, ...this.#windows.queues];
     const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
     const failed = await Promise.all(queues.map((name) => queue.failed(name)));
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
@@ -258,21 +256,14 @@ export class Aggregator {
 
   /** Reads what is loaded and not yet in the rows of the metrics. */
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
-    const hasFailed = await this.#laneRounds.hasFailed();
-    return readPending(store, { ...(await this.#lanesNow(store)), hasFailed });
+    const hasFailed = await this.#requests.hasFailed();
+    const failures = await readFailedMetrics(store);
+    return readPending(store, { metrics: this.#metrics, failures, hasFailed });
   }
 
   /** Reads the newest block of each chain that the rows of the metrics hold. */
   async chainsAsOf(store: Pick<Store, 'rows'>): Promise<readonly ChainAsOf[]> {
-    return readChainsAsOf(store, await this.#lanesNow(store));
-  }
-
-  async #lanesNow(store: Pick<Store, 'rows'>) {
-    return {
-      metrics: this.#metrics,
-      liveFrom: firstLiveDay(this.#runtime.clock.now(), this.#options.liveDays),
-      failures: await readFailedMetrics(store),
-    };
+    return readChainsAsOf(store, { metrics: this.#metrics, failures: await readFailedMetrics(store) });
   }
 
   /** Reads what may be told of the changes of metrics. */
@@ -294,10 +285,12 @@ export class Aggregator {
   }
 
   get progress(): ComputeProgress {
-    return [...this.#progress.values()].reduce(
-      (sum, { done, total }) => ({ done: sum.done + done, total: sum.total + total }),
-      IDLE,
-    );
+    const sum = { done: 0, total: 0 };
+    for (const { done, total } of this.#runs) {
+      sum.done += done;
+      sum.total += total;
+    }
+    return sum;
   }
 
   /** Repeats the work until `stop`. */
@@ -316,23 +309,24 @@ export class Aggregator {
   /** Requests a round for dirty days whose request was lost: a queue may be emptied at any time. */
   async #sweep(): Promise<void> {
     const now = performance.now();
-    if ((await this.#laneRounds.failed()).length > 0 && now - this.#sweptAt < SWEEP_FAILED_MS) return;
+    if ((await this.#requests.failed()) && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
     if (await this.#rounds.hasDirtyDays()) await this.requestRound();
   }
 
-  async #compute(windows: readonly PlannedWindow[], lane: ComputeLane): Promise<ComputedRound> {
-    let done = 0;
-    const show = () => this.#progress.set(lane, { done, total: windows.length });
-    show();
+  async #compute(
+    windows: readonly PlannedWindow[],
+    options: Pick<RunOptions, 'queue' | 'meanwhile'>,
+  ): Promise<ComputedRound> {
+    const run = { done: 0, total: windows.length };
     const onDone = (count: number) => {
-      done += count;
-      show();
+      run.done += count;
     };
+    this.#runs.add(run);
     try {
-      return await this.#windows.run(windows, { lane, onDone, isStopped: () => this.#isStopped });
+      return await this.#windows.run(windows, { ...options, onDone, isStopped: () => this.#isStopped });
     } finally {
-      this.#progress.delete(lane);
+      this.#runs.delete(run);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
+import { type FailedMetric, readsOf, stalledBy } from './failures.ts';
 import { computedChains, laggingChains } from './ledger.ts';
 
 /** The newest block of a chain that the rows of the metrics hold, with all that was loaded before some round. */
@@ -19,19 +19,9 @@ export async function readChainsAsOf(
   {
     metrics,
     failures,
-    liveFrom,
-  }: {
-    readonly metrics: readonly MaterializedMetric[];
-    readonly failures: readonly FailedMetric[];
-    readonly liveFrom: string;
-  },
+  }: { readonly metrics: readonly MaterializedMetric[]; readonly failures: readonly FailedMetric[] },
 ): Promise<readonly ChainAsOf[]> {
-  const reads = readsOf(metrics);
-  const stalled = {
-    live: stalledIn('live', failures, reads),
-    backfill: stalledIn('backfill', failures, reads),
-  };
-  const names = [...new Set([...stalled.live, ...stalled.backfill])];
+  const names = [...stalledBy(failures, readsOf(metrics))];
   const asOf = sql`relay_chain, chain, toUnixTimestamp64Milli(as_of) AS time`;
   const rows = await store.rows<{ metric: string; relay_chain: string; chain: string; time: number }>(
     names.length === 0
@@ -44,9 +34,7 @@ export async function readChainsAsOf(
     .map(({ relay_chain, chain, time: as_of }) => {
       const ownOf = (name: string) =>
         rows.find((row) => row.metric === name && row.relay_chain === relay_chain && row.chain === chain);
-      // What fails in the backfill lane only has the live days of a chain all the same.
-      const isLagging = (name: string) => stalled.live.has(name) || as_of < Date.parse(liveFrom);
-      const lagging = new Map(names.filter(isLagging).map((name) => [name, ownOf(name)?.time ?? null]));
+      const lagging = new Map(names.map((name) => [name, ownOf(name)?.time ?? null]));
       return { relay_chain, chain, as_of, lagging };
     });
 }

@@ -7,7 +7,6 @@ import { dependencies, hasEntities, type MaterializedMetric } from '../metric.ts
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import type { Claims } from './claims.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
-import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { refold } from './refold.ts';
 import { partsOf } from './window-parts.ts';
@@ -51,11 +50,10 @@ export class WindowComputer {
    * Computes one window, as a span of its round; null where there was nothing to compute. Throws `unknown_metric`, or the
    * error of the store with the window in its message.
    */
-  async compute(window: PlannedWindow, lane: ComputeLane, round?: Traceparent): Promise<LedgerEntry | null> {
+  async compute(window: PlannedWindow, round?: Traceparent): Promise<LedgerEntry | null> {
     const { runtime, claims } = this.#options;
     const attributes = {
       'chain_metrics.metric': window.metric,
-      'chain_metrics.lane': lane,
       'chain_metrics.relay_chains': window.relays.join(' '),
       'chain_metrics.from': window.from,
       'chain_metrics.until': window.until,
@@ -64,17 +62,17 @@ export class WindowComputer {
     const attempt: Computation['attempt'] = {};
     return claims.run(window, (writesEqualRows) =>
       runtime.tracer.span(`compute ${window.metric}`, options, () =>
-        this.#measured(lane, { window, writesEqualRows, attempt }),
+        this.#measured({ window, writesEqualRows, attempt }),
       ),
     );
   }
 
-  async #measured(lane: ComputeLane, of: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
+  async #measured(of: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
     const { window } = of;
     const { measures, runtime } = this.#options;
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
-    const end = measures.windowSeconds.startTimer({ lane });
+    const end = measures.windowSeconds.startTimer();
     const started = runtime.clock.now();
     try {
       const version = await this.#computeFitting({ ...of, metric });
@@ -89,7 +87,7 @@ export class WindowComputer {
         milliseconds,
       };
     } catch (error) {
-      measures.failedWindows.inc({ metric: metric.name, lane });
+      measures.failedWindows.inc({ metric: metric.name });
       throw failureOf(metric, window, error);
     } finally {
       end();

@@ -13,8 +13,7 @@ import {
 import { UNTIMED } from '../../ingest/raw/untimed.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
-import { type DaysWithBlocks, palletsIn, type StreamTables } from '../planner/plan.ts';
-import { type ComputeLane, isInLane, isMissingInAny, type Marks, otherLane } from './lanes.ts';
+import { palletsIn, type StreamTables } from '../planner/plan.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -33,52 +32,30 @@ export interface NumberedDirtyDay extends DirtyDay {
   readonly sequence: string;
 }
 
-/** Dirty days that any metric with these marks lacks. */
 interface DirtyScope {
-  readonly liveFrom: string;
-  readonly marks: readonly Marks[];
+  /** Only changes by loads above it. */
+  readonly after: bigint;
   readonly pallets: readonly string[];
+  /** Only days from then on. */
+  readonly from?: string;
+  /** Only earlier days. */
+  readonly before?: string;
 }
 
-/** What a round of a lane finds dirty. */
-interface DirtyOfRound {
-  readonly days: readonly NumberedDirtyDay[];
-  /** Of the other lane, the dirty days with blocks by `relay chain/chain`; also chains where only other days are dirty. */
-  readonly daysOfOther: DaysWithBlocks;
+function isDirty({ after, pallets, from, before }: DirtyScope): Sql {
+  const isFrom = from === undefined ? sql`` : sql` AND dirty.day >= ${from}`;
+  const isBefore = before === undefined ? sql`` : sql` AND dirty.day < ${before}`;
+  return sql`dirty.sequence > ${after}${isFrom}${isBefore} AND pallet IN ${pallets}`;
 }
 
-/** Reads with one statement what is dirty, by the marks of the metrics that each lane computes. */
-export async function readDirty(
-  store: Store,
-  lane: ComputeLane,
-  {
-    liveFrom,
-    marks,
-    pallets,
-  }: Omit<DirtyScope, 'marks'> & { readonly marks: Readonly<Record<ComputeLane, readonly Marks[]>> },
-): Promise<DirtyOfRound> {
-  const other = otherLane(lane);
-  const inScope = (of: ComputeLane) =>
-    sql`${isMissingInAny(marks[of])} AND ${isInLane(of, liveFrom)} AND pallet IN ${pallets}`;
-  const rows = await store.rows<NumberedDirtyDay & { readonly days: readonly number[] }>(
-    sql`SELECT stream, pallet, relay_chain, chain, toString(dirty.day) AS day, toString(max(dirty.sequence)) AS sequence,
-        CAST([], 'Array(UInt16)') AS days
-      FROM ${dirtyDays} AS dirty WHERE ${inScope(lane)}
-      GROUP BY stream, pallet, relay_chain, chain, dirty.day
-      UNION ALL
-      SELECT '', '', relay_chain, chain, '', '',
-        arraySort(groupUniqArrayIf(toUInt16(dirty.day), stream = 'blocks' AND pallet IN ('', ${ANY_PALLET})))
-      FROM ${dirtyDays} AS dirty WHERE ${inScope(other)} GROUP BY relay_chain, chain`,
+/** Reads the days that loads have changed. */
+export async function readDirty(store: Store, scope: DirtyScope): Promise<readonly NumberedDirtyDay[]> {
+  const days = await store.rows<NumberedDirtyDay>(
+    sql`SELECT stream, pallet, relay_chain, chain, toString(dirty.day) AS day, toString(max(dirty.sequence)) AS sequence
+      FROM ${dirtyDays} AS dirty WHERE ${isDirty(scope)}
+      GROUP BY stream, pallet, relay_chain, chain, dirty.day`,
   );
-  const days = rows.filter(({ sequence }) => sequence !== '').map(({ days: _days, ...day }) => day);
-  return {
-    days: await withPallets(store, days, { whereLost: inScope(lane), pallets }),
-    daysOfOther: new Map(
-      rows
-        .filter(({ sequence }) => sequence === '')
-        .map(({ relay_chain, chain, days }) => [`${relay_chain}/${chain}`, days]),
-    ),
-  };
+  return withPallets(store, days, { whereLost: isDirty(scope), pallets: scope.pallets });
 }
 
 /**
@@ -109,36 +86,26 @@ async function withPallets(
   );
 }
 
-/** The first and the last dirty day of each lane that a metric with these marks lacks, by chain, stream and pallet. */
+/** The first and the last dirty day, by chain, stream and pallet. */
 export async function readEndsOfDirtyDays(
   store: Pick<Store, 'rows'>,
-  { liveFrom, marks, pallets }: DirtyScope,
-): Promise<Record<ComputeLane, readonly DirtyDay[]>> {
-  const rows = await store.rows<Omit<DirtyDay, 'day'> & { is_live: 0 | 1; first: string; last: string }>(
-    sql`SELECT stream, pallet, relay_chain, chain, day >= ${liveFrom} AS is_live,
-        toString(min(day)) AS first, toString(max(day)) AS last
-      FROM ${dirtyDays} AS dirty WHERE ${isMissingInAny(marks)} AND pallet IN ${pallets}
-      GROUP BY stream, pallet, relay_chain, chain, is_live`,
+  scope: DirtyScope,
+): Promise<readonly DirtyDay[]> {
+  const rows = await store.rows<Omit<DirtyDay, 'day'> & { first: string; last: string }>(
+    sql`SELECT stream, pallet, relay_chain, chain, toString(min(day)) AS first, toString(max(day)) AS last
+      FROM ${dirtyDays} AS dirty WHERE ${isDirty(scope)}
+      GROUP BY stream, pallet, relay_chain, chain`,
   );
-  const endsOf = (lane: ComputeLane) =>
-    rows
-      .filter(({ is_live }) => (is_live === 1) === (lane === 'live'))
-      .flatMap(({ first, last, is_live: _, ...chain }) => [
-        { ...chain, day: first },
-        { ...chain, day: last },
-      ]);
-  return { live: endsOf('live'), backfill: endsOf('backfill') };
+  return rows.flatMap(({ first, last, ...chain }) => [
+    { ...chain, day: first },
+    { ...chain, day: last },
+  ]);
 }
 
-/** Counts the days of chains that any metric with these marks lacks. */
-export async function countDirtyDays(
-  store: Pick<Store, 'rows'>,
-  marks: readonly Marks[],
-  pallets: readonly string[],
-): Promise<number> {
+/** Counts the days of chains that are dirty. */
+export async function countDirtyDays(store: Pick<Store, 'rows'>, scope: DirtyScope): Promise<number> {
   const [row] = await store.rows<{ days: number }>(
-    sql`SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} AS dirty
-      WHERE ${isMissingInAny(marks)} AND pallet IN ${pallets}`,
+    sql`SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} AS dirty WHERE ${isDirty(scope)}`,
   );
   return row?.days ?? 0;
 }

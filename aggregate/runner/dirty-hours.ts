@@ -2,7 +2,6 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { ANY_PALLET, dirtyHours } from '../../ingest/raw/tables.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
-import { computedOf, type Marks } from './lanes.ts';
 
 /** The hours of a chain's day that have changed, each with the number of the last load. */
 export interface NumberedDirtyHours {
@@ -17,15 +16,14 @@ export interface NumberedDirtyHours {
 /** Days that are computed by their hours at most: many whole days are few statements, their hours are many. */
 const DAYS_MAX = 3;
 
-/** The hours of these days that metrics with such marks lack; none of many days. */
+/** The hours of these days that loads above `after` have changed; none of many days. */
 export async function readDirtyHours(
   store: Pick<Store, 'rows'>,
   days: readonly NumberedDirtyDay[],
-  marks: readonly Marks[],
+  after: bigint,
 ): Promise<readonly NumberedDirtyHours[]> {
   const distinct = daysOf(days);
   if (distinct.length === 0 || distinct.length > DAYS_MAX) return [];
-  const after = computedOf(marks, distinct);
   return store.rows<NumberedDirtyHours>(
     sql`SELECT pallet, relay_chain, chain, toString(toDate(hour)) AS day,
         groupArray((toHour(hour), toString(newest))) AS hours
@@ -42,16 +40,15 @@ export async function readDirtyHours(
 export function withHours(
   days: readonly NumberedDirtyDay[],
   dirty: readonly NumberedDirtyHours[],
-  isLacking: (day: string, sequence: bigint) => boolean,
+  isLacking: (sequence: bigint) => boolean,
 ): readonly NumberedDirtyDay[] {
   if (dirty.length === 0 || daysOf(days).length > DAYS_MAX) return days;
   const byDay = new Map(dirty.map((hours) => [keyOf(hours), hours.hours]));
   return days.map((day) => {
     if (day.stream !== 'blocks') return day;
     const pallet = day.pallet === ANY_PALLET ? ANY_PALLET : '';
-    const lacking = (byDay.get(keyOf({ ...day, pallet })) ?? []).filter(([, sequence]) =>
-      isLacking(day.day, BigInt(sequence)),
-    );
+    const hours = byDay.get(keyOf({ ...day, pallet })) ?? [];
+    const lacking = hours.filter(([, sequence]) => isLacking(BigInt(sequence)));
     if (!lacking.some(([, sequence]) => BigInt(sequence) >= BigInt(day.sequence))) return day;
     return { ...day, hours: lacking.map(([hour]) => hour) };
   });

@@ -4,16 +4,14 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { kebab } from '../metric-name.ts';
-import type { ComputeLane } from './lanes.ts';
 
 const time = "DateTime64(3, 'UTC')";
 
 export const failedMetrics = table({
   name: 'failed_metrics',
-  doc: 'Per metric and lane that fails, the window, the error and the next attempt.',
+  doc: 'Per metric that fails, the window, the error and the next attempt.',
   columns: {
     metric: 'LowCardinality(String)',
-    lane: 'LowCardinality(String)',
     relay_chains: 'Array(String)',
     from_day: 'String',
     until_day: 'String',
@@ -27,13 +25,12 @@ export const failedMetrics = table({
     is_deleted: 'UInt8',
   },
   engine: 'ReplacingMergeTree(version, is_deleted)',
-  orderBy: ['metric', 'lane'],
+  orderBy: ['metric'],
 });
 
-/** A metric whose windows fail in a lane. */
+/** A metric whose windows fail. */
 export interface FailedMetric {
   readonly metric: string;
-  readonly lane: ComputeLane;
   /** The window that failed. */
   readonly relay_chains: readonly string[];
   readonly from_day: string;
@@ -62,7 +59,7 @@ export const textsOf = (error: unknown): FailureTexts => ({
 
 export const readFailedMetrics = (store: Pick<Store, 'rows'>): Promise<readonly FailedMetric[]> =>
   store.rows<FailedMetric>(
-    sql`SELECT * EXCEPT (version, is_deleted) FROM ${failedMetrics} FINAL ORDER BY metric, lane`,
+    sql`SELECT * EXCEPT (version, is_deleted) FROM ${failedMetrics} FINAL ORDER BY metric`,
   );
 
 /** Stores or, with `isOver`, removes failures. */
@@ -91,7 +88,7 @@ const WAIT_MS = 1000;
 /** The failure after one more attempt. The wait doubles, and half of it is random, so that metrics spread. */
 export function failedAgain(
   known: FailedMetric | undefined,
-  failed: WindowFailure & Pick<FailedMetric, 'metric' | 'lane'>,
+  failed: WindowFailure & Pick<FailedMetric, 'metric'>,
   now: number,
   { attemptsMax, waitMsMax }: MetricAttempts,
   random: () => number = Math.random,
@@ -127,15 +124,14 @@ export function withReaders(names: Iterable<string>, reads: ReadsByMetric): Set<
   return reached;
 }
 
-/** The metrics that a lane leaves out: those that failed there, unless `isTried`, and all that read them. */
-export const stalledIn = (
-  lane: ComputeLane,
+/** The metrics that a round leaves out: those that failed, unless `isTried`, and all that read them. */
+export const stalledBy = (
   failures: readonly FailedMetric[],
   reads: ReadsByMetric,
   isTried: (failure: FailedMetric) => boolean = () => false,
 ): Set<string> =>
   withReaders(
-    failures.filter((failure) => failure.lane === lane && !isTried(failure)).map(({ metric }) => metric),
+    failures.filter((failure) => !isTried(failure)).map(({ metric }) => metric),
     reads,
   );
 
@@ -146,21 +142,19 @@ export const causesOf = (
   reads: ReadsByMetric,
 ): FailedMetric[] => failures.filter((failure) => withReaders([failure.metric], reads).has(metric));
 
-/** The lane that a round may try again, and when: a metric waits for those of its lane that it reads. */
-export interface NextAttempt {
-  readonly lane: ComputeLane;
-  readonly atMs: number;
-}
-
-/** The first of the next attempts; null where every metric waits for a person. */
-export function nextAttemptOf(failures: readonly FailedMetric[], reads: ReadsByMetric): NextAttempt | null {
-  const attempts = failures.flatMap(({ metric, lane }): NextAttempt[] => {
-    const causes = causesOf(metric, failures, reads).filter((cause) => cause.lane === lane);
-    const times = causes.map(({ next_attempt_at: at }) => (at === null ? Infinity : Date.parse(at)));
-    const atMs = Math.max(...times);
-    return atMs === Infinity ? [] : [{ lane, atMs }];
+/**
+ * When a round may try the first failed metric again, in milliseconds: a metric waits for those that it reads. Null if all
+ * wait for a person.
+ */
+export function nextAttemptAt(failures: readonly FailedMetric[], reads: ReadsByMetric): number | null {
+  const attempts = failures.map(({ metric }) => {
+    const times = causesOf(metric, failures, reads).map(({ next_attempt_at: at }) =>
+      at === null ? Infinity : Date.parse(at),
+    );
+    return Math.max(...times);
   });
-  return attempts.toSorted((a, b) => a.atMs - b.atMs)[0] ?? null;
+  const first = Math.min(...attempts);
+  return first === Infinity ? null : first;
 }
 
 export const readsOf = (metrics: readonly MaterializedMetric[]): ReadsByMetric =>

@@ -3,8 +3,8 @@ import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
-import { type FailedMetric, failedMetrics } from './failures.ts';
-import { type ComputeLane, type Marks, NOT_COMPUTED } from './lanes.ts';
+import { type FailedMetric, failedMetrics, readFailedMetrics } from './failures.ts';
+import type { Marks } from './marks.ts';
 
 /** Every window that was computed: when, under which version, and how long it took. */
 export const computedWindows = table({
@@ -33,20 +33,6 @@ export const watermarks = table({
   columns: { metric: 'LowCardinality(String)', sequence: 'UInt64' },
   engine: 'ReplacingMergeTree(sequence)',
   orderBy: ['metric'],
-});
-
-/** A round of one lane writes here while days of the other lane wait, else to `watermarks`. */
-export const laneWatermarks = table({
-  name: 'lane_watermarks',
-  doc: 'Per metric and lane, the load up to which nothing of the lane waits, and the first day of the live lane then.',
-  columns: {
-    metric: 'LowCardinality(String)',
-    lane: 'LowCardinality(String)',
-    live_from: 'Date',
-    sequence: 'UInt64',
-  },
-  engine: 'ReplacingMergeTree(sequence)',
-  orderBy: ['metric', 'lane'],
 });
 
 /** Written at the end of a round, so that it is true of the rows whatever is pending. */
@@ -81,68 +67,28 @@ export const emptiedMetrics = table({
   orderBy: ['metric', 'relay_chain'],
 });
 
-/** Per metric, up to which load it is computed and where it fails. */
+/** Up to which load each metric is computed, and which fail. */
 interface Ledger {
-  /** Metrics that were never computed are not in it. */
-  readonly marks: ReadonlyMap<string, Marks>;
+  readonly marks: Marks;
   readonly failures: readonly FailedMetric[];
 }
 
-interface MarkRow {
-  readonly metric: string;
-  readonly lane: ComputeLane | '';
-  readonly live_from: string;
-  readonly newest: string;
-}
-
-const MARKS = sql`SELECT metric, '' AS lane, '' AS live_from, toString(max(mark.sequence)) AS newest
-    FROM ${watermarks} AS mark GROUP BY metric
-  UNION ALL
-  SELECT metric, lane, toString(argMax(live_from, mark.sequence)), toString(max(mark.sequence))
-    FROM ${laneWatermarks} AS mark GROUP BY metric, lane`;
-const NO_FAILURE = sql`CAST([], 'Array(String)') AS relay_chains, '' AS from_day, '' AS until_day, '' AS reason,
-  toDateTime64(0, 3, 'UTC') AS failed_since, toDateTime64(0, 3, 'UTC') AS tried_at, 0 AS attempts, NULL AS next_attempt_at`;
-
-/** Reads all of it with one statement. */
-export async function readLedger(store: Pick<Store, 'rows'>): Promise<Ledger> {
-  const rows = await store.rows<FailedMetric & MarkRow>(
-    sql`SELECT metric, lane, live_from, newest, ${NO_FAILURE} FROM (${MARKS})
-      UNION ALL
-      SELECT metric, lane, '', '', relay_chains, from_day, until_day, reason, failed_since, tried_at, attempts,
-        next_attempt_at
-      FROM ${failedMetrics} FINAL`,
-  );
-  return {
-    marks: marksIn(rows.filter(({ newest }) => newest !== '')),
-    failures: rows
-      .filter(({ newest }) => newest === '')
-      .map(({ live_from: _day, newest: _newest, ...failure }) => failure),
-  };
-}
+export const readLedger = async (store: Pick<Store, 'rows'>): Promise<Ledger> => {
+  const [marks, failures] = await Promise.all([readMarks(store), readFailedMetrics(store)]);
+  return { marks, failures };
+};
 
 /** Reads up to which load each metric is computed. */
-export const readMarks = async (store: Pick<Store, 'rows'>): Promise<Map<string, Marks>> =>
-  marksIn(await store.rows<MarkRow>(MARKS));
-
-function marksIn(rows: readonly MarkRow[]): Map<string, Marks> {
-  const marks = new Map<string, Marks>();
-  for (const { metric, lane, live_from: day, newest } of rows) {
-    const known = marks.get(metric) ?? NOT_COMPUTED;
-    const sequence = BigInt(newest);
-    marks.set(
-      metric,
-      lane === ''
-        ? { ...known, all: sequence }
-        : { ...known, lanes: { ...known.lanes, [lane]: { sequence, day } } },
-    );
-  }
-  return marks;
+export async function readMarks(store: Pick<Store, 'rows'>): Promise<Marks> {
+  const rows = await store.rows<{ metric: string; newest: string }>(
+    sql`SELECT metric, toString(max(mark.sequence)) AS newest FROM ${watermarks} AS mark GROUP BY metric`,
+  );
+  return new Map(rows.map(({ metric, newest }) => [metric, BigInt(newest)]));
 }
 
 export const ledgerTables = [
   computedWindows,
   watermarks,
-  laneWatermarks,
   computedChains,
   laggingChains,
   failedMetrics,
@@ -159,7 +105,7 @@ export async function readVersions(store: Store): Promise<Map<string, string>> {
 
 /** The highest number of loads and computations that is stored. */
 export async function readNewestNumber(store: Pick<Store, 'rows'>): Promise<bigint> {
-  const numbered = [dirtyDays, watermarks, laneWatermarks, emptiedMetrics];
+  const numbered = [dirtyDays, watermarks, emptiedMetrics];
   const newest = numbered.map((one) => sql`(SELECT max(one.sequence) FROM ${one} AS one)`);
   const [row] = await store.rows<{ newest: string }>(
     sql`SELECT toString(greatest((SELECT max(version) FROM ${computedWindows}), ${join(newest)})) AS newest`,
@@ -183,7 +129,7 @@ export async function resetWatermark(store: Store, metric: string): Promise<void
 
 /** Deletes what is known of the computation of a metric. */
 async function deleteWatermark(store: Store, metric: string): Promise<void> {
-  for (const table of [laneWatermarks, failedMetrics, watermarks]) {
+  for (const table of [failedMetrics, watermarks]) {
     const [row] = await store.rows<{ n: number }>(
       sql`SELECT count() AS n FROM ${table} WHERE metric = ${metric}`,
     );

@@ -6,9 +6,9 @@ import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
 import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
-import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
-import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
+import { type FailedMetric, readsOf, stalledBy } from './failures.ts';
 import { readMarks } from './ledger.ts';
+import { byMark, lowestMark, type Marks } from './marks.ts';
 
 /**
  * Why rows wait: data were loaded; the metric was never computed here; its recipe has changed, so that its rows were
@@ -38,49 +38,42 @@ export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
 interface PendingOptions {
   readonly metrics: readonly MaterializedMetric[];
-  readonly liveFrom: string;
   readonly failures: readonly FailedMetric[];
   /** Whether rounds fail as a whole. */
   readonly hasFailed: boolean;
 }
 
 /**
- * Reads what the next round of each lane would compute, by the first and the last of its days. Whoever reads rows
- * afterwards finds at least everything else in them.
+ * Reads what the next round would compute, by the first and the last of its days. Whoever reads rows afterwards finds at
+ * least everything else in them.
  */
 export async function readPending(
   store: Pick<Store, 'rows'>,
-  { metrics, liveFrom, failures, hasFailed }: PendingOptions,
+  { metrics, failures, hasFailed }: PendingOptions,
 ): Promise<PendingByMetric> {
   const marks = await readMarks(store);
-  const reads = readsOf(metrics);
+  const stalled = stalledBy(failures, readsOf(metrics));
   const pending = new Map<string, Pending[]>();
   let calendar: Calendar | undefined;
-  for (const group of byMarks(metrics, marks)) {
-    const scope = { liveFrom, marks: [group.marks], pallets: palletsOf(group.metrics) };
-    const ends = await readEndsOfDirtyDays(store, scope);
-    for (const lane of COMPUTE_LANES) {
-      const days = ends[lane];
-      if (days.length === 0) continue;
-      calendar ??= await readCalendar(store);
-      // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
-      const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
-      const stalled = stalledIn(lane, failures, reads);
-      const hasRows = hasRowsOf(group.marks, lane);
-      for (const { name } of group.metrics) {
-        const reason = hasFailed || stalled.has(name) ? 'failed' : reasonOf(group.marks, hasRows);
-        const own = windows.filter(({ metric }) => metric === name);
-        const ofLane = pendingByRelay(own, days).map((one) => ({ ...one, reason, hasRows }));
-        if (ofLane.length > 0) pending.set(name, [...(pending.get(name) ?? []), ...ofLane]);
-      }
+  for (const [mark, ofMark] of byMark(metrics, marks)) {
+    const days = await readEndsOfDirtyDays(store, { after: mark ?? 0n, pallets: palletsOf(ofMark) });
+    if (days.length === 0) continue;
+    calendar ??= await readCalendar(store, lowestMark(metrics, marks));
+    // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
+    const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
+    for (const { name } of ofMark) {
+      const reason = hasFailed || stalled.has(name) ? 'failed' : reasonOf(mark);
+      const own = windows.filter(({ metric }) => metric === name);
+      const ofMetric = pendingByRelay(own, days).map((one) => ({ ...one, reason, hasRows: Boolean(mark) }));
+      if (ofMetric.length > 0) pending.set(name, ofMetric);
     }
   }
   return pending;
 }
 
-function reasonOf({ all }: Marks, hasRows: boolean): PendingReason {
-  if (hasRows) return 'loaded';
-  return all === undefined ? 'never_computed' : 'recipe_changed';
+function reasonOf(mark: bigint | undefined): PendingReason {
+  if (mark === undefined) return 'never_computed';
+  return mark === 0n ? 'recipe_changed' : 'loaded';
 }
 
 function pendingByRelay(
@@ -111,19 +104,19 @@ interface DirtyInput {
 
 /**
  * The windows that dirty days invalidate, for each of the active metrics by the days that it lacks. Metrics with the same
- * marks share a plan; a metric that is new to this store gets its whole history.
+ * mark share a plan; a metric that is new to this store gets its whole history.
  */
 export function planPending(
   metrics: readonly MaterializedMetric[],
   active: readonly MaterializedMetric[],
   dirty: DirtyInput,
-  marks: ReadonlyMap<string, Marks>,
+  marks: Marks,
   calendar: Calendar,
 ): PlannedWindow[] {
-  return byMarks(active, marks).flatMap((group) => {
-    const isLacking = (day: string, sequence: bigint) => !isComputed(group.marks, day, sequence);
-    const lacking = dirty.days.filter(({ day, sequence }) => isLacking(day, BigInt(sequence)));
-    const names = new Set(group.metrics.map(({ name }) => name));
+  return [...byMark(active, marks)].flatMap(([mark = 0n, ofMark]) => {
+    const isLacking = (sequence: bigint) => sequence > mark;
+    const lacking = dirty.days.filter(({ sequence }) => isLacking(BigInt(sequence)));
+    const names = new Set(ofMark.map(({ name }) => name));
     const days = withHours(lacking, dirty.hours, isLacking);
     return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
   });

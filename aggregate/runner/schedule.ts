@@ -3,8 +3,8 @@ import type { PlannedWindow } from '../planner/plan.ts';
 import { type FailureTexts, type ReadsByMetric, type WindowFailure, withReaders } from './failures.ts';
 
 /**
- * The order of the windows of a round: a window may be computed when all windows of the metrics that its metric reads
- * are. The windows of a metric that fails, and of all that read it, are left out; the others go on.
+ * The order of the windows of a round, the newest first: a window may be computed when all windows of the metrics that
+ * its metric reads are. The windows of a metric that fails, and of all that read it, are left out; the others go on.
  */
 export class Schedule {
   readonly failures = new Map<string, WindowFailure & FailureTexts>();
@@ -17,7 +17,7 @@ export class Schedule {
 
   constructor(windows: readonly PlannedWindow[], reads: ReadsByMetric) {
     this.#reads = reads;
-    this.#waiting = [...windows].sort((a, b) => a.level - b.level);
+    this.#waiting = [...windows].sort((a, b) => a.level - b.level || b.until.localeCompare(a.until));
     for (const { metric } of windows) this.#left.set(metric, (this.#left.get(metric) ?? 0) + 1);
   }
 

@@ -6,7 +6,6 @@ import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { WindowComputer } from './compute-window.ts';
 import { type FailureTexts, readsOf, textsOf, type WindowFailure } from './failures.ts';
-import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
 import { computedWindows } from './ledger.ts';
 import { Schedule } from './schedule.ts';
 import { publishVersion } from './versions.ts';
@@ -27,17 +26,19 @@ export interface ComputedRound {
   readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
 }
 
-interface RoundOptions {
-  readonly lane: ComputeLane;
+export interface RunOptions {
+  readonly queue: keyof typeof QUEUES;
   /** Called with the number of windows that are computed or left out. */
   readonly onDone: (windows: number) => void;
   readonly isStopped: () => boolean;
+  /** Called again and again while windows are computed, which goes on meanwhile. */
+  readonly meanwhile?: (() => Promise<void>) | undefined;
 }
 
 export const STOPPED = 'the process stops; what is left is computed at its next start';
 
-/** Each lane has places of its own in every process: a live window does not wait for one of a backfill. */
-const QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'live-windows', backfill: 'windows' };
+/** The last days have places of their own in every process: their windows do not wait for one of years. */
+const QUEUES = { lastDays: 'windows-of-last-days', others: 'windows' } as const;
 /** Windows of a round that wait in the queue; the others wait in the process that planned them. */
 const QUEUED_MAX = 256;
 const POLL_MS = 20;
@@ -70,18 +71,18 @@ export class WindowQueue {
   /** Computes what is queued, in this process too. */
   async start(): Promise<void> {
     const { runtime, concurrency } = this.#options;
-    for (const lane of COMPUTE_LANES)
-      await runtime.queue.process<QueuedWindow>(QUEUES[lane], concurrency, (job) => this.#process(job, lane));
+    for (const name of this.queues)
+      await runtime.queue.process<QueuedWindow>(name, concurrency, (job) => this.#process(job));
   }
 
   /** Computes a window and records what came of it; a window that fails is tried again by a later round. */
-  async #process({ window, run, traceparent }: QueuedWindow, lane: ComputeLane): Promise<void> {
+  async #process({ window, run, traceparent }: QueuedWindow): Promise<void> {
     const { runtime, computer, onComputed } = this.#options;
     const { store, keyValue } = runtime;
     const id = idOf(window);
     let failure: FailureTexts | undefined;
     try {
-      const entry = await computer.compute(window, lane, traceparent);
+      const entry = await computer.compute(window, traceparent);
       if (entry) {
         await store.insert(computedWindows, [entry]);
         onComputed(window.metric, String(entry.version), traceparent);
@@ -97,16 +98,17 @@ export class WindowQueue {
   /** Resolves when all windows are computed, save those of metrics that fail and of those that read them. */
   async run(
     windows: readonly PlannedWindow[],
-    { lane, onDone, isStopped }: RoundOptions,
+    { queue: place, onDone, isStopped, meanwhile }: RunOptions,
   ): Promise<ComputedRound> {
     const { runtime, metrics } = this.#options;
     const { queue, tracer } = runtime;
-    const name = QUEUES[lane];
+    const name = QUEUES[place];
     const run = randomUUID();
     const { traceparent } = tracer.active ?? {};
     const traced = traceparent === undefined ? {} : { traceparent };
     const jobOf = (window: PlannedWindow): Job<QueuedWindow> => ({
-      id: idOf(window),
+      // Another run may wait for the same window, of another time.
+      id: `${run}/${idOf(window)}`,
       data: { window, run, ...traced },
       priority: 1,
     });
@@ -122,6 +124,7 @@ export class WindowQueue {
       }
       if (!idle.isAwaited) idle.follow(queue.idle(name));
       await pause(POLL_MS);
+      await meanwhile?.();
       // A queue that was emptied is idle too: what it has lost is queued again.
       const wasIdle = idle.isOver;
       for (const { window, failure } of await this.#outcomes(run, queued)) {

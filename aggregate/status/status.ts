@@ -20,8 +20,8 @@ import { materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
 import { countDirtyDays, palletsOf } from '../runner/dirty-days.ts';
 import { causesOf, type FailedMetric, readFailedMetrics, readsOf } from '../runner/failures.ts';
-import { byMarks } from '../runner/lanes.ts';
 import { computedWindows, readMarks } from '../runner/ledger.ts';
+import { lowestMark } from '../runner/marks.ts';
 import type { PendingReason } from '../runner/pending.ts';
 import {
   type ChainHeights,
@@ -278,6 +278,6 @@ async function readMetricVersions(
 
 /** Counts the days that any metric lacks. */
 async function readDaysWaiting(store: Pick<Store, 'rows'>): Promise<number> {
-  const marks = byMarks(materializedMetrics, await readMarks(store)).map((group) => group.marks);
-  return countDirtyDays(store, marks, palletsOf(materializedMetrics));
+  const after = lowestMark(materializedMetrics, await readMarks(store));
+  return countDirtyDays(store, { after, pallets: palletsOf(materializedMetrics) });
 }

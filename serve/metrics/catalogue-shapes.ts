@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { METRIC_DOMAINS, type MetricDomain } from '../../aggregate/metric.ts';
-import { COMPUTE_LANES } from '../../aggregate/runner/lanes.ts';
 import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
 import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
@@ -111,7 +110,6 @@ export const statusSchema = z
           .array(
             z.object({
               metric: z.string(),
-              lane: z.enum(COMPUTE_LANES).describe('live: the last days; backfill: all days before them'),
               relay_chains: z.array(z.string()),
               from_day: z.string(),
               until_day: z.string(),

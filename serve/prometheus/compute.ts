@@ -28,8 +28,8 @@ export function computeSeries(
   });
   const failing = new Gauge({
     name: 'chain_metrics_failed_metric_seconds',
-    help: 'Seconds since a metric has failed in a lane (live: the last days; backfill: all days before them) without a success; absent when it has not.',
-    labelNames: ['metric', 'lane'],
+    help: 'Seconds since a metric has failed without a success; absent when it has not.',
+    labelNames: ['metric'],
     registers,
   });
   return async (store) => {
@@ -40,8 +40,8 @@ export function computeSeries(
       pending.set({ reason }, reasons.filter((one) => one === reason).length);
     }
     failing.reset();
-    for (const { metric, lane, failed_since } of await readFailedMetrics(store)) {
-      failing.set({ metric, lane }, Math.max(0, (clock.now() - Date.parse(failed_since)) / 1000));
+    for (const { metric, failed_since } of await readFailedMetrics(store)) {
+      failing.set({ metric }, Math.max(0, (clock.now() - Date.parse(failed_since)) / 1000));
     }
     const jobs = await aggregator.jobs();
     waiting.set(jobs.waiting);

@@ -122,13 +122,13 @@ describe('a metric whose table is renamed', { timeout: 120_000 }, () => {
     await until('the answers tell it', isTold);
     await isAsOf('daily-uptime', DAYS[0]);
     expect((await read('/metrics')).text).toMatch(
-      /^chain_metrics_failed_metric_seconds\{metric="uptime_hour",lane="live"\} [\d.]+$/m,
+      /^chain_metrics_failed_metric_seconds\{metric="uptime_hour"\} [\d.]+$/m,
     );
     const { metrics } = JSON.parse((await read('/api/status')).text) as SystemStatus;
     expect(metrics.find(({ metric }) => metric === 'daily_uptime')).toMatchObject({
       pending_from: '2029-01-02',
       pending_reason: 'failed',
-      failures: [{ metric: 'uptime_hour', lane: 'live', relay_chains: ['polkadot'], from_day: '2029-01-02' }],
+      failures: [{ metric: 'uptime_hour', relay_chains: ['polkadot'], from_day: '2029-01-02' }],
     });
     await rename('hidden', 'uptime_hour');
     await isAsOf('daily-uptime', DAYS[1]);

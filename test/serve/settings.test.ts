@@ -136,7 +136,6 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   WORK_CONCURRENCY: { byDefault: 2, good: [['1', 1], ['256', 256]], bad: ['0', '257'] },
   LEASE_MS: { byDefault: 15_000, good: [['1000', 1000]], bad: ['999'] },
   ROUND_WAIT_SECONDS_MAX: { byDefault: 30, good: [['0', 0], ['3600', 3600]], bad: ['-1', '3601'] },
-  LIVE_DAYS: { byDefault: 3, good: [['1', 1], ['36500', 36_500]], bad: ['0', '36501'] },
   METRIC_ATTEMPTS: { byDefault: 12, good: [['1', 1], ['1000', 1000]], bad: ['0', '1001'] },
   METRIC_RETRY_SECONDS_MAX: { byDefault: 900, good: [['1', 1], ['86400', 86_400]], bad: ['0', '86401'] },
   SWEEP_SECONDS: { byDefault: 5, good: [['1', 1]], bad: ['0'] },

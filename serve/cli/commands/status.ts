@@ -170,7 +170,7 @@ function failing(metrics: SystemStatus['metrics'], now: number): string[] {
         ? `it waits for you: mend the cause, then \`chain-metrics rebuild ${name}\``
         : `tried again ${age(failure.next_attempt_at, now)}`;
     return [
-      `${paint('bad', 'FAILING')}         ${name} (${failure.lane}), first ${age(failure.failed_since, now)}, ${plural(failure.attempts, 'attempt')}; ${next}`,
+      `${paint('bad', 'FAILING')}         ${name}, first ${age(failure.failed_since, now)}, ${plural(failure.attempts, 'attempt')}; ${next}`,
       `  ${failure.reason}`,
     ];
   });

@@ -29,7 +29,7 @@ describe('the hours of dirty days', () => {
     days: readonly NumberedDirtyDay[],
     hours: readonly NumberedDirtyHours[],
   ) =>
-    withHours(days, hours, (_, sequence) => sequence > BigInt(watermark)).map(
+    withHours(days, hours, (sequence) => sequence > BigInt(watermark)).map(
       ({ hours: known }) => known ?? 'whole day',
     );
 

@@ -67,10 +67,10 @@ it('a round that can try nothing again is followed by none', async () => {
     const failed = { ...window, failed_since: at, tried_at: at, attempts: 1 };
     await writeFailedMetrics({ store, numbers: { take: async () => 1n } }, [
       // It waits for a person, and so does what reads it.
-      { ...failed, metric: chainDay.name, lane: 'live', next_attempt_at: null },
-      { ...failed, metric: dailyTps.name, lane: 'live', next_attempt_at: at },
-      // Nothing is dirty in its lane any more, as where LIVE_DAYS was raised.
-      { ...failed, metric: chainHour.name, lane: 'backfill', next_attempt_at: at },
+      { ...failed, metric: chainDay.name, next_attempt_at: null },
+      { ...failed, metric: dailyTps.name, next_attempt_at: at },
+      // Nothing is dirty any more.
+      { ...failed, metric: chainHour.name, next_attempt_at: at },
     ]);
     const requests = vi.spyOn(queue, 'add');
     await aggregator.requestRound();

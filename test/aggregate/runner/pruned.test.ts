@@ -183,7 +183,7 @@ test('a round of one block takes few statements, and nothing new takes one empty
   const settle = () => aggregator.waitUntilComputed();
   await settle();
   // A round, and what fails.
-  expect(await statementsOf(store, settle)).toBeLessThanOrEqual(2 + 1);
+  expect(await statementsOf(store, settle)).toBeLessThanOrEqual(3 + 1);
   const loadAndCompute = (height: number) => async () => {
     await aggregator.pauseCompute(() => ingestLines(pipeline, [block(height)]));
     await settle();

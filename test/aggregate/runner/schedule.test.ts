@@ -4,7 +4,7 @@ import {
   type FailedMetric,
   failedAgain,
   isDue,
-  stalledIn,
+  stalledBy,
   withReaders,
 } from '../../../aggregate/runner/failures.ts';
 import { Schedule } from '../../../aggregate/runner/schedule.ts';
@@ -77,7 +77,6 @@ describe('the windows of a round', () => {
 describe('a metric that failed', () => {
   const failure = {
     metric: 'days',
-    lane: 'live',
     relay_chains: ['polkadot'],
     from_day: '2024-01-01',
     until_day: '2024-01-02',
@@ -111,11 +110,10 @@ describe('a metric that failed', () => {
     ]);
   });
 
-  it('stops its lane for itself and for what reads it', () => {
+  it('stops itself and what reads it', () => {
     const known = failedAgain(undefined, failure, 1_000_000, limits);
-    expect([...stalledIn('live', [known], READS)].sort()).toEqual(['days', 'report', 'sums']);
-    expect(stalledIn('backfill', [known], READS).size).toBe(0);
-    expect(stalledIn('live', [known], READS, () => true).size).toBe(0);
+    expect([...stalledBy([known], READS)].sort()).toEqual(['days', 'report', 'sums']);
+    expect(stalledBy([known], READS, () => true).size).toBe(0);
     expect([...withReaders(['prices'], READS)]).toEqual(['prices']);
   });
 });

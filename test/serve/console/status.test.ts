@@ -27,7 +27,6 @@ const failing: SystemStatus = {
       failures: [
         {
           metric: 'daily_tps',
-          lane: 'live',
           relay_chains: ['polkadot'],
           from_day: '2025-07-14',
           until_day: '2025-07-15',

@@ -59,12 +59,12 @@ async function useEverything({ app, pipeline }: Service): Promise<void> {
   }
   await expect(store.rows(sql`SELECT throwIf(1)`)).rejects.toThrow();
   await noteSkippedHeights({ store, clock }, WESTEND, [{ number: 1, reason: 'answered 404' }], 10);
-  const failure = { metric: 'daily_tps', lane: 'live' as const, attempts: 1, reason: 'refused' };
+  const failure = { metric: 'daily_tps', attempts: 1, reason: 'refused' };
   const window = { relay_chains: ['westend'], from_day: '2026-01-01', until_day: '2026-01-02' };
   const at = '2026-01-02T00:00:00.000Z';
   const times = { failed_since: at, tried_at: at, next_attempt_at: null };
   await writeFailedMetrics({ store, numbers: { take: () => 1n } }, [{ ...failure, ...window, ...times }]);
-  pipeline.measures.computation.failedWindows.inc({ metric: 'daily_tps', lane: 'live' });
+  pipeline.measures.computation.failedWindows.inc({ metric: 'daily_tps' });
   const followed = new FollowedChain(pipeline.measures.sources, WESTEND, 0);
   followed.failed();
   followed.looked(20);
@@ -119,10 +119,10 @@ describe('the series of a server', () => {
       chain_metrics_load_messages_total: {},
       chain_metrics_load_bytes_total: {},
       chain_metrics_load_batch_duration_seconds_count: {},
-      chain_metrics_plan_dirty_dates: { lane: 'backfill' },
-      chain_metrics_plan_windows_total: { lane: 'backfill' },
-      chain_metrics_plan_duration_seconds_count: { lane: 'backfill' },
-      chain_metrics_compute_window_duration_seconds_count: { lane: 'backfill' },
+      chain_metrics_plan_dirty_dates: {},
+      chain_metrics_plan_windows_total: {},
+      chain_metrics_plan_duration_seconds_count: {},
+      chain_metrics_compute_window_duration_seconds_count: {},
       chain_metrics_chain_newest_block_timestamp_seconds: { relay_chain: 'westend', chain: 'westend' },
       chain_metrics_store_disk_free_bytes: {},
       chain_metrics_store_disk_size_bytes: {},

@@ -4891,11 +4891,6 @@ export interface components {
                 /** @description failures that prevent its computation: its own and those of metrics that it reads */
                 failures: {
                     metric: string;
-                    /**
-                     * @description live: the last days; backfill: all days before them
-                     * @enum {string}
-                     */
-                    lane: "live" | "backfill";
                     relay_chains: string[];
                     from_day: string;
                     until_day: string;

@@ -1,0 +1,146 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Lease, Locks } from '../../infra/coordination/lock.ts';
+import type { FailedJob, Runtime } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { isLoading } from '../../ingest/loads-in-progress.ts';
+import type { ComputeMeasures } from './compute-measures.ts';
+import type { MetricAttempts } from './failures.ts';
+import { RoundCauses } from './round-causes.ts';
+import { LOCK_LOST, type Rounds } from './rounds.ts';
+import { STOPPED } from './window-queue.ts';
+
+const QUEUE = 'rounds';
+/** One id for all requests, so that a request joins the one that waits. */
+const ROUND_JOB = 'round';
+/** Key of the number up to which every load is computed for all metrics that do not fail. */
+const COMPUTED_UP_TO = 'computed_up_to';
+/** Loads that follow one another do so in less. */
+const QUIET_MS = 300;
+
+interface RoundRequestsOptions {
+  readonly runtime: Runtime;
+  readonly rounds: Rounds;
+  readonly leaseMs: number;
+  readonly attempts: MetricAttempts;
+  /** The longest wait for loads that follow one another: each changes days that the next round would compute again. */
+  readonly roundWaitMsMax: number;
+  /** Whether a bulk load holds all days but the last ones. */
+  readonly isPaused: () => boolean;
+  /** Whether somebody waits until everything is computed. */
+  readonly isAwaited: () => boolean;
+  readonly onEnded: () => Promise<void>;
+  readonly measures: ComputeMeasures;
+}
+
+/** Runs the rounds that are requested, one at a time over all processes. */
+export class RoundRequests {
+  readonly queues: readonly string[] = [QUEUE];
+  readonly #options: RoundRequestsOptions;
+  /** Rounds and rebuilds never run side by side. */
+  readonly #locks: Locks;
+  readonly #causes: RoundCauses;
+  #hasLastFailed = false;
+  #nextAttempt: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(options: RoundRequestsOptions) {
+    const { keyValue } = options.runtime;
+    this.#options = options;
+    this.#causes = new RoundCauses(options.runtime);
+    this.#locks = new Locks(keyValue, { ttlMs: options.leaseMs });
+  }
+
+  async start(): Promise<void> {
+    await this.#options.runtime.queue.process(QUEUE, 1, () => this.#run());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#nextAttempt);
+  }
+
+  async request(): Promise<void> {
+    await this.#causes.note();
+    await this.#options.runtime.queue.add(QUEUE, { id: ROUND_JOB, data: null, priority: 1 });
+  }
+
+  /** Every load up to this number is computed for all metrics that do not fail. */
+  async computedUpTo(): Promise<bigint> {
+    return BigInt((await this.#options.runtime.keyValue.get(COMPUTED_UP_TO)) ?? 0);
+  }
+
+  /** The round that has used up its attempts, if any. */
+  async failed(): Promise<FailedJob | undefined> {
+    // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
+    const jobs = await this.#options.runtime.queue.failed(QUEUE).catch(() => []);
+    return jobs[0];
+  }
+
+  /** Whether a round has failed, here or for good. */
+  async hasFailed(): Promise<boolean> {
+    return this.#hasLastFailed || (await this.failed()) !== undefined;
+  }
+
+  /** Runs a round or a rebuild, one at a time over all processes. */
+  async exclusively<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    return this.#locks.run(QUEUE, async (lease) => {
+      const result = await work(lease);
+      if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
+      return result;
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { onEnded, measures } = this.#options;
+    const causes = await this.#causes.take();
+    try {
+      await this.#runAfter(causes);
+      this.#hasLastFailed = false;
+    } catch (error) {
+      this.#hasLastFailed = true;
+      await this.#causes.keep(causes);
+      if (!this.#isStopped) measures.failedRounds.inc();
+      throw error;
+    } finally {
+      await onEnded();
+    }
+  }
+
+  /** Runs a round; while loads follow one another, of the last days only. */
+  async #runAfter(causes: readonly Traceparent[]): Promise<void> {
+    const { rounds, isPaused, isAwaited, roundWaitMsMax, runtime } = this.#options;
+    const waitsUntil = performance.now() + roundWaitMsMax;
+    for (let loadedAt = Number.NEGATIVE_INFINITY; ; await pause(QUIET_MS)) {
+      if (this.#isStopped) throw new Error(STOPPED);
+      const now = performance.now();
+      if (await isLoading(runtime.keyValue)) loadedAt = now;
+      const followsLoad = now - loadedAt < QUIET_MS && now < waitsUntil;
+      const mayWait = !isAwaited() && (isPaused() || followsLoad);
+      const round = await this.exclusively((lease) => rounds.run(lease, { causes, mayWait }));
+      if (round !== null) {
+        await this.#tell(round.computedUpTo);
+        this.#planAttempt(round.nextAttemptAt);
+        return;
+      }
+      // The end of the pause requests a round. Until then other processes may compute.
+      if (isPaused()) return;
+    }
+  }
+
+  /** A process that has lost the lock may have told of later loads. */
+  async #tell(computedUpTo: bigint): Promise<void> {
+    if (computedUpTo > (await this.computedUpTo()))
+      await this.#options.runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
+  }
+
+  /** Requests a round when the next metric that failed may be tried again. */
+  #planAttempt(atMs: number | null): void {
+    clearTimeout(this.#nextAttempt);
+    if (atMs === null || this.#isStopped) return;
+    const { runtime, attempts } = this.#options;
+    // A clock that was set back must not put it off.
+    const waitMs = Math.min(atMs - runtime.clock.now(), attempts.waitMsMax);
+    const request = () => this.request().catch(() => undefined);
+    this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
+  }
+}
