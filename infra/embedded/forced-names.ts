@@ -59,16 +59,11 @@ function unlessGone(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Those that hold logs, directories of tables and of databases, and these themselves; not those of parts. */
+/** Those that hold directories of tables and of databases, and these themselves; not those of parts. */
 function directoriesOf(dataDirectory: string): string[] {
   const root = storePath(dataDirectory);
   const groups = foldersOf(join(root, 'store'));
-  return [
-    ...[dataDirectory, join(dataDirectory, 'log'), root],
-    ...foldersOf(root),
-    ...groups,
-    ...groups.flatMap(foldersOf),
-  ];
+  return [dataDirectory, root, ...foldersOf(root), ...groups, ...groups.flatMap(foldersOf)];
 }
 
 function foldersOf(directory: string): string[] {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spoolPath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
@@ -60,6 +60,12 @@ export class Spool {
       for (const left of [part, file]) rmSync(left, { force: true });
       return refuse(error);
     }
+  }
+
+  /** The lines of a batch without their ends; they may be no valid UTF-8. */
+  async lines(file: string): Promise<Buffer[]> {
+    const lines = (await readFile(file, 'latin1')).split('\n');
+    return lines.filter((line) => line !== '').map((line) => Buffer.from(line, 'latin1'));
   }
 
   /** The batches that an earlier process left, oldest first. */

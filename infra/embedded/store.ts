@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
-import { open, readFile, rm, unlink } from 'node:fs/promises';
+import { open, rm, unlink } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -33,7 +33,6 @@ import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { setAside } from './damage.ts';
 import { ForcedNames } from './forced-names.ts';
-import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
 import { splitFiles } from './split-files.ts';
 import { joined, Spool, type SpooledFile } from './spool.ts';
@@ -238,7 +237,7 @@ export class EmbeddedStore implements Store {
       },
       discard: () => rm(file, { force: true }),
       setAside: async () => void setAside(file),
-      lines: async () => splitLines(await readFile(file)),
+      lines: async () => this.#spool.lines(file),
     };
   }
 
