@@ -132,13 +132,16 @@ const MERGED: Readonly<Record<Merge, string>> = {
   none: 'Days do not add up; a week or month shows the mean of its days.',
 };
 
-function withoutChart({ endpoint, list }: ShownMetric): Html {
+function withoutChart({ metric, endpoint, list }: ShownMetric): Html {
   const path = html`<code>${endpoint.path}</code>`;
   // Without the parameters that it needs the path refuses the request.
   const needsMore =
     endpoint.dates?.required || Object.values(endpoint.filters ?? {}).some(({ required }) => required);
   const api = needsMore ? path : html`<a href="${endpoint.path}?limit=100">${path}</a>`;
-  return html`<div class="card"><p>This metric is a list, not a line over time. Its rows by the API: ${api}.</p>
+  const reason = metric.key.includes('date')
+    ? 'Each day of this metric has a row for every account: their lines would be thousands.'
+    : 'This metric is a list, not a line over time.';
+  return html`<div class="card"><p>${reason} Its rows by the API: ${api}.</p>
 ${list !== undefined && html`<p class="actions"><a class="button" href="${list}">Open the list</a></p>`}</div>`;
 }
 

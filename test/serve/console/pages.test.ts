@@ -181,7 +181,7 @@ describe('the pages of the metrics', () => {
   });
 
   it('say why a metric has no lines, and lead to its list', async () => {
-    expect((await get('/charts/daily-staking-rewards')).body).toContain('count twice what pools pay');
+    expect((await get('/charts/daily-staking-rewards')).body).toContain('a row for every account');
     const list = (await get('/charts/coretime-sales')).body;
     expect(list).toContain('href="/coretime">Open the list</a>');
   });
