@@ -28,7 +28,7 @@ import { forgetEntities } from './refold.ts';
 import { RoundRequests } from './round-requests.ts';
 import { Rounds } from './rounds.ts';
 import { MetricVersions } from './versions.ts';
-import { type ComputedRound, type RunOptions, STOPPED, WindowQueue } from './window-queue.ts';
+import { type ComputedRound, type ComputeOptions, STOPPED, WindowQueue } from './window-queue.ts';
 
 /** Windows of the rounds and rebuilds that run; both are 0 when none runs. */
 export interface ComputeProgress {
@@ -316,7 +316,7 @@ export class Aggregator {
 
   async #compute(
     windows: readonly PlannedWindow[],
-    options: Pick<RunOptions, 'queue' | 'meanwhile'>,
+    options: Pick<ComputeOptions, 'queue' | 'meanwhile'>,
   ): Promise<ComputedRound> {
     const run = { done: 0, total: windows.length };
     const onDone = (count: number) => {

@@ -1,6 +1,5 @@
 import { join, sql } from '../../infra/clickhouse/sql.ts';
 import { type Table, table } from '../../infra/clickhouse/table.ts';
-import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
@@ -120,9 +119,7 @@ export async function readNewestNumber(store: Pick<Store, 'rows'>): Promise<bigi
  */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
   await deleteWatermark(store, metric);
-  // Rows of a window that was killed before its ledger entry may have a higher version than the ledger knows.
-  const numbers = [(await readNewestNumber(store)) + 1n, sequenceAt(Date.now())];
-  const sequence = String(numbers.reduce((a, b) => (a > b ? a : b)));
+  const sequence = String((await readNewestNumber(store)) + 1n);
   await store.insert(
     emptiedMetrics,
     RELAY_CHAINS.map((relay_chain) => ({ metric, relay_chain, sequence })),

@@ -38,7 +38,7 @@ import { firstOfLastDays, lowestMark, type Marks } from './marks.ts';
 import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planDays, planPending } from './pending.ts';
 import { forgetEntities } from './refold.ts';
-import type { ComputedRound, RunOptions } from './window-queue.ts';
+import type { ComputedRound, ComputeOptions } from './window-queue.ts';
 
 export const LOCK_LOST = 'another process may have planned meanwhile';
 
@@ -52,7 +52,7 @@ interface RoundsOptions {
   /** Computes windows and shows the progress. */
   readonly compute: (
     windows: readonly PlannedWindow[],
-    options: Pick<RunOptions, 'queue' | 'meanwhile'>,
+    options: Pick<ComputeOptions, 'queue' | 'meanwhile'>,
   ) => Promise<ComputedRound>;
   readonly dataSignal: Pick<DataSignal, 'token' | 'publish'>;
 }
@@ -230,7 +230,7 @@ export class Rounds {
   }
 
   /** Old days take long: meanwhile the last days go on. */
-  #placeOf(state: RoundState): Pick<RunOptions, 'queue' | 'meanwhile'> {
+  #placeOf(state: RoundState): Pick<ComputeOptions, 'queue' | 'meanwhile'> {
     if (!hasOlderDays(state)) return { queue: 'lastDays' };
     return { queue: 'others', meanwhile: () => this.computeLastDays() };
   }

@@ -26,7 +26,7 @@ export interface ComputedRound {
   readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
 }
 
-export interface RunOptions {
+export interface ComputeOptions {
   readonly queue: keyof typeof QUEUES;
   /** Called with the number of windows that are computed or left out. */
   readonly onDone: (windows: number) => void;
@@ -98,7 +98,7 @@ export class WindowQueue {
   /** Resolves when all windows are computed, save those of metrics that fail and of those that read them. */
   async run(
     windows: readonly PlannedWindow[],
-    { queue: place, onDone, isStopped, meanwhile }: RunOptions,
+    { queue: place, onDone, isStopped, meanwhile }: ComputeOptions,
   ): Promise<ComputedRound> {
     const { runtime, metrics } = this.#options;
     const { queue, tracer } = runtime;
