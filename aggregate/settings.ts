@@ -3,7 +3,9 @@ import { whole } from '../infra/config/kinds.ts';
 
 /** Settings of the computation of metrics. */
 export const aggregateSettings = {
-  WORK_CONCURRENCY: whole(2, 1, 256).describe('windows that one work process computes at the same time'),
+  WORK_CONCURRENCY: whole(2, 1, 256).describe(
+    'windows that one work process computes at the same time, and as many of the last three days beside them',
+  ),
   ROUND_WAIT_SECONDS_MAX: whole(30, 0, 3600).describe(
     'longest wait of a round for further loads, so that a day is computed once; the last days do not wait',
   ),

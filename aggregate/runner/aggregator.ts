@@ -150,7 +150,7 @@ export class Aggregator {
     await this.#requests.request();
   }
 
-  /** Holds all days but the last ones while a bulk load runs: it changes a day many times, and the day is computed once. */
+  /** Computes only the last days while a bulk load runs: it changes a day many times, and the day is computed once. */
   async pauseCompute<T>(load: () => Promise<T>): Promise<T> {
     this.#pauses++;
     try {

@@ -35,7 +35,7 @@ export const watermarks = table({
   orderBy: ['metric'],
 });
 
-/** Written at the end of a round, so that it is true of the rows whatever is pending. */
+/** Written when rows were computed, so that it is true of them whatever is pending. */
 export const computedChains = table({
   name: 'computed_chains',
   doc: 'Per chain, the newest block of the loads up to which every metric was computed.',
@@ -108,7 +108,8 @@ export async function readNewestNumber(store: Pick<Store, 'rows'>): Promise<bigi
   const numbered = [dirtyDays, watermarks, emptiedMetrics];
   const newest = numbered.map((one) => sql`(SELECT max(one.sequence) FROM ${one} AS one)`);
   const [row] = await store.rows<{ newest: string }>(
-    sql`SELECT toString(greatest((SELECT max(version) FROM ${computedWindows}), ${join(newest)})) AS newest`,
+    sql`SELECT toString(greatest((SELECT max(version) FROM ${computedWindows}),
+      (SELECT max(version) FROM ${failedMetrics}), ${join(newest)})) AS newest`,
   );
   return BigInt(row?.newest ?? 0);
 }

@@ -26,8 +26,8 @@ interface NewestOptions {
 }
 
 /**
- * The newest block of each chain of these relay chains, among those from then on. Of loads that have ended, since rows
- * are made of no others.
+ * The newest block of each chain of these relay chains, among those from then on. Of loads that have ended: one that
+ * runs may have written only some of its tables.
  */
 export async function readNewestBlocks(
   store: Store,

@@ -24,7 +24,7 @@ interface RoundRequestsOptions {
   readonly attempts: MetricAttempts;
   /** The longest wait for loads that follow one another: each changes days that the next round would compute again. */
   readonly roundWaitMsMax: number;
-  /** Whether a bulk load holds all days but the last ones. */
+  /** Whether a bulk load runs: meanwhile only the last days are computed. */
   readonly isPaused: () => boolean;
   /** Whether somebody waits until everything is computed. */
   readonly isAwaited: () => boolean;
@@ -115,10 +115,10 @@ export class RoundRequests {
       const now = performance.now();
       if (await isLoading(runtime.keyValue)) loadedAt = now;
       const followsLoad = now - loadedAt < QUIET_MS && now < waitsUntil;
-      const mayWait = !isAwaited() && (isPaused() || followsLoad);
-      const round = await this.exclusively((lease) => rounds.run(lease, { causes, mayWait }));
+      const onlyLastDays = !isAwaited() && (isPaused() || followsLoad);
+      const round = await this.exclusively((lease) => rounds.run(lease, { causes, onlyLastDays }));
       if (round !== null) {
-        await this.#tell(round.computedUpTo);
+        await this.#publish(round.computedUpTo);
         this.#planAttempt(round.nextAttemptAt);
         return;
       }
@@ -128,7 +128,7 @@ export class RoundRequests {
   }
 
   /** A process that has lost the lock may have told of later loads. */
-  async #tell(computedUpTo: bigint): Promise<void> {
+  async #publish(computedUpTo: bigint): Promise<void> {
     if (computedUpTo > (await this.computedUpTo()))
       await this.#options.runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
   }

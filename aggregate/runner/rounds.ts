@@ -1,12 +1,11 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Lease } from '../../infra/coordination/lock.ts';
+import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { kebab } from '../metric-name.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
@@ -19,10 +18,10 @@ import {
   readDirty,
 } from './dirty-days.ts';
 import { firstOf, readDirtyHours, withHours } from './dirty-hours.ts';
+import { FailureRecords } from './failure-records.ts';
 import {
   type FailedMetric,
   type FailureTexts,
-  failedAgain,
   isDue,
   type MetricAttempts,
   nextAttemptAt,
@@ -31,9 +30,8 @@ import {
   stalledBy,
   type WindowFailure,
   withReaders,
-  writeFailedMetrics,
 } from './failures.ts';
-import { computedChains, laggingChains, readLedger, watermarks } from './ledger.ts';
+import { computedChains, readLedger, watermarks } from './ledger.ts';
 import { firstOfLastDays, lowestMark, type Marks } from './marks.ts';
 import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planDays, planPending } from './pending.ts';
@@ -64,14 +62,19 @@ interface RoundState {
   /** Every load up to this number has ended. */
   readonly loaded: bigint;
   readonly marks: Marks;
-  /** Loads up to this number are in the rows of all metrics. */
-  readonly computedUpTo: bigint;
+  readonly lowestWatermark: bigint;
   readonly failures: readonly FailedMetric[];
   /** The metrics that it computes. */
   readonly active: readonly MaterializedMetric[];
   readonly days: readonly NumberedDirtyDay[];
   /** Called when its windows are planned. */
   readonly endPlanning: () => void;
+}
+
+/** What came of the windows of a round, and the blocks that its rows hold then. */
+interface ComputedDays {
+  readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
+  readonly newest: readonly ComputedChain[];
 }
 
 interface RoundResult {
@@ -86,32 +89,37 @@ interface RoundResult {
  * did not fail. It computes what it finds loaded; a load that still runs only holds the watermarks back.
  *
  * Years of old days take minutes, and what happens now does not wait for them: while they are computed, the last days
- * are planned and computed again and again. No watermark says so, and the next round computes these days once more.
+ * are planned and computed again and again. That moves no watermark, so the next round repeats these days.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
   readonly #reads: ReadsByMetric;
   readonly #pallets: readonly string[];
-  /** Loads up to this number are in the rows of the last days. */
-  #lastDaysUpTo = 0n;
-  #lastDaysToken = '';
+  readonly #failures: FailureRecords;
+  /** The last days were computed with all loads up to this number, and with what was dirty above it. */
+  #lastDays: { readonly upTo: bigint; readonly token: string; readonly dirty: string } = {
+    upTo: 0n,
+    token: '',
+    dirty: '',
+  };
 
   constructor(options: RoundsOptions) {
     this.#options = options;
     this.#reads = readsOf(options.metrics);
     this.#pallets = palletsOf(options.metrics);
+    this.#failures = new FailureRecords(options, this.#reads);
   }
 
   /**
-   * Runs a round that follows from `causes`. With `mayWait` it computes only the last days if others are dirty too, and
-   * returns null: others wait.
+   * Runs a round that follows from `causes`. With `onlyLastDays`, if older days are dirty too, it computes the last days
+   * alone, moves no watermark and returns null.
    */
   async run(
     lease: Lease,
-    { causes, mayWait }: { readonly causes: readonly Traceparent[]; readonly mayWait: boolean },
+    { causes, onlyLastDays }: { readonly causes: readonly Traceparent[]; readonly onlyLastDays: boolean },
   ): Promise<RoundResult | null> {
     const lastDaysFrom = firstOfLastDays(this.#options.runtime.clock.now());
-    if (mayWait && (await this.hasDirtyDays(lastDaysFrom))) {
+    if (onlyLastDays && (await this.hasDirtyDays(lastDaysFrom))) {
       await this.computeLastDays();
       return null;
     }
@@ -120,36 +128,50 @@ export class Rounds {
     const { failures, newest } = days.length > 0 ? await this.#traced(state, causes) : NOTHING;
     if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
     // In this order: whatever a kill leaves undone, no answer claims blocks that its rows lack.
-    const recorded = await this.#recordFailures(state, failures);
+    const recorded = await this.#failures.record(state, failures);
     const without = withReaders(failures.keys(), this.#reads);
     const done = active.filter(({ name }) => !without.has(name));
     // Before the marks say that it is computed: who waits for them reads the failures then.
-    const left = [...(await this.#endFailures(state, done, recorded)), ...recorded];
+    const left = [...(await this.#failures.end(state.failures, done, recorded)), ...recorded];
     if (days.length > 0) {
-      const { store } = this.#options.runtime;
+      await this.#noteNewest(state, newest);
       const sequence = loaded.toString();
-      await store.insert(
+      await this.#options.runtime.store.insert(
         watermarks,
         done.map(({ name }) => ({ metric: name, sequence })),
       );
-      await this.#noteNewest(state, newest);
     }
     return { computedUpTo: loaded, nextAttemptAt: nextAttemptAt(left, this.#reads) };
   }
 
-  /** Computes what was loaded of the last days since they were computed. A round or a rebuild must have the lock. */
+  /**
+   * Computes what was loaded of the last days since the last call. The caller holds the lock of rounds. An error stops
+   * nothing else: the next round computes these days in any case.
+   */
   async computeLastDays(): Promise<void> {
-    const { dataSignal } = this.#options;
-    const { token } = dataSignal;
-    if (token === this.#lastDaysToken) return;
-    const state = await this.#read(this.#lastDaysUpTo);
-    this.#lastDaysToken = token;
-    if (state.days.length === 0) return;
+    const { dataSignal, logger } = this.#options;
+    if (dataSignal.token === this.#lastDays.token) return;
+    try {
+      await this.#computeLastDays();
+    } catch (error) {
+      logger.error({ reason: reasonOf(error) }, 'the last days were not computed beside a round');
+    }
+    this.#lastDays = { ...this.#lastDays, token: dataSignal.token };
+  }
+
+  async #computeLastDays(): Promise<void> {
+    const state = await this.#read(this.#lastDays.upTo);
+    // While a load runs, what others have loaded since it began stays dirty.
+    const dirty = state.days
+      .map((day) => JSON.stringify(day))
+      .sort()
+      .join();
+    if (state.days.length === 0 || dirty === this.#lastDays.dirty) return;
     const { failures, newest } = await this.#traced(state);
-    this.#lastDaysUpTo = state.loaded;
-    // What fails is recorded by the round that moves the watermarks.
-    if (failures.size === 0) await this.#noteNewest(state, newest);
-    await dataSignal.publish();
+    await this.#failures.record(state, failures);
+    await this.#noteNewest(state, newest);
+    this.#lastDays = { ...this.#lastDays, upTo: state.loaded, dirty };
+    await this.#options.dataSignal.publish();
   }
 
   /** Whether a round would find something, of the days before one if it is given. */
@@ -179,40 +201,46 @@ export class Rounds {
     const ledger = await readLedger(store);
     const now = clock.now();
     const lastDaysFrom = firstOfLastDays(now);
-    const active = this.#activeOf(ledger.failures, now);
-    const marks = lastDaysAfter === undefined ? ledger.marks : raised(metrics, ledger.marks, lastDaysAfter);
-    const computedUpTo = lowestMark(metrics, ledger.marks);
+    const isWhole = lastDaysAfter === undefined;
+    // Failed metrics are tried again by whole rounds alone, which count the attempts.
+    const active = this.#activeOf(ledger.failures, now, isWhole);
+    const marks = isWhole ? ledger.marks : withFloor(metrics, ledger.marks, lastDaysAfter);
+    const lowestWatermark = lowestMark(metrics, ledger.marks);
     const days = await readDirty(store, {
       after: lowestMark(active, marks),
       pallets: this.#pallets,
-      ...(lastDaysAfter === undefined ? {} : { from: lastDaysFrom }),
+      ...(isWhole ? {} : { from: lastDaysFrom }),
     });
-    measures.dirtyDays.set(days.length);
+    if (isWhole) measures.dirtyDays.set(days.length);
     const { failures } = ledger;
-    return { lastDaysFrom, loaded, marks, computedUpTo, failures, active, days, endPlanning };
+    return { lastDaysFrom, loaded, marks, lowestWatermark, failures, active, days, endPlanning };
   }
 
   /** The metrics that neither wait for their next attempt nor read one that does. */
-  #activeOf(failures: readonly FailedMetric[], now: number): readonly MaterializedMetric[] {
-    const stalled = stalledBy(failures, this.#reads, (failure) => isDue(failure, now));
+  #activeOf(
+    failures: readonly FailedMetric[],
+    now: number,
+    triesAgain = true,
+  ): readonly MaterializedMetric[] {
+    const stalled = stalledBy(failures, this.#reads, (failure) => triesAgain && isDue(failure, now));
     return this.#options.metrics.filter(({ name }) => !stalled.has(name));
   }
 
-  #traced(state: RoundState, causes: readonly Traceparent[] = []): Promise<typeof NOTHING> {
+  #traced(state: RoundState, causes: readonly Traceparent[] = []): Promise<ComputedDays> {
     const attributes = { 'chain_metrics.dirty_days': state.days.length };
     const { tracer } = this.#options.runtime;
     return tracer.span('compute round', { causes, attributes }, () => this.#compute(state));
   }
 
-  async #compute(state: RoundState): Promise<typeof NOTHING> {
+  async #compute(state: RoundState): Promise<ComputedDays> {
     const { runtime, numbers, metrics, compute, measures } = this.#options;
-    const { marks, active, days, computedUpTo, endPlanning } = state;
+    const { marks, active, days, lowestWatermark, endPlanning } = state;
     const { store } = runtime;
     // Their tables are empty, whatever entities were computed before.
     const empty = active.filter(({ name }) => !marks.get(name));
     await forgetEntities({ store, numbers }, empty, RELAY_CHAINS);
     const hours = await readDirtyHours(store, days, lowestMark(active, marks));
-    const calendar = await readCalendar(store, computedUpTo);
+    const calendar = await readCalendar(store, lowestWatermark);
     const from = firstOf(withHours(days, hours, () => true));
     const chains = { ...state, known: calendar.days, from };
     const newest = [
@@ -222,15 +250,16 @@ export class Rounds {
     const windows = planPending(metrics, active, { days, hours }, marks, calendar);
     endPlanning();
     measures.plannedWindows.inc(windows.length);
-    const { computed, failures } = await compute(windows, this.#placeOf(state));
-    // Where nothing can be computed the metrics are not at fault.
+    const { computed, failures } = await compute(windows, this.#queueOf(state));
+    // If nothing can be computed, the metrics are not at fault, unless they have failed before.
     const [first] = failures.values();
-    if (first && failures.size > 1 && computed === 0) throw new Error(first.reason);
+    const areNew = !state.failures.some(({ metric }) => failures.has(metric));
+    if (first && failures.size > 1 && computed === 0 && areNew) throw new Error(first.reason);
     return { failures, newest };
   }
 
   /** Old days take long: meanwhile the last days go on. */
-  #placeOf(state: RoundState): Pick<ComputeOptions, 'queue' | 'meanwhile'> {
+  #queueOf(state: RoundState): Pick<ComputeOptions, 'queue' | 'meanwhile'> {
     if (!hasOlderDays(state)) return { queue: 'lastDays' };
     return { queue: 'others', meanwhile: () => this.computeLastDays() };
   }
@@ -242,63 +271,17 @@ export class Rounds {
       newest.map((chain) => ({ ...chain, sequence: loaded.toString() })),
     );
   }
-
-  async #recordFailures(
-    { loaded, failures }: RoundState,
-    failed: ReadonlyMap<string, WindowFailure & FailureTexts>,
-  ): Promise<readonly FailedMetric[]> {
-    if (failed.size === 0) return [];
-    const { runtime, numbers, attempts, logger } = this.#options;
-    const now = runtime.clock.now();
-    const records = [...failed].map(([metric, { detail: _detail, ...failure }]) => {
-      const known = failures.find((one) => one.metric === metric);
-      return failedAgain(known, { metric, ...failure }, now, attempts);
-    });
-    const before = stalledBy(failures, this.#reads);
-    const lagging = [...withReaders(failed.keys(), this.#reads)].filter((name) => !before.has(name));
-    if (lagging.length > 0)
-      await runtime.store.run(sql`INSERT INTO ${laggingChains} (metric, relay_chain, chain, as_of, sequence)
-        SELECT arrayJoin(${lagging}), relay_chain, chain, as_of, ${loaded} FROM ${computedChains} FINAL`);
-    await writeFailedMetrics({ store: runtime.store, numbers }, records);
-    for (const record of records) {
-      const advice =
-        record.next_attempt_at === null
-          ? `it is not tried again: mend the cause, then \`chain-metrics rebuild ${kebab(record.metric)}\``
-          : 'it and the metrics that read it wait for the next attempt';
-      logger.error({ ...record, detail: failed.get(record.metric)?.detail }, `a metric failed: ${advice}`);
-    }
-    return records;
-  }
-
-  /** Removes the failures of metrics that are computed again; returns those that stay as they were. */
-  async #endFailures(
-    { failures }: RoundState,
-    done: readonly MaterializedMetric[],
-    recorded: readonly FailedMetric[],
-  ): Promise<readonly FailedMetric[]> {
-    const { runtime, numbers, logger } = this.#options;
-    const names = new Set(done.map(({ name }) => name));
-    const ended = failures.filter((failure) => names.has(failure.metric));
-    await writeFailedMetrics({ store: runtime.store, numbers }, ended, true);
-    for (const { metric } of ended) logger.info({ metric }, 'the metric is computed again');
-    return failures.filter(
-      (failure) => !ended.includes(failure) && !recorded.some(({ metric }) => metric === failure.metric),
-    );
-  }
 }
 
-const NOTHING: {
-  readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
-  readonly newest: readonly ComputedChain[];
-} = { failures: new Map(), newest: [] };
+const NOTHING: ComputedDays = { failures: new Map(), newest: [] };
 
 const hasOlderDays = ({ days, lastDaysFrom }: RoundState) => days.some(({ day }) => day < lastDaysFrom);
 
 /** The marks, none of them below a number. */
-const raised = (metrics: readonly MaterializedMetric[], marks: Marks, least: bigint): Marks =>
+const withFloor = (metrics: readonly MaterializedMetric[], marks: Marks, floor: bigint): Marks =>
   new Map(
     metrics.map(({ name }) => {
       const mark = marks.get(name) ?? 0n;
-      return [name, mark > least ? mark : least];
+      return [name, mark > floor ? mark : floor];
     }),
   );

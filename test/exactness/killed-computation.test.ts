@@ -89,13 +89,12 @@ async function falseClaims(
   for (const { path, query, rows: reference } of answers) {
     const url = `/api/${path}${query}`;
     const { rows, pendingFrom, coverage, asOf } = await answerOf(app, url);
-    if (pendingFrom === undefined) {
+    // A kill before the watermarks leaves rows that hold everything, and are computed once more.
+    if (pendingFrom === undefined || (asOf !== undefined && asOf > newestOf(before)))
       wrong.push(await difference({ rows: async () => rows }, url, reference(after) as readonly Row[]));
-      continue;
-    }
+    if (pendingFrom === undefined) continue;
     pending++;
     if (coverage !== 'partial') wrong.push(`${url}: ${coverage} while rows are pending`);
-    if (asOf !== undefined && asOf > newestOf(before)) wrong.push(`${url}: as of ${asOf}`);
   }
   return { wrong: wrong.filter((one) => one !== null), pending };
 }
@@ -118,21 +117,17 @@ async function withServer<T>(
 
 const reading = (app: FastifyInstance) => async (url: string) => (await app.inject({ url })).json();
 
-/** The tables before whose writing the process ends, and whether something waits to be computed then. */
-it.each([
-  ['loaded', true],
-  ['daily_tps', true],
-  ['computed_chains', false],
-])(
+/** The tables before whose writing the process ends. */
+it.each(['loaded', 'daily_tps', 'computed_chains', 'watermarks'])(
   'after a kill at "%s" answers claim only what their rows hold, before, while and after the rest is computed; a copy that pulls what changed is equal then',
-  async (moment, isPending) => {
+  async (moment) => {
     const path = join(directory.path, moment);
     cpSync(computed, path, { recursive: true, verbatimSymlinks: true });
     await loadInChild(path, lines.slice(half), moment);
     await withServer(path, ['serve'], async (app) => {
       const { wrong, pending } = await falseClaims(app, ANSWERS);
       expect(wrong).toEqual([]);
-      expect(pending > 0).toBe(isPending);
+      expect(pending).toBeGreaterThan(0);
       // The process takes requests and says what is pending.
       expect((await app.inject({ url: '/health/ready' })).statusCode).toBe(200);
     });
@@ -144,7 +139,7 @@ it.each([
         await pause(100);
       }
       expect((await falseClaims(app, ANSWERS)).wrong).toEqual([]);
-      for (const queue of ['live-rounds', 'rounds']) await runtime.queue.idle(queue);
+      await runtime.queue.idle('rounds');
       const copy = mirror.copy();
       expect((await copy.follow(reading(app))).length).toBeGreaterThan(0);
       expect(await copy.differences(reading(app))).toEqual([]);

@@ -33,13 +33,13 @@ function taken(schedule: Schedule): PlannedWindow[] {
 const names = (windows: readonly PlannedWindow[]) => windows.map(({ metric }) => metric).sort();
 
 describe('the windows of a round', () => {
-  it('wait for all windows of what their metric reads, and for nothing else', () => {
+  it('are taken newest first, and wait for all windows of what their metric reads, and for nothing else', () => {
     const schedule = new Schedule(WINDOWS, READS);
-    const [days, prices, later] = taken(schedule) as [PlannedWindow, PlannedWindow, PlannedWindow];
-    expect(names([days, prices, later])).toEqual(['days', 'days', 'prices']);
-    schedule.computed(days);
-    expect(taken(schedule)).toEqual([]);
+    const [later, days, prices] = taken(schedule) as [PlannedWindow, PlannedWindow, PlannedWindow];
+    expect([later, days, prices]).toEqual([window('days', 2), window('days'), window('prices')]);
     schedule.computed(later);
+    expect(taken(schedule)).toEqual([]);
+    schedule.computed(days);
     const [sums] = taken(schedule) as [PlannedWindow];
     expect(sums.metric).toBe('sums');
     schedule.computed(sums);
@@ -56,8 +56,8 @@ describe('the windows of a round', () => {
     const first = taken(schedule);
     const failed = first.filter(({ metric }) => metric === 'days');
     // The windows of `sums` and `report`.
-    expect(schedule.failed(failed[0] as PlannedWindow, { reason: 'no such table' })).toBe(2);
-    schedule.computed(failed[1] as PlannedWindow);
+    expect(schedule.failed(failed[1] as PlannedWindow, { reason: 'no such table' })).toBe(2);
+    schedule.computed(failed[0] as PlannedWindow);
     schedule.computed(window('prices'));
     expect(schedule.isOver).toBe(true);
     expect([...schedule.failures]).toEqual([
