@@ -27,6 +27,7 @@ import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
+import { inChunks } from '../lines.ts';
 import {
   type Format,
   type Lane,
@@ -40,9 +41,6 @@ import {
 
 /** Earlier servers skip months before they have judged the versions of a block, and could count one that was replaced. */
 const VERSION_MIN = [26, 3] as const;
-
-const CHUNK_BYTES = 256 * 1024;
-const NEWLINE = Buffer.from('\n');
 
 /**
  * A ClickHouse server over HTTP. A staged batch exists only in this process: the log makes it durable, since its
@@ -269,23 +267,6 @@ const REPLICATED = {
   deduplicate_insert: 'disable',
   deduplicate_insert_select: 'disable',
 } as const;
-
-/** Joins lines into few large chunks: a write to the socket costs the same for one line as for a thousand. */
-function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
-  let pieces: Buffer[] = [];
-  let bytes = 0;
-  for (const line of lines) {
-    const parts = Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE];
-    pieces.push(...parts);
-    bytes += parts.reduce((sum, { length }) => sum + length, 0);
-    if (bytes >= CHUNK_BYTES) {
-      yield Buffer.concat(pieces, bytes);
-      pieces = [];
-      bytes = 0;
-    }
-  }
-  if (bytes > 0) yield Buffer.concat(pieces, bytes);
-}
 
 /** Throws `service_refused` when the server is too old, which may not know all settings of those that write. */
 export async function requireVersion(store: Pick<Store, 'rows'>): Promise<void> {

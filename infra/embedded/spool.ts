@@ -4,6 +4,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spoolPath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
+import { inChunks } from '../lines.ts';
 import type { Pieces } from '../ports.ts';
 import { forceToDisk } from './force-to-disk.ts';
 
@@ -16,7 +17,6 @@ export interface SpooledFile {
 
 /** Age and number, and the table. */
 const NAME = /^\d+-\d+-(.+)\.ndjson$/;
-const NEWLINE = Buffer.from('\n');
 
 /** The staged batches of a data directory, in files that ClickHouse reads itself. */
 export class Spool {
@@ -50,7 +50,7 @@ export class Spool {
     const part = this.temporaryFile();
     const file = join(this.#directory, `${age}-${table}.ndjson`);
     try {
-      await writeFile(part, joined(lines), { flush: this.#fsync });
+      await writeFile(part, inChunks(lines), { flush: this.#fsync });
       // Only a complete batch has a name without `.part`.
       await rename(part, file);
       if (this.#fsync) await forceToDisk(this.#directory);
@@ -78,10 +78,6 @@ export class Spool {
       });
   }
 }
-
-/** Lines with their ends. */
-export const joined = (lines: readonly Pieces[]): Buffer =>
-  Buffer.concat(lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE])));
 
 function refuse(error: unknown): never {
   throw unwritable(reasonOf(error));

@@ -28,6 +28,7 @@ import { Gate } from '../coordination/gate.ts';
 import { FOR_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
+import { inChunks } from '../lines.ts';
 import type { Format, Lane, Pieces, QueryOptions, StagedBatch, Store, StreamLimits } from '../ports.ts';
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
@@ -35,7 +36,7 @@ import { setAside } from './damage.ts';
 import { ForcedNames } from './forced-names.ts';
 import { ownerOf } from './owner.ts';
 import { splitFiles } from './split-files.ts';
-import { joined, Spool, type SpooledFile } from './spool.ts';
+import { Spool, type SpooledFile } from './spool.ts';
 
 /** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
 const LOAD_MEMORY_SHARE = 0.75;
@@ -173,7 +174,7 @@ export class EmbeddedStore implements Store {
     columns: readonly string[],
     lines: string | readonly Pieces[],
   ): Promise<void> {
-    const bytes = typeof lines === 'string' ? Buffer.from(lines) : joined(lines);
+    const bytes = typeof lines === 'string' ? Buffer.from(lines) : Buffer.concat([...inChunks(lines)]);
     if (bytes.length >= FILE_BYTES_MIN) return this.#insertByFile(table, columns, bytes);
     const query = `${insertHead(table, columns)}\n${bytes}`;
     await this.#write((client) => client.command({ query }), insertError);
