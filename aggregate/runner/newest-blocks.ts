@@ -51,5 +51,24 @@ export async function readNewestBlocks(
         AND relay_chain || '/' || chain IN ${chains.map(([relay, chain]) => `${relay}/${chain}`)}
       GROUP BY relay_chain, chain`,
   );
-  return newest.filter(({ as_of }) => isOfThese(dayNumber(as_of.slice(0, 10))));
+  const isDirty = dirtyTimesOf(days);
+  return newest.filter((found) => isOfThese(dayNumber(found.as_of.slice(0, 10))) && isDirty(found));
+}
+
+/** Whether a block is of a day or hour that the round computes: one of another hour was loaded after the plan. */
+function dirtyTimesOf(days: readonly NumberedDirtyDay[]): (block: ComputedChain) => boolean {
+  const keyOf = (relay: string, chain: string, time: string) => `${relay}/${chain}/${time}`;
+  const times = new Set(
+    days
+      .filter(({ stream }) => stream === 'blocks')
+      .flatMap(({ relay_chain, chain, day, hours }) =>
+        (hours ?? ['']).map((hour) => keyOf(relay_chain, chain, `${day}/${hour}`)),
+      ),
+  );
+  return ({ relay_chain, chain, as_of }) => {
+    const day = as_of.slice(0, 10);
+    return ['', Number(as_of.slice(11, 13))].some((hour) =>
+      times.has(keyOf(relay_chain, chain, `${day}/${hour}`)),
+    );
+  };
 }

@@ -38,7 +38,7 @@ import { planDays, planPending } from './pending.ts';
 import { forgetEntities } from './refold.ts';
 import type { ComputedRound, ComputeOptions } from './window-queue.ts';
 
-export const LOCK_LOST = 'another process may have planned meanwhile';
+const LOCK_LOST = 'another process may have planned meanwhile';
 
 interface RoundsOptions {
   readonly runtime: Runtime;
@@ -241,8 +241,9 @@ export class Rounds {
     await forgetEntities({ store, numbers }, empty, RELAY_CHAINS);
     const hours = await readDirtyHours(store, days, lowestMark(active, marks));
     const calendar = await readCalendar(store, lowestWatermark);
-    const from = firstOf(withHours(days, hours, () => true));
-    const chains = { ...state, known: calendar.days, from };
+    const daysWithHours = withHours(days, hours, () => true);
+    const from = firstOf(daysWithHours);
+    const chains = { ...state, days: daysWithHours, known: calendar.days, from };
     const newest = [
       ...(await readNewestBlocks(store, { ...chains, isOfLastDays: true })),
       ...(hasOlderDays(state) ? await readNewestBlocks(store, { ...chains, isOfLastDays: false }) : []),
