@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
@@ -256,7 +257,7 @@ export class Aggregator {
 
   /** Reads what is loaded and not yet in the rows of the metrics. */
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
-    const hasFailed = await this.#requests.hasFailed();
+    const hasFailed = (await this.#requests.failed()) !== undefined;
     const failures = await readFailedMetrics(store);
     return readPending(store, { metrics: this.#metrics, failures, hasFailed });
   }
@@ -300,7 +301,7 @@ export class Aggregator {
       if (isBusy || this.#isStopped) return;
       isBusy = true;
       // When a service does not answer, the next interval tries again.
-      await work().catch(() => undefined);
+      await work().catch(ignore('compute.poll'));
       isBusy = false;
     };
     this.#timers.push(setInterval(run, ms).unref());

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Lease, Locks } from '../../infra/coordination/lock.ts';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
 import { DAY_MS } from '../../infra/days.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { KeyValue, Numbers } from '../../infra/ports.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 
@@ -93,7 +94,8 @@ export class Claims {
         if ((await keyValue.members(group)).some((one) => overlaps(window, one))) return null;
         const member = [await numbers.take(1), from, until, relays.join('+'), randomUUID()].join('|');
         const lease = (await Lease.acquire(keyValue, group, leaseMs, 0, member)) as Lease;
-        if (await lock.isHeld().catch(() => false)) return { lease, member };
+        // An unknown lock counts as lost: the window is claimed once more.
+        if (await lock.isHeld().catch(ignore('windows.lock', false))) return { lease, member };
         await lease.release();
         return null;
       });

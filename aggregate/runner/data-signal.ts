@@ -1,3 +1,4 @@
+import { ignore } from '../../infra/ignore.ts';
 import type { KeyValue } from '../../infra/ports.ts';
 
 const KEY = 'changes';
@@ -33,7 +34,7 @@ export class DataSignal {
    */
   async follow(before: () => Promise<void>): Promise<void> {
     // What is not told is assumed after a while.
-    const others = (await this.#keyValue.get(KEY).catch(() => null)) ?? '';
+    const others = (await this.#keyValue.get(KEY).catch(ignore('changes.signal', null))) ?? '';
     await before();
     this.#others = others;
   }

@@ -1,3 +1,4 @@
+import { ignore } from '../../infra/ignore.ts';
 import type { KeyValue, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 
@@ -34,8 +35,9 @@ export class RoundCauses {
       const causes = await this.#keyValue.members(KEY);
       for (const cause of causes) await this.#keyValue.leave(KEY, cause);
       return causes;
-    } catch {
-      return [];
+    } catch (error) {
+      // A round without its causes is a trace of its own.
+      return ignore('round.causes', [])(error);
     }
   }
 
@@ -45,6 +47,6 @@ export class RoundCauses {
   }
 
   async #add(cause: Traceparent): Promise<void> {
-    await this.#keyValue.join(KEY, cause, KEPT_MS, CAUSES_MAX).catch(() => false);
+    await this.#keyValue.join(KEY, cause, KEPT_MS, CAUSES_MAX).catch(ignore('round.causes'));
   }
 }

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Lease, Locks } from '../../infra/coordination/lock.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { isLoading } from '../../ingest/loads-in-progress.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { MetricAttempts } from './failures.ts';
 import { RoundCauses } from './round-causes.ts';
-import { LOCK_LOST, type Rounds } from './rounds.ts';
+import type { Rounds } from './rounds.ts';
 import { STOPPED } from './window-queue.ts';
 
 const QUEUE = 'rounds';
@@ -39,7 +40,6 @@ export class RoundRequests {
   /** Rounds and rebuilds never run side by side. */
   readonly #locks: Locks;
   readonly #causes: RoundCauses;
-  #hasLastFailed = false;
   #nextAttempt: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -72,22 +72,13 @@ export class RoundRequests {
   /** The round that has used up its attempts, if any. */
   async failed(): Promise<FailedJob | undefined> {
     // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
-    const jobs = await this.#options.runtime.queue.failed(QUEUE).catch(() => []);
+    const jobs = await this.#options.runtime.queue.failed(QUEUE).catch(ignore('rounds.failed', []));
     return jobs[0];
   }
 
-  /** Whether a round has failed, here or for good. */
-  async hasFailed(): Promise<boolean> {
-    return this.#hasLastFailed || (await this.failed()) !== undefined;
-  }
-
   /** Runs a round or a rebuild, one at a time over all processes. */
-  async exclusively<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
-    return this.#locks.run(QUEUE, async (lease) => {
-      const result = await work(lease);
-      if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
-      return result;
-    });
+  exclusively<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    return this.#locks.run(QUEUE, work);
   }
 
   async #run(): Promise<void> {
@@ -95,9 +86,7 @@ export class RoundRequests {
     const causes = await this.#causes.take();
     try {
       await this.#runAfter(causes);
-      this.#hasLastFailed = false;
     } catch (error) {
-      this.#hasLastFailed = true;
       await this.#causes.keep(causes);
       if (!this.#isStopped) measures.failedRounds.inc();
       throw error;
@@ -140,7 +129,8 @@ export class RoundRequests {
     const { runtime, attempts } = this.#options;
     // A clock that was set back must not put it off.
     const waitMs = Math.min(atMs - runtime.clock.now(), attempts.waitMsMax);
-    const request = () => this.request().catch(() => undefined);
+    // The sweep requests it too.
+    const request = () => this.request().catch(ignore('rounds.request'));
     this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
   }
 }

@@ -1,3 +1,4 @@
+import { ignore } from '../../infra/ignore.ts';
 import type { KeyValue, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { readVersions } from './ledger.ts';
@@ -59,11 +60,11 @@ export class MetricVersions {
   async refresh(): Promise<void> {
     const { keyValue, store, tracer } = this.#runtime;
     // While the key-value store does not answer, the ledger tells.
-    const lastComputed = await keyValue.get(LAST_COMPUTED_KEY).catch(() => null);
+    const lastComputed = await keyValue.get(LAST_COMPUTED_KEY).catch(ignore('versions', null));
     const isLedgerDue = performance.now() - this.#ledgerReadAt > LEDGER_MS;
     if (lastComputed === this.#lastComputed && !isLedgerDue) return;
     const published = await Promise.all(
-      this.#metrics.map((metric) => keyValue.get(versionKey(metric)).catch(() => null)),
+      this.#metrics.map((metric) => keyValue.get(versionKey(metric)).catch(ignore('versions', null))),
     );
     const fromLedger = isLedgerDue && published.includes(null) ? await readVersions(store) : null;
     const changed = this.#metrics.filter((metric, i) => {
@@ -77,7 +78,8 @@ export class MetricVersions {
     if (tracer.isOn) await Promise.all(changed.map((metric) => this.#readTrace(metric)));
   }
   async #readTrace(metric: string): Promise<void> {
-    const traceparent = await this.#runtime.keyValue.get(traceKey(metric)).catch(() => null);
+    // An answer without its round is not linked to it.
+    const traceparent = await this.#runtime.keyValue.get(traceKey(metric)).catch(ignore('versions', null));
     if (traceparent !== null) this.#traces.set(metric, traceparent);
   }
 }
