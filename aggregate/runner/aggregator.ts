@@ -69,10 +69,10 @@ interface AggregatorOptions {
 }
 
 /**
- * Keeps the metrics up to date in rounds. A round reads the days that became dirty since the watermarks, plans the
- * windows and computes them, the newest first; what is loaded of the last days meanwhile is computed before the rest. Other
- * days that become dirty during a round are computed by the next one. One round runs at a time over all processes. A
- * metric that fails stops only the metrics that read it, until its next attempt.
+ * Keeps the metrics up to date in rounds. A round reads the days above the watermarks, plans their windows and computes
+ * them, the newest first. Newly loaded blocks of the last days go before old days; other days wait for the next round. One
+ * round runs at a time over all processes. A metric that fails stops only the metrics that read it, until its next
+ * attempt.
  *
  * Windows are jobs of a queue that any process computes, each process polls for what the others have loaded and computed,
  * and a lost request is repeated.

@@ -44,8 +44,7 @@ interface PendingOptions {
 }
 
 /**
- * Reads what the next round would compute, by the first and the last of its days. Whoever reads rows afterwards finds at
- * least everything else in them.
+ * Reads the range of days that the next round would compute. Rows that are read afterwards hold all other loaded data.
  */
 export async function readPending(
   store: Pick<Store, 'rows'>,

@@ -9,8 +9,8 @@ const CAUSES_MAX = 32;
 const KEPT_MS = 3_600_000;
 
 /**
- * The spans, of whatever process, that requested the next round. A request joins the one that waits, so that
- * they are not part of the job.
+ * The spans that requested the next round, of any process. The job cannot carry them, since requests with the same id
+ * become one job.
  */
 export class RoundCauses {
   readonly #keyValue: KeyValue;

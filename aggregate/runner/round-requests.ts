@@ -71,7 +71,7 @@ export class RoundRequests {
 
   /** The round that has used up its attempts, if any. */
   async failed(): Promise<FailedJob | undefined> {
-    // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
+    // If the queue does not answer, no failure is known; loaded data stay pending either way.
     const jobs = await this.#options.runtime.queue.failed(QUEUE).catch(ignore('rounds.failed', []));
     return jobs[0];
   }

@@ -145,8 +145,8 @@ export class Rounds {
   }
 
   /**
-   * Computes what was loaded of the last days since the last call. The caller holds the lock of rounds. An error stops
-   * nothing else: the next round computes these days in any case.
+   * Computes blocks of the last days that were loaded since the last call. The caller holds the lock of rounds. Never
+   * throws: the next round repeats these days.
    */
   async computeLastDays(): Promise<void> {
     const { dataSignal, logger } = this.#options;

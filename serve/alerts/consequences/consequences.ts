@@ -62,7 +62,7 @@ export class Consequences {
     return this.#jobs.stop();
   }
 
-  /** Called before a project has any events. */
+  /** Must run before the first event of a project, or its consumers start after that event. */
   async begin(project: number): Promise<void> {
     for (const { name } of this.#deps.consumers) await this.#deps.progress.begin(project, name);
   }

@@ -33,8 +33,8 @@ const QUICK_TASKS_MAX = 100_000;
 const STOPPED_MS = 1000;
 
 /**
- * Runs tasks of projects as jobs of the queue. Rows of the store say what is to be done, so a job may be lost: a sweep
- * adds it again, in any process. A task is short, and its next part waits behind those of other projects. Half of the
+ * Runs tasks of projects as jobs of the queue. Rows of the store record the work, so a job may be lost: a sweep adds it
+ * again, in any process. A task is short, and its next part waits behind those of other projects. Half of the
  * places are left to tasks that were quick the last time.
  */
 export class ProjectJobs {

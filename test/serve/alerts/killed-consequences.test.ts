@@ -28,8 +28,7 @@ async function call(method: string, path: string, payload?: object) {
     headers: { authorization: `Bearer ${facts.token}`, 'content-type': 'application/json' },
     ...(payload === undefined ? {} : { body: JSON.stringify(payload) }),
   });
-  // biome-ignore lint/suspicious/noExplicitAny: each endpoint has its own type of response
-  return { reply, body: (await reply.json()) as any };
+  return { reply, body: (await reply.json()) as unknown };
 }
 
 async function send(payload: object): Promise<number> {
@@ -46,7 +45,7 @@ async function countIncidents(isWanted: (incident: { state: string }) => boolean
   let count = 0;
   for (let page = 1; ; page++) {
     const { reply, body } = await call('GET', `/incidents?per_page=100&page=${page}`);
-    count += body.filter(isWanted).length;
+    count += (body as { state: string }[]).filter(isWanted).length;
     if (!reply.headers.get('x-next-page')) return count;
   }
 }
