@@ -11,12 +11,13 @@ import { hashSecret } from '../accounts/secrets.ts';
 import { sessionOf } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
+import { signInPath } from '../pages/sign-in-steps.ts';
 import type { AuthorizationRequest, Destination } from './authorization-request.ts';
 import { consentPage } from './consent.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional, queryParameters, required, requireUnique } from './parameters.ts';
 import { readChallenge } from './pkce.ts';
-import { neededSignIn, readPrompt, signInFirst } from './prompt.ts';
+import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
 
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
@@ -25,10 +26,11 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
   pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
     const form = readQuery(request);
     const destination = await readDestination(accounts, form);
-    return withErrorRedirect(reply, issuer, destination, async () => {
+    const signedIn = await sessionOf(accounts, request);
+    const mayRedirect = signedIn !== null || isSilent(form);
+    return withErrorRedirect(reply, issuer, destination, mayRedirect ? null : request.url, async () => {
       const authorization = readRequest(form, destination);
       const prompt = readPrompt(form, accounts.clock.now());
-      const signedIn = await sessionOf(accounts, request);
       const needed = neededSignIn(prompt, signedIn);
       if (needed === 'login' && prompt.isSilent) {
         throw new OAuthError('login_required', 'The user has to sign in.');
@@ -52,10 +54,10 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
   pages.post('/oauth/authorize', async (request, reply) => {
     const form = formOf(request);
     const destination = await readDestination(accounts, form);
-    return withErrorRedirect(reply, issuer, destination, async () => {
+    const signedIn = await sessionOf(accounts, request);
+    if (signedIn === null) return seeOther(reply, signInPath(addressOf(form)));
+    return withErrorRedirect(reply, issuer, destination, null, async () => {
       const authorization = readRequest(form, destination);
-      const signedIn = await sessionOf(accounts, request);
-      if (signedIn === null) throw new OAuthError('access_denied', 'The user is no longer signed in.');
       if (form.text('decision') !== 'allow') {
         throw new OAuthError(
           'access_denied',
@@ -120,19 +122,31 @@ function readRequest(form: Form, destination: Destination): AuthorizationRequest
   return { ...destination, scopes, challenge: readChallenge(form, destination.application) };
 }
 
-/** Sends errors to the application by a redirect (RFC 6749 §4.1.2.1). */
+/**
+ * Sends errors to the application by a redirect (RFC 6749 §4.1.2.1). `signInAt` is the address of a request that needs a
+ * session first: without one, anybody could use this server to redirect a browser (RFC 9700 §4.11.2).
+ */
 async function withErrorRedirect(
   reply: FastifyReply,
   issuer: () => string,
   destination: Destination,
+  signInAt: string | null,
   work: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
+    if (signInAt !== null) return seeOther(reply, signInPath(signInAt));
     return respond(reply, issuer, destination, { error: error.code, error_description: error.message });
   }
+}
+
+/** The request that an authorization page was made for. */
+function addressOf(form: Form): string {
+  const parameters = new URLSearchParams(form);
+  for (const name of ['form_token', 'decision']) parameters.delete(name);
+  return `/oauth/authorize?${parameters}`;
 }
 
 async function approve(

@@ -1,5 +1,6 @@
 import type { Form } from '../../http/form.ts';
 import type { SignedIn } from '../accounts/sessions.ts';
+import { signInPath } from '../pages/sign-in-steps.ts';
 import { OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
@@ -16,10 +17,17 @@ interface Prompt {
 /** In the address to which the user returns, it replaces what the sign-in has fulfilled. */
 const SIGNED_IN_AFTER = 'signed_in_after';
 
+/** Whether a request asks for an answer without any page, even if it is wrong in another way. */
+export function isSilent(form: Form): boolean {
+  const values = form.getAll('prompt').flatMap(valuesOf);
+  return values.length > 0 && values.every((value) => value === 'none');
+}
+
+const valuesOf = (prompt: string): string[] => prompt.split(' ').filter((value) => value !== '');
+
 export function readPrompt(form: Form, now: number): Prompt {
   // Values that this server does not know are ignored, as OpenID Connect advises.
-  const values = new Set(optional(form, 'prompt').split(' '));
-  values.delete('');
+  const values = new Set(valuesOf(optional(form, 'prompt')));
   if (values.has('none') && values.size > 1) {
     throw new OAuthError('invalid_request', 'prompt=none cannot be combined with other values.');
   }
@@ -59,7 +67,7 @@ export function neededSignIn(prompt: Prompt, signedIn: SignedIn | null): 'login'
 export function signInFirst(url: string, prompt: Prompt, needed: 'login' | 'select_account'): string {
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
   const fulfils = prompt.wantsAccountChoice || prompt.signedInAfter > 0;
-  if (!fulfils) return `/sign-in?next=${encodeURIComponent(url)}`;
+  if (!fulfils) return signInPath(url);
   const rest = new URLSearchParams(query);
   for (const name of ['prompt', 'max_age', SIGNED_IN_AFTER]) rest.delete(name);
   if (prompt.wantsConsent) rest.set('prompt', 'consent');
