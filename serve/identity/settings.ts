@@ -44,7 +44,7 @@ export const identitySettings = {
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
   OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of an unused refresh token'),
   OAUTH_REFRESH_GRACE_SECONDS: whole(0, 0, 60).describe(
-    'time for which the previous refresh token is still accepted; 0 is the safe choice',
+    'seconds for which a refresh token that was used gets the same pair of tokens again, however often it is sent, as by several tabs; 0 is the safe choice',
   ),
   OAUTH_PASSWORD_WITHOUT_CLIENT: yesNo('true').describe(
     'whether the password grant is allowed without a registered application',

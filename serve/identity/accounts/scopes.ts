@@ -29,9 +29,3 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 export const DEFAULT_SCOPE: Scope = 'api';
 
 export const isScope = (name: string): name is Scope => Object.hasOwn(SCOPES, name);
-
-/** Parses a space-separated list and removes duplicates; null when it contains an unknown scope. */
-export function readScopes(list: string): Scope[] | null {
-  const names = list.split(' ').filter((name) => name !== '');
-  return names.every(isScope) ? [...new Set(names)] : null;
-}

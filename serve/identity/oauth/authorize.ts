@@ -6,7 +6,6 @@ import { formOf } from '../../pages/forms.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { activeApplication, emptyGrant } from '../accounts/grants.ts';
-import { readScopes } from '../accounts/scopes.ts';
 import { hashSecret } from '../accounts/secrets.ts';
 import { sessionOf } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
@@ -19,6 +18,7 @@ import { optional, queryParameters, required, requireUnique } from './parameters
 import { readChallenge } from './pkce.ts';
 import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
+import { readScopes } from './requested-scopes.ts';
 
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
@@ -111,15 +111,10 @@ function readRequest(form: Form, destination: Destination): AuthorizationRequest
   if (!['', 'query'].includes(optional(form, 'response_mode'))) {
     throw new OAuthError('unsupported_response_mode', 'The response_mode must be query.');
   }
-  const scopes = readScopes(optional(form, 'scope'));
-  if (scopes === null || !scopes.every((scope) => destination.application.scopes.includes(scope))) {
-    throw new OAuthError(
-      'invalid_scope',
-      'The scope is unknown, malformed or beyond what the application registered.',
-    );
-  }
+  const { application } = destination;
+  const scopes = readScopes(optional(form, 'scope'), application.scopes, 'the application registered');
   if (scopes.length === 0) throw new OAuthError('invalid_scope', missingParameter('scope').message);
-  return { ...destination, scopes, challenge: readChallenge(form, destination.application) };
+  return { ...destination, scopes, challenge: readChallenge(form, application) };
 }
 
 /**

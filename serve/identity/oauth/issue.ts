@@ -2,6 +2,7 @@ import { DAY_MS } from '../../../infra/days.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from '../accounts/accounts.ts';
 import type { NewGrant } from '../accounts/grants.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
+import type { Grant } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
 
 /** The response of `POST /oauth/token`. The password grant omits the last two fields. */
@@ -22,9 +23,10 @@ export function withAccess(
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
+  secret = newSecret(),
 ): { grant: NewGrant; response: TokenResponse } {
   const seconds = settings.OAUTH_ACCESS_SECONDS;
-  const access = makeToken('access', grant.id);
+  const access = makeToken('access', grant.id, secret);
   failures.knows(access.text);
   const expires = now + seconds * 1000;
   return {
@@ -45,15 +47,29 @@ export function withAccess(
   };
 }
 
-/** The grant with a new pair of tokens in place of the old one. Its refresh tokens share `family`. */
+/** The secrets of a pair of tokens. */
+export interface PairSecrets {
+  /** The part that all refresh tokens of a grant share. */
+  readonly family: string;
+  /** The own part of the refresh token. */
+  readonly own: string;
+  readonly access: string;
+}
+
+export const newPair = (family = newSecret()): PairSecrets => ({
+  family,
+  own: newSecret(),
+  access: newSecret(),
+});
+
+/** The grant with a new pair of tokens in place of the old one. */
 export function withPair(
   accounts: Pick<Accounts, 'settings' | 'failures'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
-  family = newSecret(),
+  { family, own, access }: PairSecrets = newPair(),
 ): { grant: NewGrant; response: TokenResponse } {
-  const own = newSecret();
   const refresh = makeToken('refresh', grant.id, family + own);
   const rotated: NewGrant = {
     ...grant,
@@ -63,9 +79,26 @@ export function withPair(
     refreshed_ms: now,
     refresh_expires_ms: now + accounts.settings.OAUTH_REFRESH_DAYS * DAY_MS,
   };
-  const { grant: next, response } = withAccess(accounts, rotated, scopes, now);
+  const { grant: next, response } = withAccess(accounts, rotated, scopes, now, access);
   return {
     grant: next,
     response: { ...response, refresh_token: refresh.text, created_at: Math.floor(now / 1000) },
+  };
+}
+
+/** The response that told the newest pair of a grant, once more. */
+export function responseAgain(
+  { id, access_expires_ms, access_created_ms }: Grant,
+  scopes: readonly string[],
+  now: number,
+  { family, own, access }: PairSecrets,
+): TokenResponse {
+  return {
+    access_token: makeToken('access', id, access).text,
+    token_type: 'bearer',
+    expires_in: Math.max(0, Math.ceil((access_expires_ms - now) / 1000)),
+    scope: scopes.join(' '),
+    refresh_token: makeToken('refresh', id, family + own).text,
+    created_at: Math.floor(access_created_ms / 1000),
   };
 }

@@ -26,7 +26,7 @@ export async function acceptParameters(app: FastifyInstance): Promise<void> {
   });
 }
 
-/** The parameters of the body, each at most once (RFC 6749 §3.2). */
+/** The parameters of the body (RFC 6749 §3.2). */
 export function bodyParameters(request: FastifyRequest): Form {
   const query = queryParameters(request);
   const inQuery = BODY_ONLY.find((name) => query.has(name));
@@ -43,9 +43,12 @@ export function queryParameters(request: FastifyRequest): Form {
   return parseForm(query);
 }
 
-/** Throws when a parameter was sent more than once. */
+/** Parameters that may name several targets of one token (RFC 8707 §2, RFC 8693 §2.1). */
+const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience']);
+
+/** Throws when a parameter was sent more than once that may come only once. */
 export function requireUnique(form: Form): Form {
-  const [repeated] = form.repeated();
+  const repeated = form.repeated().find((name) => !REPEATABLE.has(name));
   if (repeated !== undefined) {
     throw new OAuthError('invalid_request', `The parameter ${printable(repeated)} was sent more than once.`);
   }
@@ -71,4 +74,4 @@ export function optional(form: Form, name: string): string {
 }
 
 /** RFC 6749 §5.2 restricts the characters of an error description. */
-const printable = (name: string) => name.replace(/[^A-Za-z0-9_.-]/g, '?').slice(0, 40);
+export const printable = (name: string) => name.replace(/[^A-Za-z0-9_.:/-]/g, '?').slice(0, 60);

@@ -6,7 +6,9 @@ interface RedirectRules {
 const CHARACTERS_MAX = 2000;
 /** A name, or an address in the form that the URL parser writes. It also accepts `;` and `*`, which no host has. */
 const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])$/;
-const LOOPBACK = /^http:\/\/(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?(?=[/?]|$)/;
+const LOOPBACK = /^http:\/\/(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/;
+/** A private-use scheme must be a reversed domain name (RFC 8252 §7.1). Both spellings are in use, `:/` and `://`. */
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\//;
 
 /** Why a redirect URI cannot be registered, as the end of a sentence; null when it can. */
 export function redirectUriFault(text: string, { insecure }: RedirectRules): string | null {
@@ -26,9 +28,8 @@ export function redirectUriFault(text: string, { insecure }: RedirectRules): str
     if (insecure || isLoopbackHost(url.hostname)) return hostFault(text, url);
     return 'uses plain http; use https, or http on localhost, 127.0.0.1 or [::1]';
   }
-  // A private-use scheme must be a reversed domain name (RFC 8252 §7.1).
-  if (/^[a-z][a-z0-9+-]*\.[a-z0-9+.-]+:\/(?!\/)/.test(text)) return null;
-  return `uses the scheme ${url.protocol}; use https, or a reversed domain name such as org.example.app:/callback`;
+  if (PRIVATE_USE.test(text)) return null;
+  return `uses the scheme ${url.protocol}; use https, or a reversed domain name with a path such as org.example.app:/callback or org.example.app://callback`;
 }
 
 function hostFault(text: string, url: URL): string | null {

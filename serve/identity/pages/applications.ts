@@ -217,7 +217,7 @@ ${choice('public', 'Public', 'A mobile, desktop or single-page application. It u
 
 function applicationFields(form: Form | undefined, error: FieldError | undefined, now?: Application): Html {
   return html`${textField({ name: 'name', label: 'Name', value: form?.text('name') ?? now?.name, hint: 'Shown to users on the authorization page.', fault: faultOf(error, 'name') })}
-${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One URI per line. URIs must match exactly. Use https, or http on localhost, 127.0.0.1 or [::1]; on the two addresses any port is accepted.', fault: faultOf(error, 'redirect_uris') })}
+${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One URI per line. URIs must match exactly. Use https, http on localhost, 127.0.0.1 or [::1], where any port is accepted, or a scheme of your own such as org.example.app://callback.', fault: faultOf(error, 'redirect_uris') })}
 ${scopeField((form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), faultOf(error, 'scopes'))}`;
 }
 

@@ -3,13 +3,14 @@ import { countedAddress } from '../../../http/client-address.ts';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { emptyGrant } from '../../accounts/grants.ts';
-import { DEFAULT_SCOPE, readScopes } from '../../accounts/scopes.ts';
+import { DEFAULT_SCOPE, SCOPE_NAMES } from '../../accounts/scopes.ts';
 import type { Application } from '../../accounts/tables.ts';
 import { accountNameOf, userByPassword } from '../../accounts/users.ts';
 import { optionalClient } from '../client.ts';
 import { OAuthError } from '../errors.ts';
 import { type TokenResponse, withAccess } from '../issue.ts';
 import { optional, required } from '../parameters.ts';
+import { readScopes } from '../requested-scopes.ts';
 
 /**
  * RFC 6749 §4.3, for first-party programs. The response has neither refresh_token nor created_at. Users with
@@ -59,13 +60,8 @@ async function userOf(accounts: Accounts, request: FastifyRequest, login: string
 }
 
 function scopesOf(application: Application | null, wanted: string): readonly string[] {
-  const scopes = readScopes(wanted === '' ? DEFAULT_SCOPE : wanted);
-  const isAllowed = (scope: string) => application === null || application.scopes.includes(scope);
-  if (scopes === null || scopes.length === 0 || !scopes.every(isAllowed)) {
-    throw new OAuthError(
-      'invalid_scope',
-      'The scope is unknown, malformed or beyond what the application may ask for.',
-    );
-  }
+  const allowed = application?.scopes ?? SCOPE_NAMES;
+  const scopes = readScopes(wanted === '' ? DEFAULT_SCOPE : wanted, allowed, 'the application may ask for');
+  if (scopes.length === 0) throw new OAuthError('invalid_scope', 'The scope names nothing.');
   return scopes;
 }

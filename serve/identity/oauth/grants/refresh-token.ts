@@ -2,22 +2,28 @@ import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
-import { readScopes } from '../../accounts/scopes.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
-import { readToken, refreshParts } from '../../accounts/tokens.ts';
+import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
 import { authenticateClient } from '../client.ts';
 import { OAuthError } from '../errors.ts';
-import { type TokenResponse, withPair } from '../issue.ts';
+import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair } from '../issue.ts';
 import { optional, required } from '../parameters.ts';
 import { checkVerifierSyntax, isProven } from '../pkce.ts';
+import { readScopes } from '../requested-scopes.ts';
+
+type RefreshAccounts = Pick<
+  Accounts,
+  'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'failures' | 'seal'
+>;
 
 /**
  * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old
- * pair. A refresh token that is used again was stolen, so the whole grant is revoked.
+ * pair. A refresh token that is used again was stolen, so the whole grant is revoked; within the grace, where an
+ * operator allows one, it gets the same pair again.
  */
 export async function refresh(
-  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'failures'>,
+  accounts: RefreshAccounts,
   request: FastifyRequest,
   form: Form,
 ): Promise<TokenResponse> {
@@ -37,27 +43,65 @@ export async function refresh(
       matches(grant, optional(form, 'redirect_uri'), verifier);
     if (!isOwn || grant.revoked_ms > 0) throw refused();
     const now = accounts.clock.now();
-    if (!isCurrent(accounts, grant, own, now)) return { next: revoked(grant, now), result: null };
+    const secrets = nextPair(accounts, token);
+    const isRepeated = isRepetition(accounts, grant, token, secrets, now);
+    if (!isRepeated && !isSecretOf(grant.refresh_hash, own)) {
+      return { next: revoked(grant, now), result: null };
+    }
     if (grant.refresh_expires_ms <= now) throw refused();
     const holder = await holderOf(accounts, grant);
     if (typeof holder === 'string') throw refused();
     const scopes = scopesOf(scopesLeft(grant.scopes, holder.application), optional(form, 'scope'));
-    const pair = withPair(accounts, grant, scopes, now, family);
+    if (isRepeated) {
+      const held = scopesLeft(grant.access_scopes, holder.application);
+      requireWithin(held, scopes);
+      return { result: responseAgain(grant, held, now, secrets) };
+    }
+    const pair = withPair(accounts, grant, scopes, now, secrets);
     return { next: pair.grant, result: pair.response };
   });
   if (response === null) throw refused();
   return response;
 }
 
-function isCurrent(
-  { settings }: Pick<Accounts, 'settings'>,
+/**
+ * The pair that replaces a refresh token. With a grace, the server's key makes it of that token: a repetition, however
+ * many there are and in whichever process, gets the same pair, though only hashes are stored.
+ */
+function nextPair({ settings, seal }: RefreshAccounts, token: Token): PairSecrets {
+  const { family } = refreshParts(token);
+  if (settings.OAUTH_REFRESH_GRACE_SECONDS === 0) return newPair(family);
+  return {
+    family,
+    own: seal.sign('next refresh token', token.secret),
+    access: seal.sign('next access token', token.secret),
+  };
+}
+
+/** Whether a token was exchanged for the newest pair of its grant within the grace. */
+function isRepetition(
+  { settings }: RefreshAccounts,
   grant: Grant,
-  own: string,
+  token: Token,
+  { own }: PairSecrets,
   now: number,
 ): boolean {
-  if (isSecretOf(grant.refresh_hash, own)) return true;
   const isInGrace = now - grant.refreshed_ms < settings.OAUTH_REFRESH_GRACE_SECONDS * 1000;
-  return isInGrace && isSecretOf(grant.previous_refresh_hash, own);
+  return (
+    isInGrace &&
+    isSecretOf(grant.previous_refresh_hash, refreshParts(token).own) &&
+    isSecretOf(grant.refresh_hash, own)
+  );
+}
+
+/** A repetition cannot get fewer scopes than the pair has: that one is in use. */
+function requireWithin(held: readonly string[], wanted: readonly string[]): void {
+  const beyond = held.filter((scope) => !wanted.includes(scope));
+  if (beyond.length === 0) return;
+  throw new OAuthError(
+    'invalid_scope',
+    `The refresh token was exchanged with the scope ${beyond.join(' ')} as well. Use the new refresh token to get less.`,
+  );
 }
 
 /** Optional parameters must have the values of the authorization request. */
@@ -77,10 +121,8 @@ function scopesOf(left: readonly string[], wanted: string): readonly string[] {
     );
   }
   if (wanted === '') return left;
-  const scopes = readScopes(wanted);
-  if (scopes === null || scopes.length === 0 || !scopes.every((scope) => left.includes(scope))) {
-    throw new OAuthError('invalid_scope', 'The scope is unknown, malformed or beyond what the user granted.');
-  }
+  const scopes = readScopes(wanted, left, 'the user granted');
+  if (scopes.length === 0) throw new OAuthError('invalid_scope', 'The scope names nothing.');
   return scopes;
 }
 

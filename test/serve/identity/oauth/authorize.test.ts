@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, Browser, hiddenFields, plain } from '../accounts/browser.ts';
 import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
-import { answerOf, authorizeUrl, challengeOf, decide, type Party, party, verifierOf } from './flow.ts';
+import {
+  answerOf,
+  authorizeUrl,
+  challengeOf,
+  decide,
+  exchangeOf,
+  type Party,
+  party,
+  post,
+  verifierOf,
+} from './flow.ts';
 
 let world: World;
 let the: Party;
@@ -74,7 +84,6 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
   test('does not ask a confidential application for consent again while the grant is active', async () => {
     const own = await party(world);
     const code = answerOf(await decide(own, { scope: 'api read_user' })).get('code') ?? '';
-    const { exchangeOf, post } = await import('./flow.ts');
     await post(world, '/oauth/token', exchangeOf(own, code));
     const again = await own.browser.get(authorizeUrl(own, { scope: 'api' }));
     expect(again.statusCode).toBe(303);
@@ -181,8 +190,17 @@ describe('redirect_uri', () => {
     expect(await ask('http://127.0.0.1:51004/cb')).toBe(200);
     expect(await ask('http://[::1]:51004/cb')).toBe(200);
     expect(await ask('http://localhost:1234/cb')).toBe(200);
+    expect(await ask('http://localhost:51004/cb')).toBe(200);
+    expect(await ask('http://localhost/cb')).toBe(200);
     for (const wrong of [
-      'http://localhost:51004/cb',
+      'http://localhost:51004/other',
+      'http://localhost:51004/cb?x=1',
+      'https://localhost:51004/cb',
+      'http://localhost:65536/cb',
+      'http://localhost:51004@evil.example/cb',
+      'http://localhost.evil.example/cb',
+      'http://evil.localhost:51004/cb',
+      'http://LOCALHOST:51004/cb',
       'http://127.0.0.2:51004/cb',
       'http://127.0.0.1:51004/other',
       'https://127.0.0.1:51004/cb',

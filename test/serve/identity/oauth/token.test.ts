@@ -263,17 +263,4 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
       expect(answer.json()).toEqual(refusal(refresh_token === '' ? 'invalid_request' : 'invalid_grant'));
     },
   );
-
-  test('the previous one is accepted within the grace period, with never two active pairs', async () => {
-    await using lenient = await world.beside({ OAUTH_REFRESH_GRACE_SECONDS: '30' });
-    const own = await party(lenient);
-    const first = await aPair(own);
-    const second = (await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).json();
-    const retry = (await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).json();
-    expect(await isActive(lenient, second.access_token)).toBe(false);
-    expect(await isActive(lenient, retry.access_token)).toBe(true);
-    lenient.advance(31_000);
-    expect((await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).statusCode).toBe(400);
-    expect(await isActive(lenient, retry.access_token)).toBe(false);
-  });
 });
