@@ -75,7 +75,12 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   servers: [{ url: '/', description: 'This server' }],
   components: {
     securitySchemes: {
-      key: { type: 'http', scheme: 'bearer', description: 'API key or access token; lifts the rate limit' },
+      key: {
+        type: 'http',
+        scheme: 'bearer',
+        description:
+          'API key or access token; lifts the rate limit. A personal access token may come as PRIVATE-TOKEN instead',
+      },
       integrationKey: { type: 'http', scheme: 'bearer', description: 'Key of an alert integration' },
       integrationKeyBasic: {
         type: 'http',

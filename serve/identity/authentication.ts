@@ -5,12 +5,14 @@ import { LRUCache } from 'lru-cache';
 import { HttpError } from '../http/errors.ts';
 import {
   duplicateToken,
-  hasQueryToken,
+  hasDuplicateToken,
+  PRIVATE_TOKEN,
   type Principal,
   type PrincipalAccounts,
   principalOf,
   TokenError,
 } from './accounts/principal.ts';
+import { readToken } from './accounts/tokens.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,7 +46,7 @@ export function authenticateCallers(
   app.decorateRequest('isKnownCaller', false);
   app.addHook('onRequest', (request, _reply, next) => {
     const { authorization } = request.headers;
-    if (hasQueryToken(request.url)) return next(duplicateToken());
+    if (hasDuplicateToken(request)) return next(duplicateToken());
     if (authorization === undefined) return next();
     const known = verified.find(authorization);
     if (known) {
@@ -127,17 +129,30 @@ const grantOf = (header: string): string => header.slice(ID_FROM, ID_UNTIL);
 const ID_FROM = 'Bearer cmk_'.length;
 const ID_UNTIL = ID_FROM + 22;
 
-/** Paths that accept an access token as query parameter. */
-const ACCEPTS_QUERY_TOKEN = /^\/(?:api\/|oauth\/(?:token\/info|userinfo)(?:\?|$))/;
+/** Paths that accept an access token as query parameter, and in PRIVATE-TOKEN. */
+const ACCEPTS_TOKEN = /^\/(?:api\/|oauth\/(?:token\/info|userinfo)(?:\?|$))/;
 
 /**
- * Moves the query parameter `access_token` to the header before anything else reads the URL, so that it appears in no
- * log, cache key or link. A parameter beside a header stays in the URL and is refused later.
+ * Moves a token from PRIVATE-TOKEN or from the query parameter `access_token` to the header `Authorization` before
+ * anything else reads the request, so that it is checked in one way and appears in no log, cache key or link. One beside
+ * another stays where it is and is refused later.
  */
 export function hideAccessToken(raw: IncomingMessage): string {
   const url = raw.url ?? '/';
-  if (!url.includes('access_token=') || !ACCEPTS_QUERY_TOKEN.test(url)) return url;
-  if (raw.headers.authorization !== undefined) return url;
+  const { authorization, [PRIVATE_TOKEN]: personal } = raw.headers;
+  const isInQuery = url.includes('access_token=');
+  if (!(isInQuery || personal !== undefined) || !ACCEPTS_TOKEN.test(url)) return url;
+  if (authorization !== undefined) return url;
+  if (personal === undefined) return moveFromQuery(raw, url);
+  if (isInQuery) return url;
+  // A text of another kind is no token of any kind.
+  const isPersonal = readToken(String(personal))?.kind === 'personal';
+  raw.headers.authorization = isPersonal ? `Bearer ${personal}` : 'Private-Token';
+  delete raw.headers[PRIVATE_TOKEN];
+  return url;
+}
+
+function moveFromQuery(raw: IncomingMessage, url: string): string {
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
   const fields = query.split('&');
   const given = fields.filter((field) => field.startsWith('access_token='));

@@ -11,6 +11,7 @@ import { type CountAhead, isLimitHeader } from '../http/rate-limit.ts';
 import { type Counted, countedCaller } from '../http/readers.ts';
 import { measure, type RequestMeasures } from '../http/request-measures.ts';
 import { SentTogether } from '../http/sent-together.ts';
+import { PRIVATE_TOKEN } from '../identity/accounts/principal.ts';
 import { answerKey } from './answer-key.ts';
 import type { Answer, AnswerCache } from './answers.ts';
 import type { Freshness } from './freshness.ts';
@@ -109,7 +110,8 @@ export class RepeatedAnswers {
 }
 
 function callerOf(raw: IncomingMessage, { addressOf, findCaller }: BeforeRoutes): Counted | null {
-  const { authorization } = raw.headers;
+  const { authorization, [PRIVATE_TOKEN]: personal } = raw.headers;
+  if (personal !== undefined) return null;
   const address = addressOf(raw);
   if (authorization === undefined) return address;
   const verified = findCaller(authorization);

@@ -5,8 +5,9 @@
  *     requireScope(caller, 'api');                            // throws 403
  *     caller.user.id
  *
- * An access token, a personal access token or an API key comes as `Authorization: Bearer …`. A session cookie is
- * accepted only for requests that change nothing; forms of pages are protected by their token.
+ * An access token, a personal access token or an API key comes as `Authorization: Bearer …`, a personal access token also
+ * as `PRIVATE-TOKEN: …`. A session cookie is accepted only for requests that change nothing; forms of pages are protected
+ * by their token.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Addressed } from '../../http/client-address.ts';
@@ -109,17 +110,25 @@ function bearerText(authorization: string): string {
   return token ?? '';
 }
 
-/** A single token in the query was moved to the header before, so one that is still there is a duplicate. */
-export const hasQueryToken = (url: string): boolean =>
-  url.includes('access_token=') && /[?&]access_token=/.test(url);
+/** The header in which clients of GitLab send a personal access token. */
+export const PRIVATE_TOKEN = 'private-token';
 
-/** RFC 6750 §2: a request must not send a token in more than one way. */
+/**
+ * RFC 6750 §2: a request must not send a token in more than one way. A single one was moved to the header `Authorization`
+ * before, so one that is still elsewhere is a duplicate.
+ */
+export const hasDuplicateToken = ({ url, headers }: FastifyRequest): boolean =>
+  headers[PRIVATE_TOKEN] !== undefined || (url.includes('access_token=') && /[?&]access_token=/.test(url));
+
 export const duplicateToken = () =>
-  new TokenError('invalid_request', 'Send one access token, in one way: in the header or as access_token.');
+  new TokenError(
+    'invalid_request',
+    'Send one access token, in one way: in a header, Authorization or PRIVATE-TOKEN, or as access_token.',
+  );
 
 /** The caller of a request; throws a `TokenError` with 401 when there is none. */
 export async function principalOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
-  if (hasQueryToken(request.url)) throw duplicateToken();
+  if (hasDuplicateToken(request)) throw duplicateToken();
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     const found = await bearer(accounts, bearerText(authorization), request);
