@@ -53,7 +53,18 @@ export const PALLET_DOMAIN: ReadonlyMap<string, Domain> = new Map(
 
 /** These speak for the calls inside them: pallets with all their calls, and single calls. */
 const WRAPPER_PALLETS = ['utility', 'proxy', 'multisig', 'sudo', 'scheduler'];
-const WRAPPER_CALLS = ['recovery.asRecovered', 'revive.ethSubstrateCall'];
+const WRAPPER_CALLS = [
+  'recovery.asRecovered',
+  'recovery.controlInheritedAccount',
+  'revive.ethSubstrateCall',
+  'metaTx.dispatch',
+  'transactionPayment.withFeeCurrency',
+  'transactionPayment.withFeePath',
+  'transactionPayment.withFeePaidBy',
+  'transactionPayment.withFeeAggregatedPath',
+];
+/** In every pallet of remote proxies, which is named after the chain of the proxies. */
+const REMOTE_PROXY = '^remoteproxy[^.]*[.]remoteproxy(withregisteredproof)?$';
 
 /** Plumbing inside pallets of another domain. */
 const CALL_DOMAIN: Record<string, Domain> = {
@@ -89,13 +100,15 @@ const domainOfPallet = new Map([...PALLET_DOMAIN].map(([pallet, domain]) => [fol
 const domainOfCall = new Map(Object.entries(CALL_DOMAIN).map(([call, domain]) => [fold(call), domain]));
 const wrapperPallets = new Set(WRAPPER_PALLETS.map(fold));
 const wrapperCalls = new Set(WRAPPER_CALLS.map(fold));
+const remoteProxy = new RegExp(REMOTE_PROXY);
 const patterns = PATTERNS.map(([pattern, domain]) => ({
   fits: new RegExp(`^${pattern.replaceAll('*', '.*')}$`),
   domain,
 }));
 
 export function isWrapper(pallet: string, call: string): boolean {
-  return wrapperPallets.has(fold(pallet)) || wrapperCalls.has(fold(`${pallet}.${call}`));
+  const name = fold(`${pallet}.${call}`);
+  return wrapperPallets.has(fold(pallet)) || wrapperCalls.has(name) || remoteProxy.test(name);
 }
 
 /** A wrapper takes the domain on which the calls inside it agree, and System when they do not. */
@@ -128,9 +141,10 @@ export function domainSql(pallet: string, call: string): string {
   const patterns = PATTERNS.map(
     ([pattern, domain]) => `${name} LIKE ${text(pattern.replaceAll('*', '%'))}, ${text(domain)}`,
   );
-  const byPattern = `multiIf(${patterns.join(', ')}, ${text(OTHERWISE)})`;
+  const full = `concat(${name}, '.', ${foldSql(call)})`;
+  const byPattern = `multiIf(match(${full}, ${text(REMOTE_PROXY)}), ${text(OTHERWISE)}, ${patterns.join(', ')}, ${text(OTHERWISE)})`;
   // Tables, not a branch for each name: ClickHouse plans them fast, and it plans every batch again.
-  return lookUp(`concat(${name}, '.', ${foldSql(call)})`, qualified, lookUp(name, domainOfPallet, byPattern));
+  return lookUp(full, qualified, lookUp(name, domainOfPallet, byPattern));
 }
 
 function lookUp(value: string, table: ReadonlyMap<string, Domain>, otherwise: string): string {
@@ -138,7 +152,7 @@ function lookUp(value: string, table: ReadonlyMap<string, Domain>, otherwise: st
   return `transform(${value}, ${list(table.keys())}, ${list(table.values())}, ${otherwise})`;
 }
 
-/** Only names from the tables above come here: letters, digits, dots and wildcards. */
+/** Only names and patterns from the tables above come here, which hold no quote and no backslash. */
 function text(value: string): string {
   return `'${value}'`;
 }

@@ -20,6 +20,7 @@ const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'bounties.BountyAwarded': ['index', 'beneficiary'],
   'bounties.BountyClaimed': ['index', 'payout', 'beneficiary'],
   'multisig.MultisigExecuted': ['approving', 'timepoint', 'multisig', 'call_hash', 'result'],
+  'recovery.RecoveredAccountControlled': ['recovered', 'inheritor', 'call_hash', 'call_result'],
   'system.ExtrinsicFailed': ['dispatch_error', 'dispatch_info'],
   'utility.BatchInterrupted': ['index', 'error'],
 };

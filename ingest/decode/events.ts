@@ -43,6 +43,11 @@ export class EventsBackwards {
     return this.#events[last];
   }
 
+  /** Passes the last event of this name if its result is ok. */
+  takeLastOk(name: string): void {
+    if (isOk(this.#events[this.#lastOf(name)]?.data[0])) this.takeLast(name);
+  }
+
   #lastOf(name: string): number {
     const positions = this.#positions.get(name) ?? [];
     while ((positions.at(-1) ?? -1) >= this.#end) positions.pop();

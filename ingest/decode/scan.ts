@@ -2,10 +2,11 @@
 // only the extrinsics that may hold one are parsed.
 
 /**
- * How the arguments are written that hold calls: `"call":`, `"calls":`, `"proposal":`. They are found by their ends,
- * since those begin with letters that no hex text has: the search passes over the rest as fast as memory is read.
+ * How the arguments are written that hold calls: `"call":`, `"calls":`, `"proposal":`, `"fallback":`. They are found by
+ * their ends, since those begin with letters that no hex text has: the search passes over the rest as fast as memory is
+ * read.
  */
-const ARGUMENTS = ['"ca|ll":', '"ca|lls":', '"pro|posal":'].map(searchedBy);
+const ARGUMENTS = ['"ca|ll":', '"ca|lls":', '"pro|posal":', '"fal|lback":'].map(searchedBy);
 /** What `ethTransact` and `EthTransact` share, and `eth_transact`. */
 const ETHEREUM = ['th|Transact', 'th|_transact'].map(searchedBy);
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];

@@ -3,10 +3,10 @@ import { derivativeAccount, multisigAccount } from './derived-accounts.ts';
 import { type EventsBackwards, indexOf, isOk } from './events.ts';
 import { type CallName, recordOf } from './names.ts';
 
-// Which calls inside a wrapper ran, and for whom. Every rule first takes the wrapper's own completion
-// from the events; without one nothing inside ran.
+// Which calls inside a wrapper ran, and for whom. A rule first takes the wrapper's own completion from the events;
+// without one nothing inside ran. Wrappers without a completion event fail when their call fails.
 
-/** A nested call that ran: where it stands in the wrapper, and its actor (null: root or none). */
+/** A nested call that ran: where it stands in the wrapper, and its actor (null: root, none or unknown). */
 type Ran = { index: number; call: unknown; actor: string | null };
 
 type Args = Record<string, unknown>;
@@ -14,14 +14,23 @@ type Rule = (args: Args, actor: string | null, events: EventsBackwards) => Itera
 
 /** Calls directly inside a wrapper, executed or not. */
 export function nestedCalls(args: Args): unknown[] {
-  const inner = args.calls ?? args.call ?? args.proposal;
+  const metaTx = recordOf(args.meta_tx ?? args.metaTx);
+  const inner = args.calls ?? args.call ?? args.proposal ?? metaTx?.call ?? branchesOf(args);
   if (Array.isArray(inner)) return inner;
   return recordOf(inner) === null ? [] : [inner];
 }
 
+/** Both calls of `ifElse`. */
+const branchesOf = ({ main, fallback }: Args) => (main && fallback ? [main, fallback] : undefined);
+
 /** The executed calls of a wrapper, last to first, as the events must be read. */
 export function ranInside(name: CallName, args: Args, actor: string | null, events: EventsBackwards) {
-  return RULES.get(`${name.pallet}.${name.call}`)?.(args, actor, events) ?? [];
+  return ruleOf(name)?.(args, actor, events) ?? [];
+}
+
+/** Each chain has a remote proxy pallet for the chain whose proxies it checks, and names it after that chain. */
+function ruleOf({ pallet, call }: CallName): Rule | undefined {
+  return RULES.get(`${pallet.startsWith('remoteProxy') ? 'remoteProxy' : pallet}.${call}`);
 }
 
 function* only(args: Args, actor: string | null): Iterable<Ran> {
@@ -58,6 +67,27 @@ function* forceBatch(args: Args, actor: string | null, events: EventsBackwards):
     if (end?.name === 'utility.ItemCompleted') yield { index, call: calls[index], actor };
   }
 }
+
+/** What `main` did before it failed is rolled back, its events included. */
+function* ifElse(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
+  const end = events.takeLast('utility.IfElseMainSuccess', 'utility.IfElseFallbackCalled');
+  if (end === undefined) return;
+  const index = end.name === 'utility.IfElseMainSuccess' ? 0 : 1;
+  yield { index, call: nestedCalls(args)[index], actor };
+}
+
+/** Some runtimes report the success, others nothing. */
+const dispatchAsFallible: Rule = (args, _actor, events) => {
+  events.takeLastOk('utility.DispatchedAs');
+  return only(args, signedOrigin(args));
+};
+
+/** The first runtimes reported no result. */
+const controlInheritedAccount: Rule = (args, _actor, events) => {
+  const name = 'recovery.RecoveredAccountControlled';
+  const hasRun = !events.has(name) || isOk(events.takeLast(name)?.data[3]);
+  return hasRun ? only(args, keyOf(args.recovered)) : [];
+};
 
 /** Runs its call when `event` reports success. */
 const whenOk =
@@ -100,6 +130,20 @@ function signedOrigin(args: Args): string | null {
   return keyOf(system.signed ?? system.Signed);
 }
 
+/** The account that signed a meta transaction, where its extensions show it: `{signed: {account: …}}`. */
+function metaTxSigner(args: Args): string | null {
+  const extension = recordOf(args.meta_tx ?? args.metaTx)?.extension;
+  const parts = extension instanceof Object ? [extension, ...Object.values(extension)] : [];
+  const signatures = parts.map((part) => field(part, 'signed'));
+  const accounts = signatures.map((signature) => field(signature, 'account'));
+  return keyOf(accounts.find((account) => account !== undefined));
+}
+
+/** A field of an object under its name in any case. */
+function field(value: unknown, name: string): unknown {
+  return Object.entries(recordOf(value) ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
+}
+
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['utility.batch', batch],
   ['utility.batchAll', batchAll],
@@ -107,15 +151,25 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['utility.withWeight', only],
   ['utility.asDerivative', asDerivative],
   ['utility.dispatchAs', whenOk('utility.DispatchedAs', signedOrigin)],
+  ['utility.dispatchAsFallible', dispatchAsFallible],
+  ['utility.ifElse', ifElse],
   // Before they had pallets and names of their own.
   ['utility.asSub', asDerivative],
   ['utility.asMulti', asMulti('utility')],
   ['proxy.proxy', proxied],
   ['proxy.proxyAnnounced', proxied],
+  ['remoteProxy.remoteProxy', proxied],
+  ['remoteProxy.remoteProxyWithRegisteredProof', proxied],
   ['multisig.asMulti', asMulti('multisig')],
   ['multisig.asMultiThreshold1', asMultiThreshold1],
   ['sudo.sudo', asRoot],
   ['sudo.sudoUncheckedWeight', asRoot],
   ['sudo.sudoAs', whenOk('sudo.SudoAsDone', (args) => keyOf(args.who))],
   ['recovery.asRecovered', (args) => only(args, keyOf(args.account))],
+  ['recovery.controlInheritedAccount', controlInheritedAccount],
+  ['metaTx.dispatch', whenOk('metaTx.Dispatched', metaTxSigner)],
+  ['transactionPayment.withFeeCurrency', only],
+  ['transactionPayment.withFeePath', only],
+  ['transactionPayment.withFeePaidBy', only],
+  ['transactionPayment.withFeeAggregatedPath', only],
 ]);

@@ -188,7 +188,10 @@ const rawCalls = rawTable(calls, {
     time: TIME,
     pallet: PALLET,
     call: 'call, in lower camel case',
-    actor: ['account', 'account that it acted for, in hex with 0x; null for root'],
+    actor: [
+      'account',
+      'account that it acted for, in hex with 0x; null for root, or where the block does not show it',
+    ],
     args: ['object', 'arguments by their names'],
   },
 });

@@ -155,7 +155,7 @@ export const calls = table({
     time: `${time} CODEC(Delta, ZSTD)`,
     pallet: name,
     call: name,
-    actor: 'String', // Key of the account that the call acted for; empty for root.
+    actor: 'String', // Key of the account that the call acted for; empty for root and where it is unknown.
     args: 'String CODEC(ZSTD(3))',
     rank: `${RANK} CODEC(ZSTD)`,
   },

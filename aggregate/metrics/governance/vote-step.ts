@@ -39,6 +39,7 @@ export const voteStep = metric({
   key: ['relay_chain', 'subject', 'entity', 'at', 'after_blocks', 'chain', 'number', 'place', 'position'],
   materialized: 'daily',
   select: votingFacts,
+  version: 2,
   fold: (facts, { relay_chain }) => voteStepRows(relay_chain, facts),
   endpoints: [],
 });

@@ -28,7 +28,7 @@ export interface Fact {
   readonly name: string;
   /** Fields of an event; arguments of a call or payload of a snapshot as one JSON text. */
   readonly data: readonly string[];
-  /** Key of the account on whose behalf a call was executed; empty for root. */
+  /** Key of the account on whose behalf a call was executed; empty for root and where it is unknown. */
   readonly actor: string;
   /** Whether the decoder has refused the event. */
   readonly refused: boolean;

@@ -71,6 +71,8 @@ describe('looking over a block', () => {
     ['{"calls": [{}]}', true],
     ['{"proposal":{"method":1}}', true],
     ['{"call":"0x00","call":{}}', true],
+    ['{"main":{},"fallback": {}}', true],
+    ['{"meta_tx":{"call":{}}}', true],
     ['{"pallet":"revive","method":"ethTransact"}', true],
     ['{"call":"0x00"}', false],
     ['{"proposal": "0x00"}', false],

@@ -1,44 +1,28 @@
 import { describe, expect, test } from 'vitest';
 import { decodeExtrinsic } from '../../../ingest/decode/calls.ts';
-
-const [ALICE, BOB, CAROL] = ['aa', 'bb', 'cc'].map((byte) => `0x${byte.repeat(32)}`) as [
-  string,
-  string,
-  string,
-];
-
-type Call = { method: string; args: Record<string, unknown> };
-const call = (method: string, args: Record<string, unknown> = {}): Call => ({ method, args });
-const remark = (text: string) => call('system.remark', { remark: text });
-const batch = (...calls: Call[]) => call('utility.batch', { calls });
-const batchAll = (...calls: Call[]) => call('utility.batchAll', { calls });
-const forceBatch = (...calls: Call[]) => call('utility.forceBatch', { calls });
-const proxy = (inner: Call, real = BOB) => call('proxy.proxy', { real: { id: real }, call: inner });
-
-/** `'utility.BatchInterrupted': [1]` as an event. */
-const event = (method: string, ...data: unknown[]) => ({ method, data });
-const ITEM = event('utility.ItemCompleted');
-const FAILED = event('utility.ItemFailed', { token: 'Frozen' });
-const DONE = event('utility.BatchCompleted');
-const DONE_WITH_ERRORS = event('utility.BatchCompletedWithErrors');
-const interrupted = (at: unknown) => event('utility.BatchInterrupted', at, { token: 'Frozen' });
-const PROXY_OK = event('proxy.ProxyExecuted', { ok: null });
-const PROXY_ERR = event('proxy.ProxyExecuted', { err: { token: 'Frozen' } });
-
-function run(extrinsic: Call, events: unknown[] = [], success: unknown = true) {
-  return decodeExtrinsic({ ...extrinsic, signature: { signer: { id: ALICE } }, success, events });
-}
-const NAMES: Record<string, string> = { [ALICE]: 'alice', [BOB]: 'bob', [CAROL]: 'carol' };
-
-/** What ran, without the wrappers themselves: `path text actor`. */
-function remarks(extrinsic: Call, events: unknown[] = [], success: unknown = true): string[] {
-  return run(extrinsic, events, success)
-    .calls.filter(({ pallet }) => pallet === 'system')
-    .map(
-      ({ path, args, actor }) =>
-        `${path} ${args.remark} ${actor === null ? 'root' : (NAMES[actor] ?? actor)}`,
-    );
-}
+import {
+  ALICE,
+  BOB,
+  batch,
+  batchAll,
+  CAROL,
+  type Call,
+  call,
+  DONE,
+  DONE_WITH_ERRORS,
+  event,
+  FAILED,
+  forceBatch,
+  ITEM,
+  interrupted,
+  NAMES,
+  PROXY_ERR,
+  PROXY_OK,
+  proxy,
+  remark,
+  remarks,
+  run,
+} from './wrapped-remarks.ts';
 
 describe('the extrinsic itself', () => {
   test('ran nothing unless it succeeded for certain', () => {

@@ -73,29 +73,39 @@ export function tracksOf(steps: Iterable<Step>): ReadonlyMap<number, number> {
 
 /**
  * The first runtimes did not emit `Voted`, and its oldest form lacks the referendum. So the k-th event of an account
- * is matched with the k-th executed `vote` call of the account.
+ * is matched with the k-th executed `vote` call of the account, and calls of an unknown account with the events that are
+ * left.
  */
 function stepsOfVotes(group: readonly Fact[]): Step[] {
   const voted = group.filter(({ name, kind }) => kind === 'event' && name === 'convictionVoting.Voted');
-  const unmatchedByVoter = Map.groupBy(voted, ({ data }) => accountKeyOf(data[0]));
+  const calls = group.filter(({ kind }) => kind === 'call');
+  const eventOf = matchVotes(voted, calls.filter(isVote));
   const steps: Step[] = [];
-  for (const call of group) {
-    if (call.kind !== 'call') continue;
-    if (call.name !== 'convictionVoting.vote') {
-      steps.push(...stepOfCall(call, asFields(parseNested(call.data[0]))));
-    } else if (voted.length === 0) {
-      const { poll_index, vote } = asFields(parseNested(call.data[0]));
-      steps.push(...stepOfVote(call, call.actor, poll_index, vote));
-    } else {
-      const event = unmatchedByVoter.get(call.actor)?.shift();
-      if (event) steps.push(...stepOfVoted(event, call));
-    }
+  for (const call of calls) {
+    const args = asFields(parseNested(call.data[0]));
+    const event = eventOf.get(call);
+    if (!isVote(call)) steps.push(...stepOfCall(call, args));
+    else if (event) steps.push(...stepOfVoted(event, call));
+    else if (voted.length === 0) steps.push(...stepOfVote(call, call.actor, args.poll_index, args.vote));
   }
   // Votes without an extrinsic call, such as those of the scheduler.
-  const unmatched = voted.filter((event) =>
-    unmatchedByVoter.get(accountKeyOf(event.data[0]))?.includes(event),
-  );
+  const matched = new Set(eventOf.values());
+  const unmatched = voted.filter((event) => !matched.has(event));
   return [...unmatched.flatMap((event) => stepOfVoted(event, null)), ...steps];
+}
+
+const isVote = ({ name }: Fact) => name === 'convictionVoting.vote';
+
+/** The `Voted` event of each call that has one. */
+function matchVotes(voted: readonly Fact[], calls: readonly Fact[]): ReadonlyMap<Fact, Fact> {
+  const byVoter = Map.groupBy(voted, ({ data }) => accountKeyOf(data[0]));
+  const eventOf = new Map<Fact, Fact>();
+  const match = (call: Fact, event: Fact | undefined) => event && eventOf.set(call, event);
+  for (const call of calls) match(call, byVoter.get(call.actor)?.shift());
+  const matched = new Set(eventOf.values());
+  const left = voted.filter((event) => !matched.has(event));
+  for (const call of calls) if (call.actor === '') match(call, left.shift());
+  return eventOf;
 }
 
 function stepOfVoted(event: Fact, call: Fact | null): Step[] {
