@@ -155,7 +155,7 @@ describe('rules that recordings do not show', () => {
       },
     ]);
     expect(input.refusedFacts).toMatchObject([{ event_index: 0 }, { event_index: 1 }]);
-    expect(dailySummary(input)[0]).toMatchObject({ num_events: 4, num_transfers: 2 });
+    expect(dailySummary(input)[0]).toMatchObject({ num_events: 5, num_transfers: 2 });
   });
 
   it('adds up relays by key and only in dollars', () => {

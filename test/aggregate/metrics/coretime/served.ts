@@ -72,7 +72,7 @@ export async function openServed(): Promise<Served> {
 }
 
 export const blockOf = (chain: string, block: ShapedBlock): InputLine => ({
-  line: JSON.stringify(shapeBlock(block)),
+  line: JSON.stringify(shapeBlock(block, chain)),
   chain,
 });
 

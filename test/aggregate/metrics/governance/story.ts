@@ -44,7 +44,8 @@ export class Writer {
 
   block(time: string, block: Omit<ShapedBlock, 'number' | 'time'> = {}): Written {
     const number = this.#height++;
-    this.lines.push({ line: JSON.stringify(shapeBlock({ number, time, ...block })), chain: this.#chain });
+    const shaped = shapeBlock({ number, time, ...block }, this.#chain);
+    this.lines.push({ line: JSON.stringify(shaped), chain: this.#chain });
     return { number, time };
   }
 

@@ -18,12 +18,12 @@ export const MALLORY_H160 = '0x3Cd0A705a2DC65e5b1E1205896BaA2be8A07c6e0';
 
 /** Bare blocks of one chain, as the lines of its file. */
 export function blocksOf(chain: string, blocks: readonly ShapedBlock[]): InputLine[] {
-  return blocks.map((block) => ({ line: JSON.stringify(shapeBlock(block)), chain }));
+  return blocks.map((block) => ({ line: JSON.stringify(shapeBlock(block, chain)), chain }));
 }
 
 /** A block in an envelope that names its chain. */
 export function envelopeOf(chain: string, block: ShapedBlock, fields: object = {}): InputLine {
-  return { line: JSON.stringify({ schema: 'block/1', chain, ...fields, payload: shapeBlock(block) }) };
+  return { line: JSON.stringify({ schema: 'block/1', chain, ...fields, payload: shapeBlock(block, chain) }) };
 }
 
 export function priceOf(symbol: string, as_of: string, usd: number | string, chain = 'polkadot'): InputLine {
