@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCoverage, readStatus } from '../aggregate/status/status.ts';
 import { meta } from '../infra/clickhouse/schema.ts';
 import { UnchangedRows } from '../infra/clickhouse/unchanged-rows.ts';
@@ -26,6 +26,7 @@ import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
 import { measureRequests } from './http/request-measures.ts';
 import { traceRequests } from './http/trace-requests.ts';
+import { provenAccount } from './identity/accounts/principal.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
 import { serveIdentity } from './identity/routes.ts';
 import { allMeasures } from './measures.ts';
@@ -43,7 +44,9 @@ import { schema } from './stored-schema.ts';
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
   const { config, runtime, measures, registry, aggregator, health } = pipeline;
   const keyValue = limitCounts(runtime, config);
-  const readers = new Readers({ ...runtime, keyValue, settings: config });
+  const accounts = pipeline.accounts();
+  const prove = (request: FastifyRequest) => provenAccount(accounts, request);
+  const readers = new Readers({ ...runtime, keyValue, settings: config, prove });
   const { clock } = runtime;
   // Both take many statements, of which most read tables that nobody wrote to since the last time.
   const unchangedRows = () => new UnchangedRows(readers.shared, [meta, ...schema.tables, ...schema.derived]);
@@ -64,9 +67,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const sources = {
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
-    ...{ answers, freshness, repeated },
+    ...{ answers, freshness, repeated, prove },
   };
-  const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken, runtime.tracer);
   traceRequests(app, runtime.tracer);

@@ -5,7 +5,7 @@ import type { Registry } from '../../ingest/chains/registry.ts';
 import { HttpError } from '../http/errors.ts';
 import type { LimitCounts } from '../http/limit-counts.ts';
 import { publicUrl } from '../http/public-url.ts';
-import { limitAnonymous } from '../http/rate-limit.ts';
+import { limitAnonymous, type Prove } from '../http/rate-limit.ts';
 import type { Readers } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import type { Freshness } from '../metrics/freshness.ts';
@@ -36,6 +36,7 @@ interface ConsoleSources {
   readonly series: SeriesReader;
   readonly listReader: ListReader;
   readonly keyValue: LimitCounts;
+  readonly prove: Prove;
   readonly settings: HttpSettings & Parameters<typeof publicUrl>[1];
 }
 

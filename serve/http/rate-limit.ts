@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
@@ -42,12 +42,19 @@ export type CountAhead = (raw: IncomingMessage, address: string) => Headers | nu
 export const isLimitHeader = (name: string): boolean => name.startsWith('ratelimit');
 
 /**
+ * The account that a request proves to act for; null where it proves none. A limit by address asks only once it is
+ * exceeded: what others do at the address is then no reason to refuse somebody who is known, whose requests are counted
+ * by account instead.
+ */
+export type Prove = (request: FastifyRequest) => Promise<string | null>;
+
+/**
  * Two limits for anonymous callers, each by address; a request that exceeds either is a 429. The headers report the
  * window that is nearest to its end.
  */
 export function limitAnonymous(
   app: FastifyInstance,
-  { settings, ...counts }: Counts & { settings: HttpSettings },
+  { settings, prove, ...counts }: Counts & { settings: HttpSettings; prove: Prove },
 ): CountAhead {
   const limits: RateLimit[] = [
     { name: 'minute', max: settings.ANONYMOUS_PER_MINUTE, seconds: 60 },
@@ -57,7 +64,7 @@ export function limitAnonymous(
   const policy = policyOf(limits);
 
   const isAnonymous = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
-  return onCounted(app, isAnonymous, limits, counts, (usages) => {
+  return onCounted(app, { isCounted: isAnonymous, prove, at: 'onRequest' }, limits, counts, (usages) => {
     const usage = usages.reduce(tighter);
     const { limit, isExceeded, reset } = usage;
     const headers = limitHeaders(policy, usage);
@@ -84,22 +91,21 @@ export function limitHeaders(policy: string, { limit, remaining, reset }: Usage)
   };
 }
 
-/** One limit for every caller of a scope, by address. */
-export function limitEveryone(app: FastifyInstance, limit: RateLimit, counts: Counts): void {
+/** One limit for every caller of a scope, by address. Callers who prove by a form who they are do so `at` the preHandler. */
+export function limitEveryone(
+  app: FastifyInstance,
+  limit: RateLimit,
+  { prove, at = 'onRequest', ...counts }: Counts & { prove: Prove; at?: CountedScope['at'] },
+): void {
   if (limit.max === 0) return;
-  onCounted(
-    app,
-    () => true,
-    [limit],
-    counts,
-    ([usage]) =>
-      usage?.isExceeded
-        ? new HttpError(
-            'too_many_requests',
-            `More than ${limit.max} requests a minute; try again in ${usage.reset} s.`,
-            { 'retry-after': String(usage.reset) },
-          )
-        : {},
+  onCounted(app, { isCounted: () => true, prove, at }, [limit], counts, ([usage]) =>
+    usage?.isExceeded
+      ? new HttpError(
+          'too_many_requests',
+          `More than ${limit.max} requests a minute; try again in ${usage.reset} s.`,
+          { 'retry-after': String(usage.reset) },
+        )
+      : {},
   );
 }
 
@@ -110,21 +116,29 @@ function tighter(one: Usage, other: Usage): Usage {
   return one.remaining <= other.remaining ? one : other;
 }
 
+/** Which requests of a scope are counted, and the hook in which one that is refused may still prove who it is. */
+interface CountedScope {
+  readonly isCounted: (request: FastifyRequest) => boolean;
+  readonly prove: Prove;
+  readonly at: 'onRequest' | 'preHandler';
+}
+
 /**
  * Counts the requests of a scope against all limits, in fixed windows through the key-value port, so that all servers
  * share one count. `judge` refuses one with an error.
  */
 function onCounted(
   app: FastifyInstance,
-  isCounted: (request: FastifyRequest) => boolean,
+  { isCounted, prove, at }: CountedScope,
   limits: readonly RateLimit[],
   { keyValue, clock }: Counts,
   judge: (usages: readonly Usage[]) => Verdict,
 ): CountAhead {
   const ahead = new WeakMap<IncomingMessage, Verdict | Promise<Verdict>>();
-  const count = (address: string): Verdict | Promise<Verdict> => {
+  const refused = new WeakMap<FastifyRequest, HttpError>();
+  const count = (caller: string): Verdict | Promise<Verdict> => {
     const now = clock.now();
-    const sums = windowKeys(limits, address, now).map(({ key, ttlMs }) => keyValue.increment(key, 1, ttlMs));
+    const sums = windowKeys(limits, caller, now).map(({ key, ttlMs }) => keyValue.increment(key, 1, ttlMs));
     const judged = (used: readonly number[]) =>
       judge(limits.map((limit, i) => usageOf(limit, used[i] as number, now)));
     return areKnown(sums) ? judged(sums) : Promise.all(sums).then(judged);
@@ -132,13 +146,24 @@ function onCounted(
   app.addHook('onRequest', (request, reply, next) => {
     if (!isCounted(request)) return next();
     const apply = (verdict: Verdict) => {
-      if (verdict instanceof HttpError) return next(verdict);
-      reply.headers(verdict);
+      if (verdict instanceof HttpError) refused.set(request, verdict);
+      else reply.headers(verdict);
       next();
     };
     const verdict = ahead.get(request.raw) ?? count(countedAddress(request));
     if (verdict instanceof Promise) verdict.then(apply, next);
     else apply(verdict);
+  });
+  const admit = async (request: FastifyRequest, reply: FastifyReply, refusal: HttpError) => {
+    const account = await prove(request);
+    const verdict = account === null ? refusal : await count(`account/${account}`);
+    if (verdict instanceof HttpError) throw verdict;
+    reply.headers(verdict);
+  };
+  app.addHook(at as 'onRequest', (request, reply, next) => {
+    const refusal = refused.get(request);
+    if (refusal === undefined) return next();
+    admit(request, reply, refusal).then(() => next(), next);
   });
   return (raw, address) => {
     const verdict = count(address);
@@ -153,11 +178,11 @@ interface WindowKey {
   readonly ttlMs: number;
 }
 
-/** Names the windows that an address is in. */
-const windowKeys = (limits: readonly RateLimit[], address: string, now: number): readonly WindowKey[] =>
+/** Names the windows that a caller is in. */
+const windowKeys = (limits: readonly RateLimit[], caller: string, now: number): readonly WindowKey[] =>
   limits.map(({ name, seconds }) => {
     const ttlMs = seconds * 1000;
-    return { key: `rate/${name}/${address}/${Math.floor(now / ttlMs)}`, ttlMs };
+    return { key: `rate/${name}/${caller}/${Math.floor(now / ttlMs)}`, ttlMs };
   });
 
 const areKnown = (sums: readonly (number | Promise<number>)[]): sums is readonly number[] =>

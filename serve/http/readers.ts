@@ -5,6 +5,7 @@ import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
 import { type Addressed, countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
+import type { Prove } from './rate-limit.ts';
 import type { HttpSettings } from './settings.ts';
 
 type ReaderSettings = Pick<
@@ -51,6 +52,12 @@ export type Counted = Addressed & Pick<FastifyRequest, 'knownAccount'>;
 export const countedCaller = (request: Counted): string =>
   request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
 
+/** Seconds of the store's time that a caller may spend in a minute; 0 = any. */
+interface Budget {
+  readonly caller: string;
+  readonly seconds: number;
+}
+
 const MINUTE_MS = 60_000;
 const NEVER = new AbortController().signal;
 
@@ -63,6 +70,7 @@ export class Readers {
   readonly #keyValue: LimitCounts;
   readonly #clock: Clock;
   readonly #settings: ReaderSettings;
+  readonly #prove: Prove;
   readonly #admission: Admission;
 
   constructor({
@@ -70,16 +78,19 @@ export class Readers {
     keyValue,
     clock,
     settings,
+    prove = async () => null,
   }: {
     readonly store: QueryStore;
     readonly keyValue: LimitCounts;
     readonly clock: Clock;
     readonly settings: ReaderSettings;
+    readonly prove?: Prove;
   }) {
     this.#store = store;
     this.#keyValue = keyValue;
     this.#clock = clock;
     this.#settings = settings;
+    this.#prove = prove;
     this.#admission = new Admission({
       runningMax: settings.READER_CONNECTIONS,
       waitingMax: settings.READERS_WAITING_MAX,
@@ -97,11 +108,7 @@ export class Readers {
 
   /** Admits a request; throws when its caller has spent the budget of this minute. */
   async open(request: FastifyRequest, reply: FastifyReply): Promise<Reader> {
-    const isKnown = request.knownAccount !== undefined;
-    const caller = countedCaller(request);
-    const { KEY_STORE_SECONDS, ANONYMOUS_STORE_SECONDS } = this.#settings;
-    const seconds = isKnown ? KEY_STORE_SECONDS : ANONYMOUS_STORE_SECONDS;
-    await this.#requireBudget(caller, seconds);
+    const { caller, seconds } = await this.#admit(request);
     const signal = leaving(reply);
     const pay = (ms: number) => this.#pay(caller, seconds, ms);
     return {
@@ -162,17 +169,34 @@ export class Readers {
     };
   }
 
-  async #requireBudget(caller: string, seconds: number): Promise<void> {
-    if (seconds === 0) return;
+  /** Whose budget a request spends; throws when nothing is left of it. */
+  async #admit(request: FastifyRequest): Promise<Budget> {
+    const budget = this.#budgetOf(request);
     const now = this.#clock.now();
-    const spent = Number((await this.#keyValue.get(keyOf(caller, now))) ?? 0);
-    if (spent < seconds * 1000) return;
+    if (!(await this.#isSpent(budget, now))) return budget;
+    // What others of the address have spent is not counted against an account.
+    const account = request.knownAccount === undefined ? await this.#prove(request) : null;
+    if (account !== null) {
+      request.knownAccount = account;
+      return this.#admit(request);
+    }
     const wait = Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
     throw new HttpError(
       'too_many_requests',
-      `Your queries took more than ${seconds} s of the store's time this minute; try again in ${wait} s.`,
+      `Your queries took more than ${budget.seconds} s of the store's time this minute; try again in ${wait} s.`,
       { 'retry-after': String(wait) },
     );
+  }
+
+  #budgetOf(request: FastifyRequest): Budget {
+    const { KEY_STORE_SECONDS, ANONYMOUS_STORE_SECONDS } = this.#settings;
+    const isKnown = request.knownAccount !== undefined;
+    return { caller: countedCaller(request), seconds: isKnown ? KEY_STORE_SECONDS : ANONYMOUS_STORE_SECONDS };
+  }
+
+  async #isSpent({ caller, seconds }: Budget, now: number): Promise<boolean> {
+    if (seconds === 0) return false;
+    return Number((await this.#keyValue.get(keyOf(caller, now))) ?? 0) >= seconds * 1000;
   }
 
   async #pay(caller: string, seconds: number, ms: number): Promise<void> {

@@ -38,7 +38,7 @@ export const identitySettings = {
     'seconds for which another process may still accept a revoked API key; 0 reads the store each time',
   ),
   FAILED_KEYS_PER_MINUTE: whole(300).describe(
-    'keys, tokens and sessions a minute and address that are not valid; above it 429 for all but those that were valid before; 0 = no limit',
+    'keys, tokens and sessions a minute and address that are not valid; above it 429 for those that are not valid; 0 = no limit',
   ),
   OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
@@ -52,5 +52,7 @@ export const identitySettings = {
   OAUTH_INSECURE_REDIRECTS: yesNo('false').describe(
     'allow redirect URIs with plain http on any host; for development only',
   ),
-  OAUTH_PER_MINUTE: whole(1200).describe('requests a minute and address to /oauth; 0 = no limit'),
+  OAUTH_PER_MINUTE: whole(1200).describe(
+    'requests to /oauth a minute and address, beyond that a minute and account for valid tokens and sessions; 0 = no limit',
+  ),
 };

@@ -22,6 +22,8 @@ const CACHED_MS = 60_000;
 const FILL_MS_MAX = 5_000;
 /** Rows of one statement. */
 const BATCH_LIMITS = { limits: [{ max: 500, of: () => 1 }] };
+/** Ids of one query, which are read without their rows. */
+const LOOKUP_LIMITS = { limits: [{ max: 5000, of: () => 1 }] };
 
 export interface RecordContext {
   readonly store: Store;
@@ -39,6 +41,7 @@ export class Records<Row extends RecordColumns> {
   readonly #context: RecordContext;
   readonly #writes: Batcher<Row, unknown>;
   readonly #reads: Batcher<string, Row | null>;
+  readonly #lookups: Batcher<string, boolean>;
   readonly #listeners: ((row: Row) => void)[] = [];
 
   constructor(context: RecordContext, table: Table) {
@@ -50,6 +53,13 @@ export class Records<Row extends RecordColumns> {
       const found = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => found.get(id) ?? null);
     }, BATCH_LIMITS);
+    this.#lookups = new Batcher(async (ids) => {
+      const rows = await context.store.rows<{ id: string }>(
+        sql`SELECT DISTINCT id FROM ${table} WHERE id IN ${[...ids]}`,
+      );
+      const found = new Set(rows.map((row) => row.id));
+      return ids.map((id) => found.has(id));
+    }, LOOKUP_LIMITS);
   }
 
   /** Registers a listener that this process calls with the new row after each change. */
@@ -69,6 +79,13 @@ export class Records<Row extends RecordColumns> {
       await keyValue.set(this.#key(id), JSON.stringify(row), kept).catch(ignore('records.set', false));
     }
     return row;
+  }
+
+  /** Whether there is a row of an id. What is asked for at the same time is one query, beside those of `get`. */
+  async has(id: string): Promise<boolean> {
+    if (id === '') return false;
+    const cached = await this.#context.keyValue.get(this.#key(id)).catch(ignore('records.has', null));
+    return cached !== null || this.#lookups.add(id);
   }
 
   /** Queries the store, not the cache. */

@@ -1,6 +1,7 @@
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
-import { newLocator } from './secrets.ts';
+import { isSecretOf, newLocator } from './secrets.ts';
 import type { Application, Grant, GrantKind, User } from './tables.ts';
+import { refreshParts, type Token } from './tokens.ts';
 
 export type NewGrant = Omit<Grant, 'version'>;
 
@@ -42,6 +43,12 @@ export const revoked = <G extends NewGrant>(grant: G, now: number): G => ({
   revoked_ms: grant.revoked_ms || now,
   expires_ms: now + ENDED_ROW_TTL_MS,
 });
+
+/** Whether the token or code belongs to the grant; also true for a refresh token that was already used. */
+export function isTokenOf(grant: Grant, token: Token): boolean {
+  if (token.kind === 'refresh') return isSecretOf(grant.family_hash, refreshParts(token).family);
+  return isSecretOf(token.kind === 'code' ? grant.code_hash : grant.access_hash, token.secret);
+}
 
 /** Revokes a grant that meets the condition. Returns whether this call revoked it. */
 export function revokeGrant(

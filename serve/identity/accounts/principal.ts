@@ -75,8 +75,11 @@ export function bearer(
   text: string,
   sender: Addressed,
 ): Promise<Principal | BearerFault> {
-  const isFailure = (found: Principal | BearerFault) => typeof found === 'string';
-  return accounts.failures.look(sender, text, () => findBearer(accounts, text), isFailure);
+  return accounts.failures.look(sender, {
+    isStored: async () => accounts.grants.has(readToken(text)?.id ?? ''),
+    find: () => findBearer(accounts, text),
+    isFailure: (found) => typeof found === 'string',
+  });
 }
 
 async function findBearer(accounts: BearerAccounts, text: string): Promise<Principal | BearerFault> {
@@ -140,6 +143,24 @@ export async function principalOf(accounts: PrincipalAccounts, request: FastifyR
   if (signedIn === null)
     throw new TokenError('unauthorized', 'Sign in, or send a token as `Authorization: Bearer TOKEN`.');
   return { by: 'session', user: signedIn.user, scopes: 'all', grant: null };
+}
+
+/** The account that a request proves to act for by a token or a session; null where it proves none. */
+export async function provenAccount(
+  accounts: PrincipalAccounts,
+  request: FastifyRequest,
+): Promise<string | null> {
+  const { authorization } = request.headers;
+  try {
+    if (authorization === undefined) return (await sessionOf(accounts, request))?.user.id ?? null;
+    const text = bearerText(authorization);
+    const found = text === '' ? 'unknown' : await bearer(accounts, text, request);
+    return typeof found === 'string' ? null : found.user.id;
+  } catch (error) {
+    // Its sender has failed too often.
+    if (error instanceof HttpError) return null;
+    throw error;
+  }
 }
 
 /** Throws a `TokenError` with 403 unless the caller has one of the scopes. */

@@ -72,9 +72,13 @@ async function findSession(
 ): Promise<SignedIn | null> {
   const secret = secretOf(accounts, request);
   if (secret === null) return null;
-  const find = () => accounts.sessions.get(hashSecret(secret));
-  // One that has ended is of a browser that was signed in.
-  const session = await accounts.failures.look(request, secret, find, (found) => found === null);
+  const id = hashSecret(secret);
+  const session = await accounts.failures.look(request, {
+    isStored: () => accounts.sessions.has(id),
+    find: () => accounts.sessions.get(id),
+    // One that has ended is of a browser that was signed in.
+    isFailure: (found) => found === null,
+  });
   const now = accounts.clock.now();
   if (!session || session.awaits !== awaits || session.ended_ms > 0 || session.expires_ms <= now) return null;
   const user = await accounts.users.get(session.user_id);
@@ -117,7 +121,6 @@ export async function startSession(
   });
   if (awaits === '') accounts.measures.signIns.inc();
   resolved.delete(request);
-  accounts.failures.knows(secret);
   reply.setCookie(sessionCookie(accounts), secret, {
     ...cookieRules(accounts),
     maxAge: Math.ceil(lifetime / 1000),

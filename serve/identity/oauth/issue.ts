@@ -19,7 +19,7 @@ export interface TokenResponse {
 
 /** The grant with a new access token in place of the old one. */
 export function withAccess(
-  { settings, failures }: Pick<Accounts, 'settings' | 'failures'>,
+  { settings }: Pick<Accounts, 'settings'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
@@ -27,7 +27,6 @@ export function withAccess(
 ): { grant: NewGrant; response: TokenResponse } {
   const seconds = settings.OAUTH_ACCESS_SECONDS;
   const access = makeToken('access', grant.id, secret);
-  failures.knows(access.text);
   const expires = now + seconds * 1000;
   return {
     grant: {
@@ -64,7 +63,7 @@ export const newPair = (family = newSecret()): PairSecrets => ({
 
 /** The grant with a new pair of tokens in place of the old one. */
 export function withPair(
-  accounts: Pick<Accounts, 'settings' | 'failures'>,
+  accounts: Pick<Accounts, 'settings'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,

@@ -1,9 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
-import { revoked } from '../accounts/grants.ts';
-import { isSecretOf } from '../accounts/secrets.ts';
-import type { Grant } from '../accounts/tables.ts';
-import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
+import { isTokenOf, revoked } from '../accounts/grants.ts';
+import { readToken } from '../accounts/tokens.ts';
 import { authenticateClient } from './client.ts';
 import { neverStored, OAuthError } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';
@@ -22,7 +20,7 @@ export function serveRevoke(
     const token = readToken(optional(form, 'token'));
     if (token !== null && token.kind !== 'code' && token.kind !== 'key') {
       await accounts.grants.change(token.id, (grant) => {
-        if (grant === null || !isOf(grant, token)) return { result: null };
+        if (grant === null || !isTokenOf(grant, token)) return { result: null };
         if (grant.application_id !== '' && grant.application_id !== application.id) {
           throw new OAuthError('unauthorized_client', 'You are not authorized to revoke this token', {
             status: 403,
@@ -35,11 +33,4 @@ export function serveRevoke(
     }
     return neverStored(reply).send({});
   });
-}
-
-/** Whether the token belongs to the grant; also true for a refresh token that was already used. */
-function isOf(grant: Grant, token: Token): boolean {
-  return token.kind === 'refresh'
-    ? isSecretOf(grant.family_hash, refreshParts(token).family)
-    : isSecretOf(grant.access_hash, token.secret);
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { oauthDialect } from '../../http/dialects.ts';
 import { handleErrors } from '../../http/errors.ts';
 import { publicUrl } from '../../http/public-url.ts';
@@ -13,6 +13,7 @@ import { serveGitAuthentication } from './git.ts';
 import { serveIntrospect } from './introspect.ts';
 import { describeEndpoints } from './openapi.ts';
 import { acceptParameters } from './parameters.ts';
+import { provenHolder } from './proven-holder.ts';
 import { serveRevoke } from './revoke.ts';
 import { serveToken } from './token.ts';
 import { serveTokenInfo } from './token-info.ts';
@@ -22,7 +23,7 @@ import { serveUser, serveUserinfo } from './user.ts';
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
-    limitCallers(pages, accounts);
+    limitCallers(pages, accounts, 'onRequest');
     serveAuthorize(pages, accounts, issuer);
   });
   await app.register(async (api) => {
@@ -31,7 +32,8 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     allowCrossOrigin(api);
-    limitCallers(api, accounts);
+    // Clients prove by the token in the form who they are.
+    limitCallers(api, accounts, 'preHandler');
     serveToken(api, accounts);
     serveRevoke(api, accounts);
     serveIntrospect(api, accounts, issuer);
@@ -46,7 +48,10 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
 }
 
-const limitCallers = (
-  app: FastifyInstance,
-  { keyValue, clock, settings }: Pick<Accounts, 'keyValue' | 'clock' | 'settings'>,
-) => limitEveryone(app, { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 }, { keyValue, clock });
+/** Counts by address, and beyond the limit by the account that a caller proves to act for. */
+function limitCallers(app: FastifyInstance, accounts: Accounts, at: 'onRequest' | 'preHandler'): void {
+  const { keyValue, clock, settings } = accounts;
+  const prove = (request: FastifyRequest) => provenHolder(accounts, request);
+  const limit = { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 };
+  limitEveryone(app, limit, { keyValue, clock, prove, at });
+}

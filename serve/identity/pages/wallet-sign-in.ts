@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countedAddress } from '../../http/client-address.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
 import { formOf, visitorOf } from '../../pages/forms.ts';
@@ -6,6 +6,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
+import { provenAccount } from '../accounts/principal.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import {
   challengeWallet,
@@ -80,7 +81,8 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
 /** Making a challenge costs little, but needs no secret: each address may only have so many. */
 function serveChallenges(scope: FastifyInstance, accounts: Accounts, origin: () => string): void {
   const max = accounts.settings.WALLET_CHALLENGES_PER_MINUTE;
-  limitEveryone(scope, { name: 'wallet', max, seconds: 60 }, accounts);
+  const prove = (request: FastifyRequest) => provenAccount(accounts, request);
+  limitEveryone(scope, { name: 'wallet', max, seconds: 60 }, { ...accounts, prove });
   scope.post('/wallet/challenge', async (request, reply) => {
     const form = formOf(request);
     const purpose: WalletPurpose =

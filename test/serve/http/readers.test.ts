@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
@@ -39,7 +39,8 @@ async function serve(env: Record<string, string>): Promise<void> {
   const settings = readConfig({ LOG_LEVEL: 'silent', TRUST_PROXY: '1', ...env });
   const clock = { now: () => now };
   const keyValue = new EmbeddedKeyValue(clock);
-  const readers = new Readers({ store, keyValue, clock, settings });
+  const prove = async ({ headers }: FastifyRequest) => String(headers.proves ?? '') || null;
+  const readers = new Readers({ store, keyValue, clock, settings, prove });
   app = await createApp(settings, ({ url }) => url ?? '/');
   app.addHook('onRequest', async (request) => {
     const { account } = request.headers;
@@ -106,6 +107,10 @@ describe('readers', () => {
     expect(await status('192.0.2.1', { account: '7' })).toBe(200);
     expect(await status('192.0.2.3', { account: '7' })).toBe(429);
     expect(await status('192.0.2.1', { account: '8' })).toBe(200);
+    // Who is known is asked only where the address has spent its budget.
+    expect(await status('192.0.2.1', { proves: '9' })).toBe(200);
+    expect(await status('192.0.2.1', { proves: '9' })).toBe(429);
+    expect(await status('192.0.2.4', { proves: '9' })).toBe(200);
     now += 60_000;
     expect(await status('192.0.2.1')).toBe(200);
   });

@@ -12,10 +12,7 @@ import { optional, required } from '../parameters.ts';
 import { checkVerifierSyntax, isProven } from '../pkce.ts';
 import { readScopes } from '../requested-scopes.ts';
 
-type RefreshAccounts = Pick<
-  Accounts,
-  'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'failures' | 'seal'
->;
+type RefreshAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'seal'>;
 
 /**
  * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old
