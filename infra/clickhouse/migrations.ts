@@ -1,4 +1,5 @@
 import type { Store } from '../ports.ts';
+import { DATABASE } from './sql.ts';
 
 /**
  * Changes tables whose rows cannot be computed again. It names tables and columns in plain SQL, since their definitions
@@ -7,7 +8,12 @@ import type { Store } from '../ports.ts';
 export type Migration = (store: Store) => Promise<void>;
 
 /** Oldest first: number n leads from version n to n + 1. They are only ever appended to; there is no way back. */
-export const MIGRATIONS: readonly Migration[] = [];
+export const MIGRATIONS: readonly Migration[] = [
+  (store) =>
+    store.run(
+      `ALTER TABLE ${DATABASE}.alerts ADD COLUMN IF NOT EXISTS source_started_ms Int64 DEFAULT started_ms AFTER started_ms`,
+    ),
+];
 
 /** Version of the tables that cannot be computed again. A store of a newer version is refused. */
 export const SCHEMA_VERSION = MIGRATIONS.length + 1;

@@ -67,6 +67,8 @@ export interface Alert {
   /** As `name=value`. */
   readonly labels: readonly string[];
   readonly started_ms: number;
+  /** As the source named it, also a time far ahead; 0 when it named none. */
+  readonly source_started_ms: number;
   readonly ended_ms: number;
   readonly events: number;
   readonly created_ms: number;

@@ -52,6 +52,7 @@ export const alerts = table({
     incident_markdown: 'String',
     labels: 'Array(String)',
     started_ms: 'Int64',
+    source_started_ms: 'Int64 DEFAULT started_ms',
     ended_ms: 'Int64',
     events: 'UInt64',
     created_ms: 'Int64',

@@ -258,7 +258,12 @@ async function readCounted(
 }
 
 const putCountedRow = (state: ProjectState, { at, key, outcome, iid }: CountedRow): void =>
-  putCounted(state, key, { at, created: outcome === 'created' ? iid : 0, position: 0 });
+  putCounted(state, key, {
+    at,
+    created: outcome === 'created' ? iid : 0,
+    position: 0,
+    isUnmatched: outcome === 'unmatched',
+  });
 
 /** Numbers of the unresolved alerts of a project with one of the fingerprints. */
 export async function openAlertsOf(

@@ -12,6 +12,8 @@ export interface Occurrence {
   readonly at: number;
   /** What is counted of an item that creates no alert: one for all of a delivery, as a million are held. */
   readonly uncreated: CountedDelivery;
+  /** The same for a resolve that finds no open alert. */
+  readonly unmatched: CountedDelivery;
   readonly project: number;
   readonly integration: string;
   /** Position of the event in its project, and index of the item in its delivery. */
@@ -40,23 +42,28 @@ export function decideItem(
   nextIid: number,
   rules: GroupingRules,
 ): Decision {
-  const { item, at, uncreated, position } = occurrence;
-  if (before !== null && isRetry(before, item, at, rules)) {
+  const { item, at, uncreated, unmatched, position } = occurrence;
+  const isRepeated = before !== null && isRetry(before, item, at, rules);
+  if (isRepeated && !(before.isUnmatched && open !== null && beganWith(open, item))) {
     return { outcome: 'retried', alert: null, counted: null };
   }
   if (item.recovers) {
-    // It has done nothing: sent again behind an alert that comes late, it ends that one.
-    if (open === null) {
-      return { outcome: 'unmatched', alert: null, counted: isNamed(item.retryKey) ? uncreated : null };
-    }
+    if (open === null) return { outcome: 'unmatched', alert: null, counted: unmatched };
     return { outcome: 'resolved', alert: recovered(open, occurrence), counted: uncreated };
   }
   if (open !== null) {
     return { outcome: 'grouped', alert: repeated(open, occurrence), counted: uncreated };
   }
   const alert = newAlert(occurrence, nextIid);
-  return { outcome: 'created', alert, counted: { at, created: nextIid, position } };
+  return { outcome: 'created', alert, counted: { at, created: nextIid, position, isUnmatched: false } };
 }
+
+/**
+ * Whether an alert is the one that a resolve was sent for. A resolve that found none and comes again may follow its
+ * late alert, or an alert that began after it was sent and must stay open.
+ */
+const beganWith = ({ source_started_ms }: Alert, { startedMs }: AlertItem): boolean =>
+  startedMs !== 0 && startedMs === source_started_ms;
 
 /** Clocks of servers differ, so a retry may have the earlier time: the distance counts. */
 function isRetry(
@@ -100,6 +107,7 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
     incident_markdown: item.incidentMarkdown,
     labels: item.labels,
     started_ms: happenedAt(item.startedMs, at, START_AHEAD_MS),
+    source_started_ms: item.startedMs,
     ended_ms: 0,
     events: 1,
     created_ms: at,

@@ -9,6 +9,8 @@ export interface CountedDelivery {
   readonly created: number;
   /** Of the event that counted it last; 0 for one that was read from the store. */
   readonly position: number;
+  /** Whether it was a resolve that found no open alert. */
+  readonly isUnmatched: boolean;
 }
 
 /** Deliveries among which a retry is recognized. */
@@ -111,13 +113,16 @@ export const countedBy = (state: ProjectState, retryKey: string): CountedDeliver
 const COUNTED_BYTES = 150;
 export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryKey.length;
 
-/** Stores a counted delivery under its retry key, unless one that was accepted later is stored already. */
+/** Stores a counted delivery under its retry key. Its time never goes back: servers stamp events by their own clocks. */
 export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
   const { byKey } = countedBy(state, retryKey);
   const before = byKey.get(retryKey);
   if (before === undefined) state.bytes += countedBytes(retryKey);
   else byKey.delete(retryKey);
-  byKey.set(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
+  byKey.set(
+    retryKey,
+    before !== undefined && before.at > delivery.at ? { ...delivery, at: before.at } : delivery,
+  );
 }
 
 /** Removes a counted delivery from the state, which can be read from the store again. */

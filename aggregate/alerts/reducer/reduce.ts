@@ -62,7 +62,8 @@ function reduceDelivery(
   const iids: number[] = [];
   const retryKeys: string[] = [];
   const changed: Alert[] = [];
-  const uncreated = { at: head.at, created: 0, position };
+  const uncreated = { at: head.at, created: 0, position, isUnmatched: false };
+  const unmatched = { ...uncreated, isUnmatched: true };
   items.forEach((item, index) => {
     if (item === null) {
       outcomes.push('refused');
@@ -75,7 +76,7 @@ function reduceDelivery(
     const before = countedBy(state, retryKey).byKey.get(retryKey) ?? null;
     const { project } = state;
     const { integration, at } = head;
-    const occurrence = { item, at, uncreated, project, integration, position, index };
+    const occurrence = { item, at, uncreated, unmatched, project, integration, position, index };
     const nextIid = numbers[index] || state.lastIid + 1;
     const { outcome, alert, counted } = decideItem(open, before, occurrence, nextIid, rules);
     if (retryKey !== '' && counted !== null) putCounted(state, retryKey, counted);

@@ -205,6 +205,7 @@ const exampleAlert = (project: number, now: number): Alert => ({
   incident_markdown: '',
   labels: [],
   started_ms: now,
+  source_started_ms: now,
   ended_ms: 0,
   events: 1,
   created_ms: now,

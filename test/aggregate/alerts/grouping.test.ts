@@ -1,82 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
-import { type AlertStatus, alertBytes } from '../../../aggregate/alerts/model/alert.ts';
-import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
-import type { EventRules } from '../../../aggregate/alerts/model/rules.ts';
-import {
-  countedBytes,
-  dropAlert,
-  dropCounted,
-  emptyState,
-} from '../../../aggregate/alerts/reducer/project-state.ts';
-import { type Reduction, reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
+import { alertBytes } from '../../../aggregate/alerts/model/alert.ts';
+import { countedBytes, dropAlert, dropCounted } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { firing, prometheusBody, randomBody, randomIdempotencyKey } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
-
-const SECOND = 1000;
-const RULES: EventRules = {
-  ...{ depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 },
-  ...{ retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND },
-};
-const START = Date.UTC(2026, 10, 21);
-
-/** A project to which a test sends deliveries and actions at given times. */
-class TestProject {
-  readonly state = emptyState(1);
-  readonly alerts = new Map<
-    number,
-    { status: string; events: number; severity: string; ended_ms: number; title: string }
-  >();
-  now = START;
-
-  after(seconds: number): this {
-    this.now += seconds * SECOND;
-    return this;
-  }
-
-  send(body: unknown, head: Partial<DeliveryHead> = {}) {
-    const full: DeliveryHead = {
-      kind: 'delivery',
-      id: '',
-      from: '',
-      at: this.now,
-      project: 1,
-      integration: 'i1',
-      endpoint: 'http',
-      mapping: null,
-      groups_by_payload: true,
-      idempotency_key: '',
-      rules: RULES,
-      ...head,
-    };
-    const delivery = parseDelivery(full, Buffer.from(JSON.stringify(body)), RULES);
-    return this.#record(reduceEvent(this.state, { head: full, delivery }));
-  }
-
-  set(iid: number, status: AlertStatus) {
-    return this.#record(this.act(iid, { status }));
-  }
-
-  act(iid: number, change: ActionHead['change']): Reduction {
-    const head: ActionHead = {
-      kind: 'action',
-      id: '',
-      from: '',
-      at: this.now,
-      project: 1,
-      iid,
-      by: '1',
-      change,
-    };
-    return reduceEvent(this.state, { head, delivery: null });
-  }
-
-  #record({ outcomes, created, changed }: Reduction) {
-    for (const alert of changed) this.alerts.set(alert.iid, alert);
-    return { outcomes, created: created.map(({ iid }) => iid) };
-  }
-}
+import { RULES, SECOND, START, TestProject } from './test-project.ts';
 
 const resolves = { end_time: '2026-11-21T04:00:00Z' };
 

@@ -16,6 +16,9 @@ import { schema as product } from '../../../serve/stored-schema.ts';
 import { useEmptyStore } from '../../support/empty-store.ts';
 import { schemaDrift } from '../../support/schema-drift.ts';
 
+/** Columns that migrations added to tables of the first version. */
+const ADDED = [['alerts', 'source_started_ms']] as const;
+
 describe('DDL', () => {
   const fees = table({
     name: 'fees',
@@ -247,6 +250,21 @@ describe('a schema on a store', () => {
     await expect(applySchema(store, first, { migrations: [notes('a'), fails] })).rejects.toThrow('killed');
     await applySchema(store, first, { migrations: [notes('a'), notes('b')] });
     expect(ran).toEqual(['a', 'b']);
+  });
+
+  test('a store of the first version gets what was added since, and keeps its rows', async () => {
+    await applySchema(store, product);
+    for (const [name, column] of ADDED)
+      await store.run(`ALTER TABLE ${DATABASE}.${name} DROP COLUMN ${column}`);
+    const insert = (into: string, values: string) =>
+      store.run(`INSERT INTO ${DATABASE}.${into} SETTINGS async_insert=0 VALUES ${values}`);
+    await insert('alerts (project, iid, started_ms)', '(1, 2, 3)');
+    await insert('meta (name, value, at)', "('schema_version', '1', now64(3) + 1)");
+    await applySchema(store, product);
+    expect(await schemaDrift(store, product)).toEqual([]);
+    expect(await store.rows(sql`SELECT iid, source_started_ms FROM chain_metrics.alerts`)).toEqual([
+      { iid: 2, source_started_ms: 3 },
+    ]);
   });
 
   test('a new store is created as declared, without migrations', async () => {

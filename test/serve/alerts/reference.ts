@@ -20,6 +20,8 @@ export interface ReferenceAlert {
   status: string;
   events: number;
   started_ms: number;
+  /** As the source named it. */
+  readonly source_started_ms: number;
   created_ms: number;
   seen_ms: number;
   ended_ms: number;
@@ -41,7 +43,6 @@ interface Occurrence {
   readonly end: number;
   readonly retryKey: string;
   readonly windowMs: number;
-  readonly isNamed: boolean;
 }
 
 interface Item {
@@ -56,8 +57,8 @@ const ORDER = ['critical', 'high', 'medium', 'low', 'info', 'unknown'];
 
 export function replay(events: readonly ReferenceEvent[], windows: ReferenceWindows): ReferenceAlert[] {
   const alerts: ReferenceAlert[] = [];
-  /** Times of the newest counted deliveries by retry key. */
-  const counted = new Map<string, number>();
+  /** By retry key: when it was counted last, and whether that was a resolve without an alert. */
+  const counted = new Map<string, { at: number; foundNone: boolean }>();
   for (const event of events) {
     if (event.action) {
       applyAction(alerts, event.action, event.at);
@@ -65,20 +66,26 @@ export function replay(events: readonly ReferenceEvent[], windows: ReferenceWind
     }
     for (const one of occurrencesOf(event, windows)) {
       const before = counted.get(one.retryKey);
-      if (before !== undefined && Math.abs(event.at - before) < one.windowMs) continue;
+      const comesAgain = before !== undefined && Math.abs(event.at - before.at) < one.windowMs;
+      if (comesAgain && !(before.foundNone && beganAt(openOf(alerts, one.fingerprint), one.start))) continue;
       const isOfSome = applyOccurrence(alerts, one, event.at);
-      if (one.retryKey === '' || !(isOfSome || one.isNamed)) continue;
-      counted.set(one.retryKey, Math.max(event.at, before ?? 0));
+      if (one.retryKey === '') continue;
+      counted.set(one.retryKey, { at: Math.max(event.at, before?.at ?? 0), foundNone: !isOfSome });
     }
   }
   return alerts;
 }
 
+const openOf = (alerts: readonly ReferenceAlert[], wanted: string) =>
+  alerts.findLast(({ fingerprint, status }) => fingerprint === wanted && status !== 'resolved');
+
+/** Whether an alert began at the time that a source names; a source that names none names no alert. */
+const beganAt = (open: ReferenceAlert | undefined, start: number): boolean =>
+  start !== 0 && open?.source_started_ms === start;
+
 /** Whether there is an alert that it is of. */
 function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number): boolean {
-  const open = alerts.findLast(
-    ({ fingerprint, status }) => fingerprint === one.fingerprint && status !== 'resolved',
-  );
+  const open = openOf(alerts, one.fingerprint);
   if (one.resolves) {
     if (open) Object.assign(open, { status: 'resolved', ended_ms: Math.max(open.started_ms, one.end || at) });
     return open !== undefined;
@@ -96,6 +103,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
     severity: one.severity,
     status: 'triggered',
     events: 1,
+    source_started_ms: one.start,
     started_ms: one.start === 0 || one.start > at + 300_000 ? at : one.start,
     created_ms: at,
     seen_ms: at,
@@ -139,7 +147,6 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
         end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
         retryKey: named,
         windowMs: windows.namedMs,
-        isNamed: true,
       },
     ];
   }
@@ -158,7 +165,6 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
           ? JSON.stringify([event.integration, body.groupKey, fingerprint, status, startsAt])
           : `${named} ${i}`,
       windowMs: named === '' ? windows.retryMs : windows.namedMs,
-      isNamed: named !== '',
     };
   });
 }
