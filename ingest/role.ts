@@ -13,8 +13,6 @@ import { FollowedChain, type SourceMeasures } from './sources/source-measures.ts
 
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
-/** Between two looks at the head of a source. */
-export const POLL_MS = 2000;
 const CLAIM_POLL_MS = 1000;
 const CONCURRENCY = 8;
 
@@ -62,7 +60,6 @@ async function keepFollowing(
     best: settings.FOLLOW_BEST,
     force: settings.FOLLOW_FORCE,
     snapshots: settings.FOLLOW_SNAPSHOTS,
-    pollMs: POLL_MS,
     concurrency: CONCURRENCY,
   };
   for (let wait = RETRY_MS; !signal.aborted; wait = Math.min(wait * 2, RETRY_MS_MAX)) {

@@ -31,6 +31,9 @@ export const ingestSettings = {
     'with FOLLOW: accept the blocks although the runtime of a service is named after another chain, or its network has another first block',
   ),
   FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
+  BLOCK_TIMEOUT_SECONDS: whole(10, 1, 600).describe(
+    'seconds that a block is waited for; it is asked for twice, then its height is skipped and retried later with more time',
+  ),
   SKIPPED_RETRY_SECONDS: whole(60, 1, 86_400).describe(
     'seconds before a height that a source did not serve is retried; doubled with each attempt, up to a day',
   ),

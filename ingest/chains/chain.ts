@@ -25,6 +25,10 @@ export const chainShape = z
     block_times: z
       .array(z.strictObject({ since: day, seconds: z.number().positive() }))
       .min(1)
+      .refine(
+        (steps) => steps.every(({ since }, i) => i === 0 || since > (steps[i - 1]?.since ?? '')),
+        'not oldest first',
+      )
       .optional(),
     role: chainName.default('parachain'),
     staking: since,
@@ -48,6 +52,12 @@ export const chainShape = z
 
 export type ChainInput = z.input<typeof chainShape>;
 export type Chain = z.output<typeof chainShape>;
+
+/** Nominal seconds between two blocks of today. */
+export function secondsPerBlock({ block_times }: Pick<Chain, 'block_times'>, today: string): number {
+  const step = block_times.findLast(({ since }) => since <= today) ?? block_times[0];
+  return (step as Chain['block_times'][number]).seconds;
+}
 
 /** Parachains went from twelve to six seconds with asynchronous backing. */
 function usualBlockTimes(chain: { role: string; relay_chain: RelayChain }) {

@@ -1,5 +1,7 @@
 import { pause } from '../../infra/coordination/pause.ts';
-import { reasonOf } from '../../infra/errors.ts';
+import { isSettledWithin } from '../../infra/coordination/settled-within.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { awaitedLater } from '../../infra/ignore.ts';
 import { fetchHeights } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
 import { portions } from './portions.ts';
@@ -35,7 +37,9 @@ export interface FollowOptions {
 
 /** Limits of one batch of final blocks: its number of blocks, and the bytes after which it is closed. */
 export const BLOCKS_AT_ONCE = 64;
-const BYTES_AT_ONCE = 16 * 2 ** 20;
+const PORTION = { bytesMax: 16 * 2 ** 20, msMax: 5000 };
+/** Blocks do not wait longer for snapshots that are being taken. */
+const SNAPSHOTS_MS_MAX = 2000;
 const RETRY_MS_MAX = 30_000;
 
 /**
@@ -46,9 +50,16 @@ const RETRY_MS_MAX = 30_000;
 export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
   const { signal, pollMs } = options;
   const best = options.best ? new BestBlocks(sidecar, options.chain) : null;
+  const snapshots = new SnapshotsBeside(options.snapshotsAt);
+  let isFaultTold = false;
+  const tell = (reason: string | null) => {
+    if ((reason !== null) === isFaultTold) return;
+    isFaultTold = reason !== null;
+    options.onConnectionChange?.(reason);
+  };
+  let awaySince: number | null = null;
   let next = options.from;
   let wait = pollMs;
-  let awaySince: number | null = null;
   while (!signal.aborted) {
     try {
       const finalized = await sidecar.head();
@@ -61,27 +72,61 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       while (next <= finalized.number && !signal.aborted) {
         const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
         const fetched = fetchHeights(sidecar, [{ from: next, to }], options.concurrency);
-        for await (const { lines, unserved, last } of portions(fetched, { bytesMax: BYTES_AT_ONCE })) {
+        for await (const { lines, unserved, last } of portions(fetched, PORTION)) {
           if (unserved.length > 0) await options.onUnserved(unserved);
           next = last + 1;
           if (lines.length > 0) yield lines;
           await options.onIngested?.(next);
         }
       }
-      if (best) yield* best.changes(finalized.number);
-      const more = (await options.snapshotsAt?.(finalized.number)) ?? [];
-      if (more.length > 0) yield more;
-      if (awaySince !== null) options.onConnectionChange?.(null);
       awaySince = null;
       wait = pollMs;
+      const fault = yield* beside([best?.changes(finalized.number), snapshots.at(finalized.number)]);
+      tell(fault === null ? null : reasonOf(fault));
     } catch (error) {
       if (signal.aborted) return;
       options.followed?.failed();
-      if (awaySince === null) options.onConnectionChange?.(reasonOf(error));
+      tell(reasonOf(error));
       awaySince ??= performance.now();
       if (performance.now() - awaySince >= (options.awayMsMax ?? Number.POSITIVE_INFINITY)) throw error;
       wait = Math.min(Math.max(1, wait) * 2, RETRY_MS_MAX);
     }
     await pause(wait, signal);
+  }
+}
+
+/** What comes beside the final blocks. Its failure delays none of them: it is returned, and the next look tries again. */
+async function* beside(
+  parts: readonly (AsyncGenerator<Buffer[]> | undefined)[],
+): AsyncGenerator<Buffer[], ProductError | null> {
+  let failure: ProductError | null = null;
+  for (const part of parts) {
+    try {
+      if (part) yield* part;
+    } catch (error) {
+      if (!(error instanceof ProductError)) throw error;
+      failure ??= error;
+    }
+  }
+  return failure;
+}
+
+/** Takes snapshots while blocks go on: a route that hangs holds up no block. */
+class SnapshotsBeside {
+  readonly #take: FollowOptions['snapshotsAt'];
+  #running: Promise<Buffer[]> | null = null;
+
+  constructor(take: FollowOptions['snapshotsAt']) {
+    this.#take = take;
+  }
+
+  async *at(finalized: number): AsyncGenerator<Buffer[]> {
+    if (this.#take === undefined) return;
+    this.#running ??= awaitedLater(this.#take(finalized));
+    const running = this.#running;
+    if (!(await isSettledWithin(running, SNAPSHOTS_MS_MAX))) return;
+    this.#running = null;
+    const lines = await running;
+    if (lines.length > 0) yield lines;
   }
 }

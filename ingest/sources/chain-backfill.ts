@@ -14,7 +14,7 @@ import { type Input, inputsAt } from './input-files.ts';
 import { openSource } from './open-source.ts';
 import { oneAhead, portions } from './portions.ts';
 import type { Sidecar } from './sidecar.ts';
-import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
+import { PATIENCE_MAX, type SkippedHeight, type UnservedHeight } from './skipped-heights.ts';
 import type { StoredDays } from './values/value-feed.ts';
 
 /** Where blocks come from: a service, or an archive by its path or address. */
@@ -164,16 +164,17 @@ export class ChainBackfill implements Feed {
     const unknown = () => target.missing({ ...(this.range as Heights), chain, withoutSkipped: true });
     const { concurrency } = source;
     this.#begin('fetching', source.url, countHeights(await this.missing(target)));
-    // Heights that were not got before come first.
     const skipped = await this.skipped(target);
-    if (skipped.length > 0) yield* this.#fetch(sidecar, { ranges: rangesOf(skipped), concurrency, target });
     for (let missing = await unknown(); missing.length > 0; ) {
       yield* this.#fetch(sidecar, { ranges: missing, concurrency, target });
       const left = await unknown();
       // What the source gives and the store does not keep as final stays missing; asking again would never end.
-      if (countHeights(left) >= countHeights(missing)) return;
+      if (countHeights(left) >= countHeights(missing)) break;
       missing = left;
     }
+    // Heights that were not got before come last: the others would wait for them.
+    if (skipped.length === 0) return;
+    yield* this.#fetch(sidecar, { ranges: rangesOf(skipped), concurrency, target, patience: PATIENCE_MAX });
   }
 
   async *#fetch(
@@ -182,16 +183,18 @@ export class ChainBackfill implements Feed {
       ranges,
       concurrency,
       target,
+      patience,
     }: {
       readonly ranges: readonly Heights[];
       readonly concurrency: number;
       readonly target: BackfillTarget;
+      readonly patience?: number;
     },
   ): AsyncGenerator<LoadPortion> {
     const { portionBytes } = this.#around;
     const shared: BlockSource = {
       head: () => sidecar.head(),
-      block: (number) => this.#member.ask(() => sidecar.block(number)),
+      block: (number) => this.#member.ask(() => sidecar.block(number, patience)),
       probe: (number) => sidecar.block(number),
     };
     const fetched = this.#counted(fetchHeights(shared, ranges, concurrency));

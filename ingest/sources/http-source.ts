@@ -20,7 +20,10 @@ export interface HttpLimits {
 }
 
 /** How long one answer is waited for. */
-type Patience = Pick<HttpLimits, 'attempts' | 'timeoutMs'>;
+interface Patience extends Pick<HttpLimits, 'attempts' | 'timeoutMs'> {
+  /** Of all attempts, without the waits that the service asks for. */
+  readonly totalMs: number;
+}
 
 /** A service that names a longer wait is not waited for. */
 const RETRY_AFTER_MS_MAX = 120_000;
@@ -50,16 +53,26 @@ export class HttpSource {
 
   /** What `take` makes of the bytes of an answer; it throws when they are not what was asked for. */
   get<T>(path: string, take: (bytes: Buffer) => T, given: Partial<Patience> = {}): Promise<T> {
-    const { backoffMs, signal, attempts, timeoutMs } = { ...this.#limits, ...given };
-    return pRetry(() => this.#once(path, take, timeoutMs), {
+    const {
+      backoffMs,
+      signal,
+      attempts,
+      timeoutMs,
+      totalMs = Number.POSITIVE_INFINITY,
+    } = { ...this.#limits, ...given };
+    let until = performance.now() + totalMs;
+    const leftMs = () => Math.ceil(until - performance.now());
+    return pRetry(() => this.#once(path, take, Math.max(1, Math.min(timeoutMs, leftMs()))), {
       retries: attempts - 1,
       minTimeout: backoffMs,
       factor: 2,
       randomize: true,
       onFailedAttempt: async ({ error, retriesLeft }) => {
-        if (error instanceof RefusedForNow && retriesLeft > 0)
-          await setTimeout(error.waitMs, undefined, { signal });
+        if (!(error instanceof RefusedForNow) || retriesLeft === 0) return;
+        await setTimeout(error.waitMs, undefined, { signal });
+        until += error.waitMs;
       },
+      shouldRetry: () => leftMs() > 0,
       ...(signal === undefined ? {} : { signal }),
     });
   }

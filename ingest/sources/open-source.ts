@@ -29,7 +29,11 @@ export async function openSource(
 ): Promise<OpenedSource> {
   const registry = readRegistry(config);
   const chain = findChain(registry, name);
-  const sidecar = await Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, ...limits });
+  const sidecar = await Sidecar.connect(url, {
+    bodyBytes: config.LINE_BYTES_MAX,
+    blockMs: config.BLOCK_TIMEOUT_SECONDS * 1000,
+    ...limits,
+  });
   const served = registry.find(sidecar.specName);
   if (served !== chain && !force) {
     const which = served === undefined ? 'no chain of the registry' : served.name;

@@ -1,3 +1,4 @@
+import { isSettledWithin } from '../../infra/coordination/settled-within.ts';
 import { awaitedLater, ignore } from '../../infra/ignore.ts';
 import { type FetchedHeight, LINE_END } from './backfill.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
@@ -14,28 +15,33 @@ interface Portion {
 const emptyPortion = (): Portion => ({ lines: [], unserved: [], last: -1, blocks: 0, bytes: 0 });
 
 /**
- * Batches of heights, each closed after so many bytes or so much time. A block is never split, however large it is; what
- * came before a failure is given first.
+ * Batches of heights, each closed after so many bytes or so much time, also while a height is waited for. A block is never
+ * split, however large it is; what came before a failure is given first.
  */
 export async function* portions(
   fetched: AsyncIterable<FetchedHeight>,
-  { bytesMax, msMax = Number.POSITIVE_INFINITY }: { readonly bytesMax: number; readonly msMax?: number },
+  { bytesMax, msMax }: { readonly bytesMax: number; readonly msMax: number },
 ): AsyncGenerator<Portion> {
   let portion = emptyPortion();
   let began = performance.now();
   let failure: { readonly error: unknown } | undefined;
   const heights = fetched[Symbol.asyncIterator]();
   for (;;) {
-    const height = await heights.next().catch((error: unknown) => {
+    const next = heights.next().catch((error: unknown) => {
       failure = { error };
       return { done: true, value: undefined } as const;
     });
+    if (portion.last >= 0 && !(await isSettledWithin(next, msMax - (performance.now() - began)))) {
+      yield portion;
+      portion = emptyPortion();
+    }
+    const height = await next;
     if (height.done) break;
+    if (portion.last < 0) began = performance.now();
     add(portion, height.value);
-    if (portion.bytes < bytesMax && performance.now() - began < msMax) continue;
+    if (portion.bytes < bytesMax) continue;
     yield portion;
     portion = emptyPortion();
-    began = performance.now();
   }
   if (portion.last >= 0) yield portion;
   if (failure) throw failure.error;

@@ -9,11 +9,14 @@ const ROOTS = ['', '/v1'] as const;
 export interface SidecarLimits extends HttpLimits {
   /** Attempts to fetch one block, which may be the only thing that fails. */
   readonly blockAttempts: number;
+  /** Time for all attempts to fetch one block: others wait for it. */
+  readonly blockMs: number;
 }
 
 const USUAL: SidecarLimits = {
   attempts: 8,
   blockAttempts: 4,
+  blockMs: 10_000,
   backoffMs: 250,
   timeoutMs: 30_000,
   bodyBytes: 64 * 2 ** 20,
@@ -91,15 +94,20 @@ export class Sidecar {
     return this.read(`/blocks/head?finalized=${kind === 'finalized'}`, headBlock);
   }
 
-  /** One block as a line: the source's own bytes. A hash gives that very block, whatever is best by now. */
-  block(id: number | string): Promise<Buffer> {
+  /**
+   * One block as a line: the source's own bytes. A hash gives that very block, whatever is best by now. `patience` is a
+   * factor of the time that it may take.
+   */
+  block(id: number | string, patience = 1): Promise<Buffer> {
     const take = (bytes: Buffer) => {
       // A page of a proxy or a block of another height must not be taken for what was asked for.
       if (!isBlock(bytes, id)) throw new Error('answered something else than that block');
       return onOneLine(bytes);
     };
     const attempts = Math.min(this.#limits.attempts, this.#limits.blockAttempts);
-    return this.#http.get(`/blocks/${id}`, take, { attempts });
+    const totalMs = this.#limits.blockMs * patience;
+    const timeoutMs = Math.min(this.#limits.timeoutMs * patience, totalMs);
+    return this.#http.get(`/blocks/${id}`, take, { attempts, timeoutMs, totalMs });
   }
 
   /** A document of another route. */

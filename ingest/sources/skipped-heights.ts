@@ -22,6 +22,11 @@ export interface SkippedHeight extends UnservedHeight {
 export const SKIPPED_REASON_CHARACTERS = 200;
 const TRIED_AGAIN_SECONDS_MAX = 86_400;
 
+/** A block that a source is slow to serve gets more time with each try, up to so many times the first. */
+export const PATIENCE_MAX = 8;
+
+export const patienceFor = ({ tries }: SkippedHeight): number => Math.min(PATIENCE_MAX, 2 ** tries);
+
 /** When a height is tried again: the wait doubles with each try. */
 export function triedAgainAt({ last_tried_at, tries }: SkippedHeight, retrySeconds: number): number {
   const seconds = Math.min(retrySeconds * 2 ** (tries - 1), Math.max(retrySeconds, TRIED_AGAIN_SECONDS_MAX));

@@ -4,7 +4,7 @@ import { reasonOf } from '../../infra/errors.ts';
 import { plural } from '../../infra/words.ts';
 import { type BlockSource, fetchHeights, LINE_END } from './backfill.ts';
 import { rangesOf } from './heights.ts';
-import { type SkippedHeight, triedAgainAt, type UnservedHeight } from './skipped-heights.ts';
+import { patienceFor, type SkippedHeight, triedAgainAt, type UnservedHeight } from './skipped-heights.ts';
 
 /** What the refill of skipped heights needs of the process that loads. */
 interface RefillTarget {
@@ -60,7 +60,13 @@ async function tryAgain(
 ): Promise<void> {
   const unserved: UnservedHeight[] = [];
   let filled = 0;
-  for await (const height of fetchHeights(source, rangesOf(due.map(({ number }) => number)), CONCURRENCY)) {
+  const patience = new Map(due.map((height) => [height.number, patienceFor(height)]));
+  const patient = {
+    ...source,
+    head: () => source.head(),
+    block: (number: number) => source.block(number, patience.get(number)),
+  };
+  for await (const height of fetchHeights(patient, rangesOf([...patience.keys()]), CONCURRENCY)) {
     if ('reason' in height) unserved.push(height);
     else {
       // One at a time, since a block may be large; there are few of them.

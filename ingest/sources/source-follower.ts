@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
+import { isoDay } from '../../infra/days.ts';
 import { NO_TRACER, type Tracer } from '../../infra/tracing/tracer.ts';
 import { plural } from '../../infra/words.ts';
-import type { Chain } from '../chains/chain.ts';
+import { type Chain, secondsPerBlock } from '../chains/chain.ts';
 import type { IngestSettings } from '../settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
@@ -45,7 +46,8 @@ export interface SourceFollowerOptions extends SourceOptions {
   readonly onIngested?: (next: number) => Promise<void>;
   /** Also blocks that are not final yet. */
   readonly best?: boolean;
-  readonly pollMs: number;
+  /** Time between two requests for the head; by the block time of the chain when absent. */
+  readonly pollMs?: number | undefined;
   readonly concurrency: number;
   /** Also the chain's state, once a day. */
   readonly snapshots?: boolean;
@@ -101,7 +103,7 @@ export class SourceFollower {
       best = false,
       snapshots = false,
       treasury = [],
-      pollMs,
+      pollMs = pollMsOf(chain),
       concurrency,
       onIngested,
       followed,
@@ -170,6 +172,15 @@ export class SourceFollower {
     say(`following ${chain.name} at ${this.#options.url}${from === undefined ? '' : ` from ${from}`}`);
     if (unchecked !== null) say(unchecked);
   }
+}
+
+const POLL_MS_MAX = 2000;
+const POLL_MS_MIN = 250;
+
+/** A block comes no more than half of a block time late, and no later than 2 s. */
+function pollMsOf(chain: Chain): number {
+  const halfMs = secondsPerBlock(chain, isoDay(Date.now())) * 500;
+  return Math.max(POLL_MS_MIN, Math.min(POLL_MS_MAX, halfMs));
 }
 
 /** Skipped heights that are named; the rest is counted. */

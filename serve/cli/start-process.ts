@@ -3,7 +3,7 @@ import { ProductError } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { openTracer } from '../../infra/tracing/open-tracer.ts';
-import { POLL_MS, startIngestRole } from '../../ingest/role.ts';
+import { startIngestRole } from '../../ingest/role.ts';
 import type { Sources } from '../../ingest/sources/sources-file.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
 import { buildOperatorServer, buildServer } from '../compose-server.ts';
@@ -107,7 +107,7 @@ const follow = ({ config, runtime, measures }: Pipeline, client: LocalClient, lo
 
 function followFile(sources: Sources, config: Config, client: LocalClient, log: FastifyBaseLogger) {
   const { FOLLOW_BEST: best, FOLLOW_SNAPSHOTS: snapshots } = config;
-  const options = { best, snapshots, pollMs: POLL_MS };
+  const options = { best, snapshots };
   return keepFollowingSources(sources, { client, config, options, say: (text) => log.info(text) });
 }
 

@@ -68,6 +68,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   DISK_FREE_BYTES_MIN: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
   STORE_FSYNC: { byDefault: false, good: [['true', true], ['false', false]], bad: ['on'] },
   BATCH_BYTES: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
+  BLOCK_TIMEOUT_SECONDS: { byDefault: 10, good: [['1', 1], ['600', 600]], bad: ['0', '601'] },
   SKIPPED_RETRY_SECONDS: { byDefault: 60, good: [['1', 1], ['86400', 86_400]], bad: ['0', '86401'] },
   SKIPPED_HEIGHTS_MAX: { byDefault: 10_000, good: [['1', 1]], bad: ['0'] },
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },

@@ -36,9 +36,8 @@ export const follow = command<[], GivenOptions>({
       )
       .option(
         '--poll-ms <milliseconds>',
-        'time between two requests for the head',
+        'time between two requests for the head; default: half the block time of the chain, at most 2000',
         parseWithin(10, HOUR_MS),
-        2000,
       )
       .option('--json', 'print each event as a line of JSON'),
   help: `If the service is unavailable, it is retried until it answers. With an empty data directory, following begins at the

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RELAY_CHAINS } from '../../../ingest/chains/chain.ts';
+import { type Chain, RELAY_CHAINS, secondsPerBlock } from '../../../ingest/chains/chain.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
 
 const registry = loadRegistry();
@@ -106,6 +106,26 @@ describe('a deployment with chains of its own', () => {
       staking: null,
     });
     expect(extended.chains.length).toBe(registry.chains.length + 1);
+  });
+
+  test('gives the time between blocks of each, by date', () => {
+    const steps = [
+      { since: '2020-01-01', seconds: 24 },
+      { since: '2026-03-01', seconds: 2 },
+      { since: '2027-01-01', seconds: 0.5 },
+    ];
+    const own = loadRegistry(fileOf([{ ...rococo, block_times: steps }])).find('rococo-extra');
+    const on = (day: string) => secondsPerBlock(own as Chain, day);
+    expect(['2019-01-01', '2020-01-01', '2026-02-28', '2026-03-01', '2030-01-01'].map(on)).toEqual([
+      24, 24, 24, 2, 0.5,
+    ]);
+    for (const block_times of [
+      [],
+      [{ since: '2020-01-01', seconds: 0 }],
+      [{ seconds: 2 }],
+      steps.toReversed(),
+    ])
+      expect(() => loadRegistry(fileOf([{ ...rococo, block_times }]))).toThrow(/block_times/);
   });
 
   test('is told which name it used twice', () => {

@@ -39,6 +39,37 @@ const placeOf = (relay_chain: string, chain: string) => {
 };
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
+describe('an answer by relay block', () => {
+  const answer = (blocks: readonly unknown[], more: object = {}) => ({
+    rcBlock: { hash: '0x01', parentHash: '0x02', number: '28500000' },
+    parachainDataPerBlock: blocks,
+    ...more,
+  });
+  const apart = (key: string) => new RegExp(`in the list ${key}; .*jq -c '\\.${key}\\[\\]' FILE`);
+
+  test('is refused with how to take its blocks out', () => {
+    expect(reason(read(answer([{ ...block, rcBlockNumber: '28500000' }])))).toMatch(
+      apart('parachainDataPerBlock'),
+    );
+    expect(reason(read(answer([block, block])))).toMatch(apart('parachainDataPerBlock'));
+  });
+  test('also as the payload of an envelope, and with blocks that are none', () => {
+    expect(reason(read(envelope({ payload: answer([block]) })))).toMatch(apart('parachainDataPerBlock'));
+    expect(reason(read(answer(['0x01'])))).toMatch(apart('parachainDataPerBlock'));
+  });
+  test('without a block of the chain says so', () => {
+    expect(reason(read(answer([])))).toMatch(/no block of the chain is in this relay block/);
+  });
+  test('under another name is told likewise; a list of anything else is not', () => {
+    expect(reason(read({ blocks: [block] }))).toMatch(apart('blocks'));
+    expect(reason(read({ result: [block, block] }))).toMatch(apart('result'));
+    expect(reason(read({ logs: [1, 2] }))).not.toMatch(/jq/);
+  });
+  test('as a block among other keys is read as a block', () => {
+    expect(reason(read({ ...block, parachainDataPerBlock: [] }))).toBe('taken in');
+  });
+});
+
 describe('a bare block', () => {
   test('in Sidecar’s layout keeps its bytes, behind what is known of it', () => {
     const line = lineOf(block);

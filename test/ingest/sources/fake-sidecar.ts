@@ -3,7 +3,10 @@ import Fastify, { type FastifyReply } from 'fastify';
 import { recordedLines } from '../../support/recordings.ts';
 
 /** How the next answers go wrong. */
-export type Fault = '500' | '404' | '429' | 'dropped' | 'cut' | 'silent' | 'page' | 'other block';
+export type Fault =
+  | ('500' | '404' | '429' | 'dropped' | 'cut' | 'silent' | 'page' | 'other block')
+  /** A body that goes on for ever, and a refusal that takes longer than half of the time. */
+  | ('trickling' | 'slow 500');
 
 interface Block {
   readonly number: string;
@@ -25,6 +28,7 @@ export class FakeSidecar {
   url = '';
   isPretty = false;
   delayMs = 0;
+  slowMs = 600;
   /** Heights in the order in which they were asked for. */
   readonly asked: number[] = [];
   /** Called with every path before it is answered. */
@@ -127,6 +131,16 @@ export class FakeSidecar {
         reply.raw.write('{"number":"1","hash":');
         await setTimeout(5);
         return void reply.raw.destroy();
+      case 'trickling': {
+        reply.hijack();
+        reply.raw.writeHead(200, { 'content-type': 'application/json' });
+        const timer = setInterval(() => reply.raw.write(' '), 20);
+        return void reply.raw.on('close', () => clearInterval(timer));
+      }
+      case 'slow 500':
+        await setTimeout(this.slowMs);
+        await reply.code(500).send({ code: 500, message: 'made to fail' });
+        return;
       case 'page':
         await reply.type('text/html').send('<html>please log in</html>');
         return;

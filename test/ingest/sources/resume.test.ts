@@ -59,14 +59,14 @@ it('goes on at the first hole that a killed process has left, and says how far i
   const lines = killed.map((height) => ({ line: blocks.get(height) as string, chain: 'polkadot' }));
   await ingestLines(opened.pipeline, lines);
   fake.finalized = first + 20;
-  expect(await followToHead()).toEqual([first + 21]);
+  expect((await followToHead()).at(-1)).toBe(first + 21);
   expect(fake.asked).toEqual(Array.from({ length: 16 }, (_, i) => first + 5 + i));
 });
 
 it('goes on where the one before has noted, whatever is stored', async () => {
   fake.asked.length = 0;
   fake.finalized = first + 25;
-  expect(await followToHead(first + 19)).toEqual([first + 26]);
+  expect((await followToHead(first + 19)).at(-1)).toBe(first + 26);
   expect(fake.asked[0]).toBe(first + 19);
 });
 

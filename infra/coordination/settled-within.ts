@@ -1,0 +1,10 @@
+import { pause } from './pause.ts';
+
+/** Waits for a promise, but not for longer; its error is for who awaits it. */
+export async function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  if (ms <= 0) return false;
+  const settled = new AbortController();
+  const settle = () => settled.abort();
+  await Promise.race([promise.then(settle, settle), pause(ms, settled.signal)]);
+  return settled.signal.aborted;
+}
