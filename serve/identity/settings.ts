@@ -21,7 +21,7 @@ export const identitySettings = {
     .default('open')
     .describe('whether people may create accounts themselves'),
   SIGN_IN_ATTEMPTS: whole(10, 1, 1000).describe(
-    'failed sign-ins to an account per browser or address in 15 minutes; five times as many in a day',
+    'failed sign-ins to an account, by the name that is typed, per browser or address in 15 minutes; five times as many in a day',
   ),
   SIGN_IN_WAITING_MAX: whole(256, 16, 10_000).describe(
     'sign-ins and sign-ups that may run or wait (of one browser or address: at most an eighth); beyond that 503',

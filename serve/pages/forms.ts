@@ -20,8 +20,7 @@ export async function formToken(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Html> {
-  const visitor = visitorOf(accounts, request) ?? newLocator();
-  reply.setCookie(visitorCookie(accounts), visitor, cookieRules(accounts));
+  const visitor = knownVisitor(accounts, request, reply);
   return html`<input type="hidden" name="form_token" value="${await tokenOf(accounts, request, visitor)}">`;
 }
 
@@ -58,14 +57,25 @@ function isSameOrigin(accounts: PageAccounts, request: FastifyRequest): boolean 
 const tokenOf = async (accounts: PageAccounts, request: FastifyRequest, visitor: string) =>
   accounts.seal.sign('form', await tokenContext(accounts, request, visitor));
 
-/** What a token is bound to. It includes the session, so that sign-in and sign-out invalidate the token. */
-async function tokenContext(
+/** What belongs to one browser is bound to this. It includes the session, so that sign-in and sign-out invalidate it. */
+export async function tokenContext(
   accounts: PageAccounts,
   request: FastifyRequest,
   visitor: string,
 ): Promise<string> {
   const signedIn = await sessionOf(accounts, request);
   return `${visitor} ${signedIn?.session.id ?? ''}`;
+}
+
+/** Browsers that got their cookie with the answer to this request. */
+const newVisitors = new WeakMap<FastifyRequest, string>();
+
+/** The browser of a request, which has a cookie from now on. */
+export function knownVisitor(accounts: PageAccounts, request: FastifyRequest, reply: FastifyReply): string {
+  const visitor = visitorOf(accounts, request) ?? newVisitors.get(request) ?? newLocator();
+  newVisitors.set(request, visitor);
+  reply.setCookie(visitorCookie(accounts), visitor, cookieRules(accounts));
+  return visitor;
 }
 
 export function visitorOf(accounts: PageAccounts, request: FastifyRequest): string | null {

@@ -26,6 +26,7 @@ import { assetUrl } from './assets.ts';
 import { checkForm, formToken, type PageAccounts } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { NAVIGATION, SECTIONS } from './navigation.ts';
+import { keepNote, type PageNote, sendNotes, takeNote } from './notes.ts';
 import { contentPolicy, protectPages } from './protection.ts';
 
 export interface Page {
@@ -47,9 +48,6 @@ export interface Page {
   readonly status?: number;
 }
 
-/** Flash messages are stored in a cookie, whose size is limited. */
-const FLASH_CHARACTERS_MAX = 300;
-
 /** A scope of routes that are pages: form tokens are checked, errors are sent as pages, headers are strict. */
 export async function servePages(
   app: FastifyInstance,
@@ -57,6 +55,7 @@ export async function servePages(
   routes: (pages: FastifyInstance) => Promise<void>,
 ): Promise<void> {
   await app.register(async (pages) => {
+    sendNotes(pages, accounts);
     await pages.register(cookie);
     await protectPages(pages);
     await acceptForms(pages);
@@ -78,7 +77,7 @@ export async function sendPage(
   page: Page,
 ): Promise<FastifyReply> {
   const signedIn = await sessionOf(accounts, request);
-  const flash = takeFlash(request, reply);
+  const note = await takeNote(accounts, request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
   const {
     title,
@@ -117,7 +116,7 @@ ${isPublic && demoBanner(reply)}
 <div class="frame ${layout}">
 ${layout === 'profile' && signedIn ? sideBar(request.url) : null}
 <main id="main" tabindex="-1">
-${flash}
+${note}
 ${body}
 </main>
 </div>
@@ -130,17 +129,14 @@ ${layout !== 'embedded' && html`<footer><a href="/docs/guides">Guides</a><a href
   return isPublic && signedIn === null ? sendCompressed(request, reply, text) : reply.send(text);
 }
 
-/** Redirects after a form was processed. The next page shows the flash message once. */
+/** Redirects after a form was processed. The next page shows the note once. */
 export function seeOther(
   reply: FastifyReply,
   path: string,
-  flash?: string,
-  kind: 'good' | 'bad' = 'good',
+  note?: string,
+  kind: PageNote['kind'] = 'good',
 ): FastifyReply {
-  if (flash !== undefined) {
-    const short = `${kind} ${flash}`.slice(0, FLASH_CHARACTERS_MAX).toWellFormed();
-    reply.setCookie('note', short, { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 60 });
-  }
+  if (note !== undefined) keepNote(reply, { kind, text: note });
   return reply.header('cache-control', 'no-store').redirect(path, 303);
 }
 
@@ -175,15 +171,6 @@ function links(list: typeof NAVIGATION, url: string): Html[] {
     const isHere = path === href || (href !== '/profile' && path.startsWith(`${href}/`));
     return html`<li><a href="${href}"${isHere && html` aria-current="page"`}>${label}</a></li>`;
   });
-}
-
-/** A request that is refused before its cookies are read has none. */
-function takeFlash(request: FastifyRequest, reply: FastifyReply): Html | null {
-  const [, kind, note] = /^(good|bad) ([\s\S]+)$/.exec(request.cookies?.note ?? '') ?? [];
-  if (kind === undefined || note === undefined) return null;
-  reply.clearCookie('note', { path: '/' });
-  const role = kind === 'bad' ? 'alert' : 'status';
-  return html`<p class="note ${kind}" role="${role}">${note.slice(0, FLASH_CHARACTERS_MAX)}</p>`;
 }
 
 const ERROR_TITLES: Readonly<Record<number, string>> = {

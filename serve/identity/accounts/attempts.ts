@@ -49,7 +49,10 @@ export interface Caller {
 
 interface Attempt extends Caller {
   readonly what: 'password' | 'second factor';
-  /** Username of the account; the text that was typed when there is none, so that both are limited alike. */
+  /**
+   * The name of the account as it was typed, username or email. Each is limited by itself, like a name of no account:
+   * one budget for both would tell whose email it is.
+   */
   readonly account: string;
 }
 
@@ -142,9 +145,14 @@ export class AttemptLimits {
   }
 
   /** Remembers that a user has signed in from an address. */
-  async remember({ username }: { readonly username: string }, address: string): Promise<void> {
-    const group = knownGroup(keyOf(username));
-    await this.#keyValue.join(group, keyOf(address), KNOWN_MS, KNOWN_ADDRESSES_MAX);
+  async remember(
+    { username, email }: { readonly username: string; readonly email: string },
+    address: string,
+  ): Promise<void> {
+    for (const name of [username, email].filter((text) => text !== '')) {
+      const group = knownGroup(keyOf(name));
+      await this.#keyValue.join(group, keyOf(address), KNOWN_MS, KNOWN_ADDRESSES_MAX);
+    }
   }
 
   async #isKnownAddress(account: string, address: string): Promise<boolean> {

@@ -107,7 +107,7 @@ export async function startSession(
   const now = accounts.clock.now();
   const secret = newSecret();
   const lifetime = awaits === '' ? lifetimeMs(accounts) : SECOND_FACTOR_MS;
-  await accounts.sessions.add({
+  const session = {
     id: hashSecret(secret),
     user_id: user.id,
     epoch: user.session_epoch,
@@ -118,9 +118,12 @@ export async function startSession(
     address: clientAddress(request),
     agent: (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX).toWellFormed(),
     expires_ms: now + lifetime,
-  });
+  };
+  await accounts.sessions.add(session);
   if (awaits === '') accounts.measures.signIns.inc();
-  resolved.delete(request);
+  // What the answer holds belongs to the new session.
+  const signedIn = awaits === '' ? { user, session: { ...session, version: 1 } } : null;
+  resolved.set(request, Promise.resolve(signedIn));
   reply.setCookie(sessionCookie(accounts), secret, {
     ...cookieRules(accounts),
     maxAge: Math.ceil(lifetime / 1000),
@@ -145,6 +148,7 @@ export function endSessionById(accounts: SessionAccounts, id: string, user_id?: 
 }
 
 export function clearSessionCookie(accounts: SessionAccounts, reply: FastifyReply): void {
+  resolved.set(reply.request, Promise.resolve(null));
   reply.clearCookie(sessionCookie(accounts), cookieRules(accounts));
 }
 

@@ -85,11 +85,6 @@ export async function findUser({ users }: Pick<Accounts, 'users'>, login: string
   return user ?? null;
 }
 
-/** What attempts to sign in are counted by: one name of an account, whichever of its names was typed. */
-export async function accountNameOf(accounts: Pick<Accounts, 'users'>, login: string): Promise<string> {
-  return (await findUser(accounts, login))?.username ?? login;
-}
-
 /** Checks a password; null when the login or the password is wrong, after the same time. */
 export async function userByPassword(
   accounts: Pick<Accounts, 'users'>,

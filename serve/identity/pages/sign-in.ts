@@ -10,7 +10,7 @@ import { activeApplication } from '../accounts/grants.ts';
 import { clearSessionCookie, endSession, pendingSessionOf, sessionOf } from '../accounts/sessions.ts';
 import type { Application } from '../accounts/tables.ts';
 import { isSecondFactor } from '../accounts/two-factor.ts';
-import { accountNameOf, userByPassword } from '../accounts/users.ts';
+import { userByPassword } from '../accounts/users.ts';
 import { completeSignIn, continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
 import { walletButton } from './wallet-sign-in.ts';
 
@@ -31,8 +31,7 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
     const login = form.text('login');
     try {
       const caller = await callerOf(accounts, request, login);
-      const account = await accountNameOf(accounts, login);
-      const user = await accounts.attempts.run({ what: 'password', account, ...caller }, () =>
+      const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, () =>
         userByPassword(accounts, login, form.text('password')),
       );
       if (user) return await continueSignIn(accounts, request, reply, user, next);

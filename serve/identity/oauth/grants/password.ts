@@ -5,7 +5,7 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import { emptyGrant } from '../../accounts/grants.ts';
 import { DEFAULT_SCOPE, SCOPE_NAMES } from '../../accounts/scopes.ts';
 import type { Application } from '../../accounts/tables.ts';
-import { accountNameOf, userByPassword } from '../../accounts/users.ts';
+import { userByPassword } from '../../accounts/users.ts';
 import { optionalClient } from '../client.ts';
 import { OAuthError } from '../errors.ts';
 import { type TokenResponse, withAccess } from '../issue.ts';
@@ -50,8 +50,7 @@ export async function passwordGrant(
 /** Counts as a failure when a second factor is missing: the number of tries left must not tell that the password is right. */
 async function userOf(accounts: Accounts, request: FastifyRequest, login: string, password: string) {
   const caller = { address: countedAddress(request), device: null };
-  const account = await accountNameOf(accounts, login);
-  const user = await accounts.attempts.run({ what: 'password', account, ...caller }, async () => {
+  const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, async () => {
     const found = await userByPassword(accounts, login, password);
     return found?.totp_secret === '' ? found : null;
   });

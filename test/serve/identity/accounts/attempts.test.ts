@@ -95,9 +95,33 @@ describe('failed sign-ins', () => {
     expect(await failEverywhere('nobody-of-this-name')).toEqual(LIMITED);
   });
 
-  test('by username and by email are those of one account', async () => {
-    expect((await grant('198.51.100.40', 'wrong', user.username)).statusCode).toBe(400);
-    expect((await grant('198.51.100.40', PASSWORD, ` ${user.email.toUpperCase()} `)).statusCode).toBe(429);
+  test.each([
+    ['an email', () => user.email],
+    ['an email in other letters', () => ` ${user.email.toUpperCase()} `],
+    ['an email of nobody', () => 'nobody@example.org'],
+    ['a username of nobody', () => 'nobody-at-all'],
+  ])('at a username tell nothing of %s, which is limited by itself', async (_, other) => {
+    const at = '198.51.100.40';
+    const told = async (login: string) => {
+      const { statusCode, headers, body } = await grant(at, 'wrong', login);
+      return [statusCode, body, 'retry-after' in headers];
+    };
+    const wrong = await told(user.username);
+    const limited = await told(user.username);
+    expect([wrong[0], limited[0]]).toEqual([400, 429]);
+    expect(await told(other())).toEqual(wrong);
+    expect(await told(other())).toEqual(limited);
+  });
+
+  test('at an email tell nothing of usernames, on the page as well', async () => {
+    const browser = new Browser(world.app, '198.51.100.41');
+    const stranger = await aUser(world);
+    expect(await statusOf(browser, 'wrong', user.email)).toBe(401);
+    expect(await statusOf(browser, 'wrong', user.email)).toBe(429);
+    for (const login of [user.username, stranger.username, stranger.email, 'nobody', 'nobody@example.org']) {
+      expect([login, await statusOf(browser, 'wrong', login)]).toEqual([login, 401]);
+      expect([login, await statusOf(browser, PASSWORD, login)]).toEqual([login, 429]);
+    }
   });
 
   test('of one address at many accounts are limited together', async () => {

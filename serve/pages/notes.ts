@@ -1,0 +1,74 @@
+import '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ignore } from '../../infra/ignore.ts';
+import { cookieRules, isSecure } from '../identity/accounts/sessions.ts';
+import { knownVisitor, type PageAccounts, tokenContext, visitorOf } from './forms.ts';
+import { type Html, html } from './html.ts';
+
+// The page after a redirect says once what was done. The text travels in a cookie that is signed for one browser, one
+// session and a minute: what another site or subdomain plants is never shown, not even a note of another browser.
+
+export interface PageNote {
+  readonly kind: 'good' | 'bad';
+  readonly text: string;
+}
+
+/** The size of a cookie is limited. */
+const CHARACTERS_MAX = 300;
+const LIFETIME_SECONDS = 60;
+
+const kept = new WeakMap<FastifyReply, PageNote>();
+
+/** Keeps a note for the page that a redirect leads to. */
+export const keepNote = (reply: FastifyReply, note: PageNote): void => {
+  kept.set(reply, note);
+};
+
+/** Sends kept notes with the answers of a scope; registered before the cookie plugin, which writes the header. */
+export function sendNotes(pages: FastifyInstance, accounts: PageAccounts): void {
+  pages.addHook('onSend', async (request, reply) => {
+    const note = kept.get(reply);
+    if (note === undefined) return;
+    const visitor = knownVisitor(accounts, request, reply);
+    const text = `${accounts.clock.now()} ${note.kind} ${note.text.slice(0, CHARACTERS_MAX).toWellFormed()}`;
+    const signature = await signed(accounts, request, visitor, text);
+    reply.setCookie(noteCookie(accounts), `${signature} ${text}`, {
+      ...cookieRules(accounts),
+      maxAge: LIFETIME_SECONDS,
+    });
+  });
+}
+
+/** The note of the page before, which is shown once. A request that is refused before its cookies are read has none. */
+export async function takeNote(
+  accounts: PageAccounts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Html | null> {
+  const cookie = request.cookies?.[noteCookie(accounts)];
+  if (cookie === undefined) return null;
+  reply.clearCookie(noteCookie(accounts), cookieRules(accounts));
+  const [, signature = '', text = '', time, kind, note] =
+    /^([\w-]{43}) ((\d{1,15}) (good|bad) ([\s\S]+))$/.exec(cookie) ?? [];
+  const visitor = visitorOf(accounts, request);
+  const age = accounts.clock.now() - Number(time);
+  if (visitor === null || !(age <= LIFETIME_SECONDS * 1000)) return null;
+  const context = await contextOf(accounts, request, visitor);
+  if (!accounts.seal.isSigned('note', `${context}\n${text}`, signature)) return null;
+  return html`<p class="note ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${note}</p>`;
+}
+
+async function signed(
+  accounts: PageAccounts,
+  request: FastifyRequest,
+  visitor: string,
+  text: string,
+): Promise<string> {
+  return accounts.seal.sign('note', `${await contextOf(accounts, request, visitor)}\n${text}`);
+}
+
+/** A session that cannot be read is none. */
+const contextOf = (accounts: PageAccounts, request: FastifyRequest, visitor: string): Promise<string> =>
+  tokenContext(accounts, request, visitor).catch(ignore('pages.note', visitor));
+
+const noteCookie = (accounts: PageAccounts) => (isSecure(accounts) ? '__Host-note' : 'note');
