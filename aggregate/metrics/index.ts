@@ -23,6 +23,7 @@ import { contractTransaction } from './contracts/contract-transaction.ts';
 import { contractWithCodeInfo } from './contracts/contract-with-code-info.ts';
 import { contractsDeployedHeatmap } from './contracts/contracts-deployed-heatmap.ts';
 import { knownContract } from './contracts/known-contract.ts';
+import { untoldCreation } from './contracts/untold-creation.ts';
 import { brokerEvent } from './coretime/broker-event.ts';
 import { coretimeAccountSpend } from './coretime/coretime-account-spend.ts';
 import { coretimePurchase } from './coretime/coretime-purchase.ts';
@@ -96,6 +97,7 @@ export const metrics: readonly Metric[] = [
   storedRun,
   contractListing,
   contractDeployment,
+  untoldCreation,
   knownContract,
   contractsDeployedHeatmap,
   contractCallsHeatmap,

@@ -9,18 +9,13 @@ interface ColumnFacts {
   readonly clickhouse: string;
   /** SQL that turns the stored value into the served one; the name itself when absent. */
   readonly render?: (name: string) => string;
-  /** Of a value that is stored as JSON text. */
-  readonly nested?: NestedTypes;
+  /** SQL of the value in Parquet and Arrow, where those cannot hold the type. */
+  readonly columnar?: (name: string) => string;
+  /** ClickHouse type of the value in JSON, of a value that is stored as JSON text. */
+  readonly nested?: string;
   /** Absent from columns without a title, which only other metrics read. */
   readonly shown: Shown | undefined;
   readonly total: string | undefined;
-}
-
-interface NestedTypes {
-  /** ClickHouse type of the value in JSON. */
-  readonly type: string;
-  /** SQL of the value in Parquet and Arrow, where those cannot hold the type. */
-  readonly columnar?: (name: string) => string;
 }
 
 /** How a format holds a nested value: as JSON, as columns of a type, or as JSON text in a cell. */
@@ -50,7 +45,7 @@ interface Measured<U extends Unit> {
   readonly unit: U;
 }
 
-interface Kind extends Pick<ColumnFacts, 'render' | 'nested'> {
+interface Kind extends Pick<ColumnFacts, 'render' | 'columnar' | 'nested'> {
   readonly type: string;
   readonly unit: Unit | null;
   readonly total?: string | undefined;
@@ -97,6 +92,13 @@ export const timestamp = (doc: string, options: Options = {}) =>
 /** A count, or another whole number of the given unit. */
 export const count = (doc: string, options: NumberOptions & Partial<Measured<WholeUnit>> = {}) =>
   column(z.int().min(0), doc, options, { type: 'UInt64', unit: options.unit ?? 'count' });
+/** A whole number of up to 256 bits, with all its digits in JSON and CSV; text in Parquet and Arrow, which have none so wide. */
+export const wideCount = (doc: string, options: NumberOptions & Measured<WholeUnit>) =>
+  column(z.number().min(0).meta({ type: 'integer' }), doc, options, {
+    type: 'UInt256',
+    unit: options.unit,
+    columnar: asText,
+  });
 type WholeUnit = 'count' | 'bytes' | 'height' | 'identifier' | 'weight' | 'number';
 /** A number that may have decimals. */
 export const real = (doc: string, options: NumberOptions & Measured<Exclude<Unit, 'planck'>>) =>
@@ -114,8 +116,12 @@ export const text = (doc: string, options: Options & Values = {}) =>
 export const flag = (doc: string, options: Options = {}) =>
   column(z.boolean(), doc, options, { type: 'Bool', unit: null });
 /** A list or an object, stored as JSON text: a value in JSON, Parquet and Arrow, and that text in CSV. */
-export const nested = (schema: z.ZodType, types: NestedTypes, doc: string, options: Options = {}) =>
-  column(schema, doc, options, { type: 'String', unit: null, nested: types });
+export const nested = (
+  schema: z.ZodType,
+  { type: nested, ...more }: { readonly type: string } & Pick<ColumnFacts, 'columnar'>,
+  doc: string,
+  options: Options = {},
+) => column(schema, doc, options, { type: 'String', unit: null, nested, ...more });
 
 /** How a served column is shown. */
 export function shownOf(column: Column): Shown {
@@ -146,10 +152,10 @@ export function clickhouseType(column: Column): string {
 
 /** SQL that renders a stored column as the served value, under its own name. */
 export function rendered(name: string, column: Column, shape: Shape = 'json'): string {
-  const { render, nested } = factsOf(column);
-  if (nested && shape === 'columnar' && nested.columnar) return `${nested.columnar(name)} AS ${name}`;
+  const { render, columnar, nested } = factsOf(column);
+  if (columnar && shape === 'columnar') return `${columnar(name)} AS ${name}`;
   if (nested && shape !== 'text') {
-    return `JSONExtract(ifNull(${name}, 'null'), '${nested.type}') AS ${name}`;
+    return `JSONExtract(ifNull(${name}, 'null'), '${nested}') AS ${name}`;
   }
   return render ? `${render(name)} AS ${name}` : name;
 }

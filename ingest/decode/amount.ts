@@ -1,13 +1,15 @@
-/** Balances are unsigned 128-bit integers on every chain. */
-const LIMIT = 1n << 128n;
-
 /**
  * An amount as it comes in blocks and snapshots: decimal digits, a JSON integer, or 0x-hex (big-endian).
- * Null for anything else: a sign, a fraction, separators, or more than 128 bits.
+ * Null for anything else: a sign, a fraction, separators, or more than 128 bits, which no balance has.
  */
-export function parseAmount(value: unknown): bigint | null {
+export const parseAmount = (value: unknown): bigint | null => parseUnsigned(value, 128n);
+
+/** The same for amounts of Ethereum, which have up to 256 bits. */
+export const parseWideAmount = (value: unknown): bigint | null => parseUnsigned(value, 256n);
+
+function parseUnsigned(value: unknown, bits: bigint): bigint | null {
   const amount = toInteger(value);
-  return amount !== null && amount >= 0n && amount < LIMIT ? amount : null;
+  return amount !== null && amount >= 0n && amount < 1n << bits ? amount : null;
 }
 
 function toInteger(value: unknown): bigint | null {

@@ -12,9 +12,18 @@ export const FACT_PALLETS: readonly string[] = [
   'broker',
   'revive',
 ];
+/** Calls that create contracts. */
+export const INSTANTIATIONS: readonly string[] = [
+  'instantiate',
+  'instantiateWithCode',
+  'ethInstantiateWithCode',
+];
 /** Calls on the curator of a bounty or a child bounty. */
 export const CURATOR_CALLS: readonly string[] = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
-export const FACT_CALLS: readonly string[] = ['system.remark'];
+export const FACT_CALLS: readonly string[] = [
+  'system.remark',
+  ...INSTANTIATIONS.map((call) => `contracts.${call}`),
+];
 
 const pallets = new Set(FACT_PALLETS);
 const calls = new Set(FACT_CALLS);

@@ -1,4 +1,4 @@
-import { count, flag, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, flag, name, text, timestamp, wideCount } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, type Ordering, SERVED_RELAYS } from '../../metric.ts';
 import { anyOf, contractAddress } from '../shared/filters.ts';
@@ -29,12 +29,12 @@ export const transactionColumns = {
   to_address: text('address that was called, H160; null for creations', { title: 'To', nullable: true }),
   method: name('call of the contracts pallet', { title: 'Call' }),
   ...valueColumns,
-  gas_limit: count('computation time of the weight limit, or the gas limit of an Ethereum transaction', {
+  gas_limit: wideCount('computation time of the weight limit, or the gas limit of an Ethereum transaction', {
     title: 'Gas limit',
     unit: 'weight',
     nullable: true,
   }),
-  gas_price: count('highest price of a unit of gas, in wei; null for native calls', {
+  gas_price: wideCount('highest price of a unit of gas, in wei; null for native calls', {
     title: 'Gas price in wei',
     unit: 'number',
     nullable: true,
@@ -93,7 +93,7 @@ export const contractTransaction = metric({
   materialized: 'hourly',
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
-  version: 2,
+  version: 3,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) => contractTransactions(relay_chain, extrinsic)),
   endpoints: [

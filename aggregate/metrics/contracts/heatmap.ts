@@ -5,19 +5,23 @@ import { storedRun } from '../activity/stored-run.ts';
 
 // Heatmaps count per day of an asset hub. A day with nothing to count has a row only when no block of it is missing.
 
-export const heatmapColumns = (title: string, doc: string) => ({
+export const heatmapColumns = (
+  title: string,
+  doc: string,
+  options: { readonly nullable?: boolean } = {},
+) => ({
   relay_chain: name('relay chain', { title: 'Relay chain' }),
   chain: name('asset hub', { title: 'Chain' }),
   date: day('UTC day of the blocks', { title: 'Day' }),
-  count: count(doc, { title }),
+  count: count(doc, { title, ...options }),
 });
 
-/** Counts by day and asset hub, from a SELECT of `relay_chain`, `chain`, `date` and `num`. */
+/** Counts by day and asset hub, from a SELECT of `relay_chain`, `chain`, `date` and `num`, which is null where it is unknown. */
 export const heatmap = (window: Window, counts: Sql): Sql => sql`
-  SELECT relay_chain, chain, date, num AS count
+  SELECT relay_chain, chain, date, if(is_counted = 1, num, 0) AS count
   FROM (${days(window)}) AS days
-  LEFT JOIN (${counts}) AS counts USING (relay_chain, chain, date)
-  WHERE num > 0 OR is_complete`;
+  LEFT JOIN (SELECT *, 1 AS is_counted FROM (${counts})) AS counts USING (relay_chain, chain, date)
+  WHERE (is_counted = 1 AND (isNull(num) OR num > 0)) OR is_complete`;
 
 /**
  * Days with blocks. On a complete one, each run of heights that begins or ends on the day adjoins the one before or after

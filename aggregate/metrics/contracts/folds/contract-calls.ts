@@ -1,6 +1,6 @@
-import { planck, real } from '../../../../infra/clickhouse/columns.ts';
+import { real, widePlanck } from '../../../../infra/clickhouse/columns.ts';
 import { h160Of } from '../../../../ingest/chains/h160.ts';
-import { parseAmount } from '../../../../ingest/decode/amount.ts';
+import { parseAmount, parseWideAmount } from '../../../../ingest/decode/amount.ts';
 import { ethereumHash, readEthereumFields } from '../../../../ingest/decode/ethereum.ts';
 import { scaledDown } from '../../shared/amounts.ts';
 import { asFields, parseNested } from '../../shared/facts.ts';
@@ -84,8 +84,8 @@ export function readContractCall(
     isEthereum,
     deploys: DEPLOYS[method] ?? null,
     value: isEthereum ? valueOfWei(fields.value, decimals) : valueOfPlanck(fields.value, decimals),
-    gas_limit: refTime(fields.weight_limit),
-    gas_price: isEthereum ? unsigned64(fields.gas_price) : null,
+    gas_limit: unsigned256(refTimeOf(fields.weight_limit)),
+    gas_price: isEthereum ? unsigned256(fields.gas_price) : null,
     eth_hash: isEthereum ? ethereumHash(fields.payload) : null,
     code_hash: /^0x[0-9a-f]{64}$/i.test(fields.code_hash ?? '')
       ? (fields.code_hash ?? '').toLowerCase()
@@ -106,8 +106,8 @@ function ofPayload(
     isEthereum: true,
     deploys: read !== null && read.to === null ? 'eth_transact' : null,
     value: valueOfWei(read?.value, decimals),
-    gas_limit: unsigned64(read?.gas_limit),
-    gas_price: unsigned64(read?.gas_price),
+    gas_limit: unsigned256(read?.gas_limit),
+    gas_price: unsigned256(read?.gas_price),
     eth_hash: ethereumHash(payload),
     code_hash: null,
     storage_deposit_limit: null,
@@ -138,7 +138,7 @@ function valueOfPlanck(amount: string | undefined, decimals: number): CallValue 
 
 /** A wei is smaller than a planck: what is left below a whole one is in the native amount only. */
 function valueOfWei(amount: string | undefined, decimals: number): CallValue {
-  const wei = parseAmount(amount);
+  const wei = parseWideAmount(amount);
   if (wei === null) return NO_VALUE;
   return { native: scaledDown(wei, WEI_DECIMALS), planck: wei / 10n ** BigInt(WEI_DECIMALS - decimals) };
 }
@@ -150,7 +150,7 @@ export const valueColumns = {
     unit: 'native',
     nullable: true,
   }),
-  value_planck: planck('the same in planck; whole ones where it was given in wei', {
+  value_planck: widePlanck('the same in planck; whole ones where it was given in wei', {
     title: 'Value in planck',
     nullable: true,
   }),
@@ -169,10 +169,14 @@ export function unsigned64(value: unknown): string | null {
 }
 
 /** Computation time of a weight: a field, or the whole weight of old runtimes. */
-export function refTime(weight: string | undefined): string | null {
+export const refTime = (weight: string | undefined): string | null => unsigned64(refTimeOf(weight));
+
+function refTimeOf(weight: string | undefined): unknown {
   const { refTime: camel, ref_time = camel } = asFields(parseNested(weight));
-  return unsigned64(ref_time ?? weight?.replaceAll('"', ''));
+  return ref_time ?? weight?.replaceAll('"', '');
 }
+
+const unsigned256 = (value: unknown): string | null => parseWideAmount(value)?.toString() ?? null;
 
 export function h160(text: string | undefined): string | null {
   return text !== undefined && /^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : null;

@@ -170,8 +170,8 @@ describe('with the snapshots and the missing block', () => {
         gas_price: 20,
         weight_ref_time: 1000,
         weight_proof_size: 20,
-        fee: 0,
-        fee_planck: '0',
+        fee: null,
+        fee_planck: null,
         success: true,
         error: null,
       };

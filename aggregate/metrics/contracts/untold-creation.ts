@@ -1,0 +1,50 @@
+import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { INSTANTIATIONS } from '../../../ingest/decode/fact-calls.ts';
+import {
+  canonicalCalls,
+  canonicalEvents,
+  canonicalExtrinsics,
+  hourSql,
+  ofPallets,
+} from '../../../ingest/raw/canonical.ts';
+import { metric } from '../../metric.ts';
+
+const isInstantiation = sql`call IN ${INSTANTIATIONS}`;
+const ofContracts = ofPallets('revive', 'contracts');
+/** A transaction that names no receiver; of one that cannot be read neither end is known. */
+const isEthereumCreation = sql`call = 'ethTransact' AND ethereum AND ethereum_from != '' AND ethereum_to = ''`;
+
+/** Runtimes that tell no creation: a day with one has an unknown number of them; no endpoint serves it. */
+export const untoldCreation = metric({
+  record: 'UntoldCreation',
+  title: 'Creations without an event',
+  domain: 'contracts',
+  doc: 'Extrinsics of one chain and UTC hour that succeeded, and in which more contracts were instantiated than `Instantiated` events tell.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    hour: timestamp('start of the UTC hour'),
+    extrinsics: count('such extrinsics'),
+  },
+  key: ['hour', 'relay_chain', 'chain'],
+  materialized: 'hourly',
+  select: (window) => sql`
+    SELECT relay_chain, chain, hour, uniqExact(number, extrinsic_index) AS extrinsics
+    FROM (
+      SELECT relay_chain, chain, number, extrinsic_index, pallet, ${hourSql('any(time)')} AS hour
+      FROM (
+        SELECT relay_chain, chain, number, extrinsic_index, pallet, time, 1 AS ran, 0 AS told
+        FROM ${canonicalCalls(window, sql`${ofContracts} AND ${isInstantiation}`)}
+        UNION ALL SELECT relay_chain, chain, number, extrinsic_index, pallet, time, 1, 0
+        FROM ${canonicalExtrinsics(window, sql`${ofContracts} AND ${isEthereumCreation}`)}
+        UNION ALL SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index), pallet, time, 0, 1
+        FROM ${canonicalEvents(window, sql`${ofContracts} AND event = 'Instantiated' AND isNotNull(extrinsic_index)`)}
+      )
+      GROUP BY relay_chain, chain, number, extrinsic_index, pallet HAVING sum(ran) > sum(told)
+    ) AS untold
+    WHERE (relay_chain, chain, number, extrinsic_index) IN (
+      SELECT relay_chain, chain, number, extrinsic_index FROM ${canonicalExtrinsics(window, sql`succeeded = 1`)})
+    GROUP BY relay_chain, chain, hour`,
+  endpoints: [],
+});
