@@ -1,6 +1,7 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, canonicalExtrinsics, hourSql } from '../../../ingest/raw/canonical.ts';
+import { chains } from '../../../ingest/raw/tables.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
 /** Roles of an account in some time as bits, so that a test for any of several roles is one `bitAnd`. */
@@ -20,6 +21,15 @@ export const ROLE = {
 export const hasRole = (...roles: readonly number[]) =>
   raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
 
+/** Bytes of an Ethereum address. */
+export const H160_BYTES = 20;
+
+/** The account that a key counts as: on an asset hub that which its runtime gives to an Ethereum address. */
+export const accountSql = (key: string): Sql =>
+  sql`if(length(${raw(key)}) = ${H160_BYTES} AND (relay_chain, chain) IN (
+      SELECT relay_chain, chain FROM ${chains} FINAL WHERE role = 'asset-hub'),
+    concat(${raw(key)}, repeat('\\xEE', 12)), ${raw(key)})`;
+
 const HOUR = sql`${hourSql('time')} AS hour`;
 /** Parts of an extrinsic: an account and its role in it, 0 for none. */
 const IN_EXTRINSIC = raw(`arrayJoin([
@@ -31,7 +41,7 @@ const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 
 
 /**
  * One row per account and hour with any activity; no endpoint serves it. Distinct counts of days and over chains are unions
- * of these rows by key; a 20-byte and a 32-byte key are never the same account.
+ * of these rows by account; one of 20 and one of 32 bytes are never the same.
  */
 export const accountHour: MaterializedMetric = metric({
   record: 'AccountHour',
@@ -53,22 +63,22 @@ export const accountHour: MaterializedMetric = metric({
   key: ['hour', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',
   select: (window) => sql`
-    SELECT hour, relay_chain, chain, account,
+    SELECT hour, relay_chain, chain, ${accountSql('key')} AS account,
       bitOr(groupBitOr(toUInt64(role)), argMaxIf(toUInt64(life), (number, event_index), life != 0)) AS roles,
       maxIf(number, life != 0) AS life_block,
       argMaxIf(event_index, (number, event_index), life != 0) AS life_event
     FROM (
-      SELECT hour, relay_chain, chain, number, toUInt64(0) AS event_index, part.1 AS account, part.2 AS role, 0 AS life
+      SELECT hour, relay_chain, chain, number, toUInt64(0) AS event_index, part.1 AS key, part.2 AS role, 0 AS life
       FROM (SELECT ${HOUR}, relay_chain, chain, number, ${IN_EXTRINSIC} AS part
         FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)})
       UNION ALL
       SELECT ${HOUR}, relay_chain, chain, number, toUInt64(event_index) + 1 AS event_index,
-        if(event = 'Transfer', counterparty, events.account) AS account,
+        if(event = 'Transfer', counterparty, account) AS key,
         multiIf(event = 'Transfer', ${ROLE.received}, event = 'NewAccount', ${ROLE.created}, 0) AS role,
         multiIf(event = 'NewAccount', ${ROLE.endsAlive}, event = 'KilledAccount', ${ROLE.endsDead}, 0) AS life
-      FROM ${canonicalEvents(window, IS_ACCOUNT_EVENT)} AS events
+      FROM ${canonicalEvents(window, IS_ACCOUNT_EVENT)}
     )
-    WHERE account != '' AND (role != 0 OR life != 0)
+    WHERE key != '' AND (role != 0 OR life != 0)
     GROUP BY hour, relay_chain, chain, account`,
   endpoints: [],
 });

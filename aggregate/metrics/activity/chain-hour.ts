@@ -18,10 +18,14 @@ export const SUMS = {
   num_events: count('events of all phases'),
   num_transactions_signed: count('signed extrinsics, successful or not'),
   evm_num_transactions: count('Ethereum transactions, successful or not'),
+  num_transactions_combined: count('signed, Ethereum and general transactions, successful or not'),
   fees: widePlanck('fees paid'),
-  tips: widePlanck('tips of signed extrinsics'),
+  tips: widePlanck('tips of signed extrinsics and general transactions'),
   num_fee_paying: count('extrinsics with a fee above zero'),
-  fee_unknown: count('signed extrinsics whose fee no source tells'),
+  fee_known: count(
+    'transactions, and other extrinsics with an event of a fee, whose fee is known, zero included',
+  ),
+  fee_unknown: count('those whose fee no source tells'),
   treasury: widePlanck('sum of `treasury.Deposit`'),
   num_transfers: count('`balances.Transfer` events'),
   transferred: widePlanck('sum of `balances.Transfer`'),
@@ -33,8 +37,8 @@ export const SUMS = {
   num_killed_accounts: count('`system.KilledAccount` events'),
   num_remarked: count('`system.Remarked` events'),
   num_remark_calls: count('executed `system.remark` calls, nested ones included'),
-  num_extrinsic_success: count('`system.ExtrinsicSuccess` events'),
-  num_extrinsic_failed: count('`system.ExtrinsicFailed` events'),
+  num_extrinsic_success: count('extrinsics whose one outcome event is `system.ExtrinsicSuccess`'),
+  num_extrinsic_failed: count('extrinsics whose one outcome event is `system.ExtrinsicFailed`'),
   included_candidates: count('`paraInclusion.CandidateIncluded` events'),
 } as const;
 
@@ -104,22 +108,27 @@ const blockCounts = (window: Window): Sql => sql`
   FROM ${canonicalBlocks(window)}
   GROUP BY relay_chain, chain, hour`;
 
-const transactionCounts = (window: Window): Sql => sql`
+const extrinsicCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
       num_transactions_signed: 'countIf(signed)',
       evm_num_transactions: 'countIf(ethereum)',
+      num_transactions_combined: 'countIf(is_transaction)',
       fees: 'sum(toUInt256(ifNull(fee, 0)))',
       tips: 'sum(toUInt256(tip))',
       num_fee_paying: 'countIf(fee > 0)',
+      fee_known: 'countIf(fee_bearing AND isNotNull(fee))',
       fee_unknown: 'countIf(isNull(fee))',
+      num_extrinsic_success: 'countIf(outcome = 1)',
+      num_extrinsic_failed: 'countIf(outcome = 0)',
     },
     {
       minutes: `arrayReduce('groupArrayInsertAt(0, ${MINUTES})',
-      (sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute).2, by_minute.1)`,
+      (sumMapIf([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)], is_transaction) AS by_minute).2, by_minute.1)`,
     },
   )}
-  FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, hour`;
+  FROM (SELECT *, signed OR ethereum OR general AS is_transaction
+    FROM ${canonicalExtrinsics(window)}) GROUP BY relay_chain, chain, hour`;
 
 /** Counts of events by their names in the block. */
 const eventCounts = (window: Window): Sql => sql`
@@ -136,8 +145,6 @@ const eventCounts = (window: Window): Sql => sql`
       num_new_accounts: "countIf(event = 'NewAccount')",
       num_killed_accounts: "countIf(event = 'KilledAccount')",
       num_remarked: "countIf(event = 'Remarked')",
-      num_extrinsic_success: "countIf(event = 'ExtrinsicSuccess')",
-      num_extrinsic_failed: "countIf(event = 'ExtrinsicFailed')",
       included_candidates: "countIf(event = 'CandidateIncluded')",
     },
     { paras: "groupUniqArrayIf(data[1], event = 'CandidateIncluded' AND data[1] != '')" },
@@ -153,7 +160,7 @@ const eventCounts = (window: Window): Sql => sql`
       OR (pallet = 'dmpQueue' AND event = 'ExecutedDownward')
       OR (pallet = 'messageQueue' AND event IN ('Processed', 'ProcessingFailed'))
       OR (chain = relay_chain AND pallet = 'paraInclusion' AND event = 'CandidateIncluded')
-      OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked', 'ExtrinsicSuccess', 'ExtrinsicFailed')))`,
+      OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of executed calls, nested ones included. */
@@ -198,7 +205,7 @@ export const chainHour: MaterializedMetric = metric({
     ...ENDS,
   },
   internal: {
-    // Signed extrinsics and Ethereum transactions by minute; empty where the hour has none.
+    // Transactions by minute; empty where the hour has none.
     minutes: 'Array(UInt64)',
     // Parachains of the included candidates, each once.
     paras: 'Array(String)',
@@ -215,7 +222,7 @@ export const chainHour: MaterializedMetric = metric({
           .join(', '),
       )}
     FROM (${join(
-      [blockCounts, transactionCounts, eventCounts, callCounts].map((counts) => counts(window)),
+      [blockCounts, extrinsicCounts, eventCounts, callCounts].map((counts) => counts(window)),
       ' UNION ALL ',
     )}) AS part
     GROUP BY hour, relay_chain, chain HAVING max(is_of_blocks) = 1`,

@@ -12,7 +12,7 @@ import {
   pricesOf,
   registryOf,
 } from '../shared/sql.ts';
-import { chainDay } from './chain-day.ts';
+import { chainDay, KNOWN_FEES } from './chain-day.ts';
 
 const FEES_USD = usdColumns('fees_usd');
 
@@ -25,11 +25,14 @@ export const dailyFees = metric({
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
     date: date('UTC day of the blocks', { title: 'Day' }),
-    total_fees: real('fees in native tokens; null for the ecosystem, whose tokens differ', {
-      title: 'Fees',
-      unit: 'native',
-      nullable: true,
-    }),
+    total_fees: real(
+      'fees in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known',
+      {
+        title: 'Fees',
+        unit: 'native',
+        nullable: true,
+      },
+    ),
     total_fees_planck: widePlanck('the same, exact, in planck', { title: 'Fees in planck', nullable: true }),
     total_fees_usd: real('fees in USD; null on a day without a price', {
       title: 'Fees in USD',
@@ -56,7 +59,7 @@ export const dailyFees = metric({
       isDrawn: false,
       nullable: true,
     }),
-    total_tips: real('tips of signed extrinsics, in native tokens', {
+    total_tips: real('tips of signed extrinsics and general transactions, in native tokens', {
       title: 'Tips',
       unit: 'native',
       nullable: true,
@@ -68,7 +71,7 @@ export const dailyFees = metric({
       overTime: 'mean',
       nullable: true,
     }),
-    fee_unknown: count('signed extrinsics whose fee no source tells', {
+    fee_unknown: count('transactions whose fee no source tells', {
       title: 'Extrinsics with an unknown fee',
       isDrawn: false,
     }),
@@ -91,13 +94,13 @@ export const dailyFees = metric({
         sum(fees) OVER thirty AS fees_30d
       FROM (
         SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date, any(decimals) AS decimals,
-          if(${isEcosystem}, NULL, sum(day_fees)) AS fees, if(${isEcosystem}, NULL, sum(day_tips)) AS tips,
+          if(${isEcosystem}, NULL, sum(known_fees)) AS fees, if(${isEcosystem}, NULL, sum(day_tips)) AS tips,
           ${usdAs((part) => `sum(${part})`, usdColumns('day_fees_usd'), 'fees_usd')},
           sum(num_fee_paying) AS num_fee_paying, sum(fee_unknown) AS fee_unknown
         FROM (
-          SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
-            fee_unknown, ${usdAs((part) => part, usdPartsSql('days.fees', 'decimals', 'price'), 'day_fees_usd')}
-          FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
+          SELECT relay_chain, chain, date, decimals, known_fees, days.tips AS day_tips, num_fee_paying,
+            fee_unknown, ${usdAs((part) => part, usdPartsSql('known_fees', 'decimals', 'price'), 'day_fees_usd')}
+          FROM (SELECT *, ${KNOWN_FEES} AS known_fees FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
             AND date >= ${firstOf30Days(window.from)} AND date < ${window.until}) AS days
           LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
           LEFT JOIN ${pricesOf(firstOf30Days(window.from), dateSql(window.until))} AS prices USING (token, date)

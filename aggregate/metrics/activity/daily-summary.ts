@@ -12,19 +12,21 @@ import {
   pricesOf,
   registryOf,
 } from '../shared/sql.ts';
-import { accountHour, ROLE } from './account-hour.ts';
-import { chainDay } from './chain-day.ts';
+import { accountHour, H160_BYTES, hasRole, ROLE } from './account-hour.ts';
+import { chainDay, KNOWN_FEES } from './chain-day.ts';
 
-const withRole = (...roles: number[]) =>
-  raw(`countIf(bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0)`);
+const withRole = (...roles: number[]) => sql`countIf(${hasRole(...roles)})`;
+/** H160 addresses: that of an asset hub is the same as that of another chain, though their accounts are two. */
+const addressesWith = (...roles: number[]) =>
+  sql`uniqExactIf(substring(account, 1, ${H160_BYTES}), ${hasRole(...roles)})`;
 
 /** Distinct accounts by role; for the ecosystem the union of its chains by key. */
 const accountCounts = (window: Window): Sql => sql`
   SELECT relay_chain, chain_name, date,
-    ${withRole(ROLE.ethereumSent)} AS unique_evm_from_addresses,
-    ${withRole(ROLE.ethereumReceived)} AS unique_evm_to_addresses,
-    ${withRole(ROLE.ethereumSent, ROLE.ethereumReceived)} AS unique_evm_addresses,
-    ${withRole(ROLE.ethereumSucceeded)} AS evm_active,
+    ${addressesWith(ROLE.ethereumSent)} AS unique_evm_from_addresses,
+    ${addressesWith(ROLE.ethereumReceived)} AS unique_evm_to_addresses,
+    ${addressesWith(ROLE.ethereumSent, ROLE.ethereumReceived)} AS unique_evm_addresses,
+    ${addressesWith(ROLE.ethereumSucceeded)} AS evm_active,
     ${withRole(ROLE.signed)} AS num_accounts_active_signed,
     ${withRole(ROLE.signed, ROLE.received)} AS num_accounts_active_signed_plus_received,
     ${withRole(ROLE.signed, ROLE.ethereumSent)} AS num_accounts_active_signed_combined,
@@ -38,10 +40,10 @@ const accountCounts = (window: Window): Sql => sql`
   ) GROUP BY relay_chain, chain_name, date`;
 
 /** What an amount of all chains of the row is worth. */
-const usdSum = (amount: string): Sql =>
+const usdSum = (amount: string, column = amount): Sql =>
   usdAs(
     (part) => `sum(${part})`,
-    usdPartsSql(`days.${amount}`, 'days.decimals', 'days.price'),
+    usdPartsSql(`days.${column}`, 'days.decimals', 'days.price'),
     `${amount}_usd`,
   );
 
@@ -49,6 +51,7 @@ const additive = [
   'evm_num_transactions',
   'num_events',
   'num_transactions_signed',
+  'num_transactions_combined',
   'num_transfers',
   'num_transfers_combined',
   'num_xcm_messages',
@@ -72,7 +75,11 @@ export const dailySummary = metric({
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
     date: date('UTC day of the blocks', { title: 'Day' }),
-    fees: real('fees paid, in native tokens', { title: 'Fees', unit: 'native', nullable: true }),
+    fees: real('fees paid, in native tokens; null where no fee is known', {
+      title: 'Fees',
+      unit: 'native',
+      nullable: true,
+    }),
     fees_usd: real('fees paid, in USD', { title: 'Fees in USD', unit: 'usd', nullable: true }),
     treasury: real('sum of `treasury.Deposit`, fee shares included, in native tokens', {
       title: 'Treasury income',
@@ -123,7 +130,7 @@ export const dailySummary = metric({
     ),
     num_events: count('events of all phases', { title: 'Events' }),
     num_transactions_signed: count('signed extrinsics', { title: 'Signed extrinsics' }),
-    num_transactions_combined: count('signed extrinsics and Ethereum transactions', {
+    num_transactions_combined: count('signed extrinsics, Ethereum and general transactions', {
       title: 'Transactions',
     }),
     num_transfers: count('`balances.Transfer` events', { title: 'Transfers of the native token' }),
@@ -145,8 +152,12 @@ export const dailySummary = metric({
     num_remarked: count('`system.Remarked` events and executed `system.remark` calls, nested ones included', {
       title: 'Remarks',
     }),
-    num_extrinsic_success: count('`system.ExtrinsicSuccess` events', { title: 'Successful extrinsics' }),
-    num_extrinsic_failed: count('`system.ExtrinsicFailed` events', { title: 'Failed extrinsics' }),
+    num_extrinsic_success: count('extrinsics with `system.ExtrinsicSuccess` as their one outcome', {
+      title: 'Successful extrinsics',
+    }),
+    num_extrinsic_failed: count('extrinsics with `system.ExtrinsicFailed` as their one outcome', {
+      title: 'Failed extrinsics',
+    }),
     num_blocks: count('blocks with a timestamp', { title: 'Blocks' }),
     num_extrinsics: count('extrinsics, inherents included', { title: 'Extrinsics' }),
     first_block: count('least height of the day; null for the ecosystem', {
@@ -169,8 +180,7 @@ export const dailySummary = metric({
       ${nativeSql('fees_planck')} AS fees, ${usdSql(usdColumns('fees_usd'))} AS fees_usd,
       ${nativeSql('treasury_planck')} AS treasury, ${usdSql(usdColumns('treasury_usd'))} AS treasury_usd,
       ${usdSql(usdColumns('transferred_usd'))} AS transfer_amount_usd,
-      ${raw(additive.join(', '))}, num_transactions_signed + evm_num_transactions AS num_transactions_combined,
-      remarks AS num_remarked, first_of_day AS first_block, last_of_day AS last_block,
+      ${raw(additive.join(', '))}, remarks AS num_remarked, first_of_day AS first_block, last_of_day AS last_block,
       unique_evm_from_addresses, unique_evm_to_addresses, unique_evm_addresses, evm_active,
       num_accounts_active_signed, num_accounts_active_signed_plus_received, num_accounts_active_signed_combined,
       num_accounts_active_signed_plus_received_combined
@@ -178,11 +188,11 @@ export const dailySummary = metric({
       SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date, any(days.decimals) AS decimals,
         ${raw(additive.map((column) => `sum(days.${column}) AS ${column}`).join(', '))},
         sum(days.num_remarked + days.num_remark_calls) AS remarks,
-        if(${isEcosystem}, NULL, sum(days.fees)) AS fees_planck, if(${isEcosystem}, NULL, sum(days.treasury)) AS treasury_planck,
+        if(${isEcosystem}, NULL, sum(days.known_fees)) AS fees_planck, if(${isEcosystem}, NULL, sum(days.treasury)) AS treasury_planck,
         if(${isEcosystem}, NULL, min(days.first_block)) AS first_of_day, if(${isEcosystem}, NULL, max(days.last_block)) AS last_of_day,
-        ${usdSum('fees')}, ${usdSum('treasury')}, ${usdSum('transferred')}
+        ${usdSum('fees', 'known_fees')}, ${usdSum('treasury')}, ${usdSum('transferred')}
       FROM (
-        SELECT * FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
+        SELECT * FROM (SELECT *, ${KNOWN_FEES} AS known_fees FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
           AND date >= ${window.from} AND date < ${window.until}) AS ground
         LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
         LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)

@@ -5,19 +5,19 @@ import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { chainOrEcosystem, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
-import { chainDay } from './chain-day.ts';
+import { chainDay, KNOWN_FEES } from './chain-day.ts';
 import { chainHour } from './chain-hour.ts';
 
 export const dailyTps = metric({
   record: 'DailyTps',
   title: 'Transactions per second',
   domain: 'activity',
-  doc: 'Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
+  doc: 'Transactions per second: signed extrinsics, Ethereum and general transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
     date: day('UTC day of the blocks', { title: 'Day' }),
-    num_transactions_combined: count('signed extrinsics and Ethereum transactions', {
+    num_transactions_combined: count('signed extrinsics, Ethereum and general transactions', {
       title: 'Transactions',
     }),
     transactions_per_second: real(
@@ -43,11 +43,14 @@ export const dailyTps = metric({
       nullable: true,
     }),
     num_extrinsics: count('extrinsics, inherents included', { title: 'Extrinsics' }),
-    fees: real('fees paid, in native tokens; null for the ecosystem, whose tokens differ', {
-      title: 'Fees',
-      unit: 'native',
-      nullable: true,
-    }),
+    fees: real(
+      'fees paid, in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known',
+      {
+        title: 'Fees',
+        unit: 'native',
+        nullable: true,
+      },
+    ),
   },
   internal: { covered_seconds: 'Float64' },
   whileDayRuns: { transactions_per_second: 'num_transactions_combined / greatest(covered_seconds, 1)' },
@@ -61,13 +64,13 @@ export const dailyTps = metric({
     FROM (
       SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date,
         sum(num_transactions_signed) AS num_transactions_signed, sum(evm_num_transactions) AS evm_num_transactions,
-        num_transactions_signed + evm_num_transactions AS combined, sum(num_blocks) AS num_blocks,
+        sum(num_transactions_combined) AS combined, sum(num_blocks) AS num_blocks,
         sum(num_extrinsics) AS num_extrinsics,
         dateDiff('millisecond', toDateTime64(date, 3, 'UTC'), max(last_time)) / 1000 AS covered_seconds,
-        if(${isEcosystem}, NULL, sum(fees)) AS fees_planck, any(decimals) AS decimals,
+        if(${isEcosystem}, NULL, sum(known_fees)) AS fees_planck, any(decimals) AS decimals,
         if(${isEcosystem} OR num_blocks < 2, NULL,
           dateDiff('millisecond', min(first_time), max(last_time)) / (1000 * (num_blocks - 1))) AS avg_block_time_seconds
-      FROM (SELECT * FROM ${chainDay.table} FINAL
+      FROM (SELECT *, ${KNOWN_FEES} AS known_fees FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}) AS days
       LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
       ${perChainAndEcosystem}
@@ -88,7 +91,7 @@ export const dailyTps = metric({
   endpoints: [
     {
       path: '/api/daily-tps',
-      summary: 'Signed extrinsics and Ethereum transactions of a day, divided by its seconds',
+      summary: 'Transactions of a day, divided by its seconds',
       relays: SERVED_RELAYS,
       dates: { column: 'date', floor: '2023-01-01', required: false },
     },

@@ -1,6 +1,7 @@
 import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
+import { accountSql } from './account-hour.ts';
 import { greatestHeight, lastDayExtrinsics, newestBlock } from './last-day.ts';
 
 export const explorerNetworkStats = viewMetric({
@@ -11,7 +12,10 @@ export const explorerNetworkStats = viewMetric({
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain', { title: 'Chain' }),
-    tx_24h: count('signed extrinsics and Ethereum transactions', { title: 'Transactions', overTime: 'last' }),
+    tx_24h: count('signed extrinsics, Ethereum and general transactions', {
+      title: 'Transactions',
+      overTime: 'last',
+    }),
     extrinsics_24h: count('extrinsics, inherents included', { title: 'Extrinsics', overTime: 'last' }),
     active_accounts_24h: count('distinct signers and Ethereum senders', {
       title: 'Active accounts',
@@ -33,11 +37,13 @@ export const explorerNetworkStats = viewMetric({
     SELECT ${of.relay_chain} AS relay_chain, ${of.chain} AS chain, tx_24h, extrinsics_24h, active_accounts_24h,
       success_rate, ${greatestHeight(of)} AS latest_block, as_of
     FROM ${newestBlock(of)} AS newest CROSS JOIN (
-      SELECT countIf(signed OR ethereum) AS tx_24h, count() AS extrinsics_24h,
-        uniqExactIf(if(signed, signer_key, ethereum_from), (signed OR ethereum) AND if(signed, signer_key, ethereum_from) != '') AS active_accounts_24h,
-        if(countIf((signed OR ethereum) AND isNotNull(succeeded)) = 0, NULL,
-          countIf((signed OR ethereum) AND succeeded = 1) / countIf((signed OR ethereum) AND isNotNull(succeeded))) AS success_rate
-      FROM ${lastDayExtrinsics(of)}
+      SELECT countIf(is_transaction) AS tx_24h, count() AS extrinsics_24h,
+        uniqExactIf(account, account != '') AS active_accounts_24h,
+        if(countIf(is_transaction AND isNotNull(succeeded)) = 0, NULL,
+          countIf(is_transaction AND succeeded = 1) / countIf(is_transaction AND isNotNull(succeeded))) AS success_rate
+      FROM (SELECT succeeded, signed OR ethereum OR general AS is_transaction,
+          if(signed, signer_key, ethereum_from) AS sender, ${accountSql('sender')} AS account
+        FROM ${lastDayExtrinsics(of)})
     ) AS day`,
   endpoints: [
     {
