@@ -1,6 +1,9 @@
-import type { Store } from '../infra/ports.ts';
-import type { Stream } from './log/topics.ts';
-import type { ReadMessage } from './prepare-batch.ts';
+import type { Runtime, Store } from '../infra/ports.ts';
+import { isFirst, refusalsOfFirst } from './chains/first-blocks.ts';
+import type { Registry } from './chains/registry.ts';
+import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
+import { type Stream, TOPICS } from './log/topics.ts';
+import type { LandingLine, ReadMessage } from './prepare-batch.ts';
 import { heightKey } from './raw/heights.ts';
 import { readStoredHeights } from './raw/loaded-blocks.ts';
 
@@ -31,4 +34,25 @@ export async function splitStored(store: Store, stream: Stream, lines: readonly 
     (isSame ? same : changed).push(line);
   }
   return { changed, same, areNew };
+}
+
+/** Splits off first blocks of another network; what was stored before may be removed. */
+export async function splitOtherGenesis(
+  { runtime, registry }: { readonly runtime: Pick<Runtime, 'store'>; readonly registry: Registry },
+  stream: Stream,
+  lines: readonly LandingLine[],
+): Promise<{ kept: readonly LandingLine[]; refused: readonly DeadLetter[] }> {
+  const first =
+    stream === 'blocks' ? lines.filter(({ head }) => isFirst(head.number) && !head.is_deleted) : [];
+  if (first.length === 0) return { kept: lines, refused: [] };
+  const judged = first.map(({ head, original }) => ({ ...head, payload: original }));
+  const reasons = await refusalsOfFirst(runtime.store, registry, judged);
+  const reasonOf = new Map(first.map((line, at) => [line, reasons[at] ?? null]));
+  return {
+    kept: lines.filter((line) => (reasonOf.get(line) ?? null) === null),
+    refused: first.flatMap((line) => {
+      const reason = reasonOf.get(line) ?? null;
+      return reason === null ? [] : [deadLetterOf(TOPICS.blocks, line.head, reason, line.original)];
+    }),
+  };
 }

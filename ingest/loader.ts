@@ -3,7 +3,7 @@ import { Lease, Mutex } from '../infra/coordination/lock.ts';
 import { ignore } from '../infra/ignore.ts';
 import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
-import { splitRepeated, splitStored } from './changed-lines.ts';
+import { splitOtherGenesis, splitRepeated, splitStored } from './changed-lines.ts';
 import { headsOf, LANDING_TABLES, linesOfStore, loadAlone, mayBlameLines, normalise } from './line-load.ts';
 import { type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { loadTraced } from './load-trace.ts';
@@ -135,7 +135,9 @@ export class Loader {
     await noteReadAgain(store, headsOf(same));
     const landings = changed.map((line) => line.landing());
     const letters = landings.flatMap((landing) => ('refused' in landing ? [landing.refused] : []));
-    const lines = landings.flatMap((landing) => ('refused' in landing ? [] : [landing]));
+    const landed = landings.flatMap((landing) => ('refused' in landing ? [] : [landing]));
+    const { kept: lines, refused } = await splitOtherGenesis(this.#options, stream, landed);
+    letters.push(...refused);
     const load: Load = { stream, areNew, tried: [], committed: [], letters };
     await this.#loadOpen(load, lines);
     // Without the note they are loaded once more when they come again: their load has not failed.

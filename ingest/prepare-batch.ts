@@ -4,7 +4,6 @@ import { partsOf } from '../infra/parts.ts';
 import type { Message, Pieces } from '../infra/ports.ts';
 import { causesOf } from '../infra/tracing/messages.ts';
 import type { Traceparent } from '../infra/tracing/tracer.ts';
-import { refusalOfOtherChain } from './chains/first-blocks.ts';
 import type { Registry } from './chains/registry.ts';
 import { parseAsWritten } from './decode/json.ts';
 import { recordOf } from './decode/names.ts';
@@ -29,7 +28,7 @@ export interface LandingLine {
   /** Position in the batch: the sequence numbers of a statement are counted from it. */
   readonly index: number;
   readonly bytes: Pieces;
-  readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
+  readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number' | 'is_deleted'> & Origin;
   readonly original: Buffer;
   /** The hash of a block's content; absent where the line is not of this process. */
   readonly content?: bigint;
@@ -118,12 +117,6 @@ function prepareBlock(message: Message, index: number, registry: Registry): Prep
     return {
       refused: deadLetterOf(TOPICS.blocks, split.head, `chain: unknown ${split.head.chain}`, message.value),
     };
-  // What was stored before may be removed.
-  const otherChain = split.head.is_deleted
-    ? null
-    : refusalOfOtherChain(registry, chain, split.head.number, payload);
-  if (otherChain !== null)
-    return { refused: deadLetterOf(TOPICS.blocks, split.head, otherChain, message.value) };
   const head = { ...split.head, relay_chain: chain.relay_chain, chain: chain.name };
   const content = contentHash(head, chain, payload);
   const decode = (): LandingLine => ({

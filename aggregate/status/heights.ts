@@ -39,6 +39,8 @@ export interface ChainHeights {
   readonly newest_block_at: string | null;
   /** Blocks without a timestamp: stored, and in no metric. */
   readonly untimed_blocks: number;
+  /** Blocks with extrinsics of which it is not known whether they succeeded: none or several events tell it. */
+  readonly inconsistent_blocks: number;
   /** Blocks that other decoders loaded: ingested again they are as these decode them. */
   readonly outdated_blocks: number;
   readonly missing_blocks: Missing<number>;
@@ -125,10 +127,11 @@ function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<S
   const statement = sql`
     SELECT partition, relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
       max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks, countIf(is_outdated) AS outdated_blocks,
+      countIf(unclear_extrinsics > 0) AS inconsistent_blocks,
       highest_block - lowest_block + 1 - blocks AS total, countIf(number > previous + 1) AS ranges_total,
       groupArraySortedIf(${raw(String(RANGES_MAX))})((previous + 1, number - 1), number > previous + 1) AS ranges
     FROM (
-      SELECT ${partition} AS partition, relay_chain, chain, number, time, ${isOutdatedBlock} AS is_outdated,
+      SELECT ${partition} AS partition, relay_chain, chain, number, time, unclear_extrinsics, ${isOutdatedBlock} AS is_outdated,
         lagInFrame(number, 1, number) OVER (
           PARTITION BY partition, relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
       FROM ${blocks} FINAL WHERE ${where}
@@ -170,6 +173,7 @@ function append(before: ChainHeights, after: ChainHeights): ChainHeights {
     lowest_block: before.lowest_block,
     newest_block_at: times.at(-1) ?? null,
     untimed_blocks: before.untimed_blocks + after.untimed_blocks,
+    inconsistent_blocks: before.inconsistent_blocks + after.inconsistent_blocks,
     outdated_blocks: before.outdated_blocks + after.outdated_blocks,
     missing_blocks: {
       total: a.total + b.total + Math.max(0, to - from + 1),

@@ -1,27 +1,71 @@
-import type { Chain } from './chain.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { lackOf } from '../decode/completeness.ts';
+import { recordOf } from '../decode/names.ts';
+import { blockSequenceSql } from '../raw/ordering.ts';
+import { blocks } from '../raw/tables.ts';
 import type { Registry } from './registry.ts';
 
-const GENESIS_HASH = {
-  '0': /"hash":\s*"(0x[0-9a-fA-F]{64})"/,
-  '1': /"parentHash":\s*"(0x[0-9a-fA-F]{64})"/,
-} as const;
-const HEAD_BYTES = 4096;
+/** A block of height 0 or 1, which tells by which hash its chain begins. */
+interface FirstBlock {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly number: string;
+  readonly payload: Buffer;
+}
+
+export const isFirst = (number: string): boolean => BigInt(number) <= 1n;
 
 /**
- * Why a block is certainly of another chain: a bare block names none, but the first two heights tell the hash of the
- * first block. Null for every other height, and where no other known chain begins so.
+ * Judges first blocks in the order of reading, each by the hash that the registry knows for its chain, else by what is
+ * stored, else by the first one judged. Returns for each why it is of another network, or null.
  */
-export function refusalOfOtherChain(
-  { chains }: Pick<Registry, 'chains'>,
-  { name, genesis }: Pick<Chain, 'name' | 'genesis'>,
-  number: string,
-  payload: Buffer,
-): string | null {
-  if (number !== '0' && number !== '1') return null;
-  const [, hash] = GENESIS_HASH[number].exec(payload.toString('latin1', 0, HEAD_BYTES)) ?? [];
-  const first = hash?.toLowerCase();
-  if (first === undefined || first === genesis) return null;
-  const other = chains.find((chain) => chain.genesis === first);
-  if (other === undefined) return null;
-  return `chain: block ${number} is of ${other.name}, whose first block is ${first}, and not of ${name}; the blocks with it are likely of ${other.name} too: ingest them with --chain ${other.name}`;
+export async function refusalsOfFirst(
+  store: Pick<Store, 'rows'>,
+  registry: Pick<Registry, 'chains'>,
+  given: readonly FirstBlock[],
+): Promise<(string | null)[]> {
+  const known = new Map(
+    registry.chains.flatMap(({ name, genesis }) => (genesis === null ? [] : [[name, genesis]])),
+  );
+  const unknown = new Set(given.map(({ chain }) => chain).filter((chain) => !known.has(chain)));
+  if (unknown.size > 0)
+    for (const { chain, first } of await store.rows<{ chain: string; first: string }>(
+      storedFirst([...unknown]),
+    ))
+      known.set(chain, first);
+  return given.map(({ chain, number, payload }) => {
+    const first = firstHash(number, payload);
+    if (first === null) return null;
+    const expected = known.get(chain);
+    if (expected === first) return null;
+    const other = registry.chains.find(({ genesis }) => genesis === first);
+    if (expected === undefined && other === undefined) {
+      known.set(chain, first);
+      return null;
+    }
+    const begins = expected === undefined ? '' : ` and ${chain} begins with ${expected}`;
+    const advice = other
+      ? `that is ${other.name}: ingest these blocks with --chain ${other.name}`
+      : `these blocks are of another network, or of one that began again: give it a name of its own in CHAINS_FILE`;
+    return `another genesis: block ${number} begins with ${first},${begins}; ${advice}`;
+  });
+}
+
+const storedFirst = (chains: readonly string[]): Sql => sql`
+  SELECT chain, argMin(if(number = 0, hash, parent_hash), ${raw(blockSequenceSql('rank'))}) AS first
+  FROM ${blocks} FINAL WHERE chain IN ${chains} AND number <= 1 GROUP BY chain`;
+
+/** The hash of the first block; null for what is refused for another reason. */
+function firstHash(number: string, payload: Buffer): string | null {
+  let block: unknown;
+  try {
+    block = JSON.parse(payload.toString('utf8'));
+  } catch {
+    // It is no JSON, which the store says of it.
+    return null;
+  }
+  const { hash, parentHash } = recordOf(block) ?? {};
+  const first = BigInt(number) === 0n ? hash : parentHash;
+  return typeof first !== 'string' || lackOf(block) !== null ? null : first.toLowerCase();
 }

@@ -1,4 +1,5 @@
 import { keyOfSigner } from '../chains/address.ts';
+import { outcomesOf } from './completeness.ts';
 import { type CallTree, type Domain, domainOf, isWrapper } from './domain.ts';
 import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
 import { EventsBackwards, eventsOf } from './events.ts';
@@ -57,7 +58,9 @@ function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic:
   if (call === null) throw new Error('method: neither {pallet, method} nor "pallet.method"');
   if (isWrapper(call.pallet, call.call)) {
     decoded.domains.push({ extrinsic_index, domain: domainOf(call.pallet, call.call, treesInside(call)) });
-    for (const nested of decodeExtrinsic(extrinsic).calls) decoded.calls.push({ ...nested, extrinsic_index });
+    // Without one outcome, whether it ran is unknown.
+    const ran = outcomesOf(extrinsic) === 1 ? decodeExtrinsic(extrinsic).calls : [];
+    for (const nested of ran) decoded.calls.push({ ...nested, extrinsic_index });
   }
   if (call.pallet === 'revive' && call.call === 'ethTransact') {
     decoded.ethereum.push({ extrinsic_index, ...readEthereumTransaction(call.args.payload) });

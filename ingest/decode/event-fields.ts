@@ -44,7 +44,9 @@ export const EVENT_FIELDS = {
   'system.KilledAccount': { fields: { account: 'account' } },
   'treasury.Deposit': { fields: { value: 'amount' } },
   'transactionPayment.TransactionFeePaid': {
-    fields: { who: 'account', actual_fee: 'amount', tip: 'any' },
+    // Acala and Karura print what was paid too much and given back as a fourth field.
+    fields: { who: 'account', actual_fee: 'amount', tip: 'any', surplus: 'any' },
+    lengths: [3, 4],
   },
   'messageQueue.Processed': {
     fields: { id: 'any', origin: 'any', weight_used: 'any', success: 'flag' },

@@ -41,6 +41,7 @@ const extrinsic = z
   .object({
     method,
     signature: z.object({ signer: anything }).nullish(),
+    nonce: anything,
     args: anything,
     tip: anything,
     hash: anything,

@@ -3,6 +3,7 @@ import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import { firstFault, shapeError } from '../../infra/shape-error.ts';
 import type { Chain } from '../chains/chain.ts';
 import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
+import { lackOf } from '../decode/completeness.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
@@ -182,6 +183,8 @@ const EMPTY_BLOCK = { hash: NO_HASH, parentHash: NO_HASH, extrinsics: [] };
 function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object): Read {
   const block = normaliseBlock(payload);
   if ('refused' in block) return { refused: refusalOfBlockList(payload) ?? block.refused };
+  const lack = 'is_deleted' in more ? null : lackOf(block.payload);
+  if (lack !== null) return { refused: lack };
   return blockEnvelope(chain, block.number, Buffer.from(jsonLine(block.payload)), origin, more);
 }
 

@@ -1,13 +1,20 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../infra/clickhouse/table.ts';
+import {
+  EVENTS_MISSING,
+  EXTRINSICS_MISSING,
+  OUTCOME_EVENTS,
+  OUTCOME_PALLETS,
+} from '../decode/completeness.ts';
 import { EARLIEST_MS, LATEST_MS } from '../decode/years.ts';
 import { blockRankSql, RANK } from './ordering.ts';
+import { inSteps } from './views/parse-sql.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
 /** A boolean, or what a source that could not tell has written there: neither `"true"` nor 1 tells. */
 export const SUCCESS = 'Dynamic(max_types=3)';
-const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success ${SUCCESS}, paysFee String, events Array(${EVENT}))`;
+const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), nonce String, args String, tip String, hash String, info Tuple(partialFee String, kind String), success ${SUCCESS}, paysFee String, events Array(${EVENT}))`;
 
 /**
  * Whole blocks: one line per block, the source's own JSON in `payload`, and beside it what only TypeScript can decode.
@@ -42,6 +49,16 @@ const milliseconds = `toInt64OrNull(replaceAll(${timestampGiven}, '"', ''))`;
 const isTime = `${milliseconds} BETWEEN ${EARLIEST_MS} AND ${LATEST_MS}`;
 const finalized = "payload.finalized != 'false'";
 
+const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');
+const isOutcome = `p IN (${quoted(OUTCOME_PALLETS)}) AND m IN (${quoted(OUTCOME_EVENTS)})`;
+/** Of each extrinsic, the names of its events that tell its outcome. */
+const outcomes = `arrayMap((ms, ps) -> arrayFilter((m, p) -> ${isOutcome}, ms, ps), payload.extrinsics.events.method.method, payload.extrinsics.events.method.pallet)`;
+/** The engine takes some texts for dates. */
+const saysText = `arrayExists(s -> match(dynamicType(s), '^(String|Date)'), payload.extrinsics.success)`;
+/** What \`lackOf\` refuses fails the statement: the loader then reads each line, and sets aside those that lack something. */
+const isRefused = `throwIf(payload.number > 0 AND empty(payload.extrinsics), '${EXTRINSICS_MISSING}')
+    OR throwIf(notEmpty(outcomes) AND (empty(arrayFlatten(outcomes)) OR ${saysText}), '${EVENTS_MISSING}')`;
+
 /** What the rows of every table need of a block is worked out once. The rest is passed on, and not copied. */
 export const blocksRanked = landingTable({
   name: 'blocks_ranked',
@@ -53,6 +70,7 @@ export const blocksRanked = landingTable({
     number: 'UInt64',
     block_time: "Nullable(DateTime64(3, 'UTC'))",
     finalized: 'Bool',
+    outcomes: 'Array(Array(String))',
     rank: RANK,
   },
 });
@@ -64,10 +82,10 @@ export const rankedBlocks = view(
   blocksIn,
   blocksRanked,
   sql`SELECT toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, payload.number AS number,
-    fromUnixTimestamp64Milli(if(${raw(isTime)}, ${raw(milliseconds)}, NULL), 'UTC') AS block_time, ${raw(finalized)} AS finalized,
+    fromUnixTimestamp64Milli(if(${raw(isTime)}, ${raw(milliseconds)}, NULL), 'UTC') AS block_time, ${raw(finalized)} AS finalized, outcomes,
     ${raw(blockRankSql({ finalized, version: 'version', sequence: 'sequence' }))} AS rank,
     ${raw(Object.keys(passedOn).join(', '))}
-  FROM ${blocksIn}`,
+  FROM ${inSteps(sql`${blocksIn}`, `${outcomes} AS outcomes`)} WHERE is_deleted = 1 OR NOT (${raw(isRefused)})`,
 );
 
 /**

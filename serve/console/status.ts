@@ -213,14 +213,15 @@ ${failed.length > 0 && tableOf('Failed computations', ['Computation', '#Attempts
 
 const REASON_CHARS_MAX = 1000;
 
-function refused({ dead_letters, refused_facts, outdated_snapshots, retention }: SystemStatus): Html {
+function refused({ chains, dead_letters, refused_facts, outdated_snapshots, retention }: SystemStatus): Html {
   const rows = dead_letters.latest.map(({ received_at, file, line, reason }) => [
     moment(received_at),
     html`<bdi>${plainText(file)}</bdi>`,
     count(line),
     html`<bdi>${plainText(reason)}</bdi>`,
   ]);
-  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
+  const inconsistent = chains.reduce((sum, { inconsistent_blocks }) => sum + inconsistent_blocks, 0);
+  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.${inconsistent > 0 && ` ${count(inconsistent)} blocks have extrinsics that end with no outcome event, or with several: whether these succeeded is unknown.`}${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
 ${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
 }
 

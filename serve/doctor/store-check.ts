@@ -9,6 +9,7 @@ import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { schema } from '../stored-schema.ts';
 import { checkAddresses } from './addresses-check.ts';
+import { checkBlocks } from './blocks-check.ts';
 
 /** Clocks that differ by less are the same. */
 const CLOCK_MS_MAX = 2000;
@@ -28,8 +29,10 @@ export async function checkStore(
     const schemaFound = await checkSchema(store);
     const found = [await checkVersion(store), schemaFound, await checkClock(store, clock)];
     const isReadable = schemaFound.state === 'ok' && (await hasTable(store, blocks));
-    const addresses = isReadable ? await checkAddresses(store, registry) : [];
-    return [...found, ...(await checkRetention(store)), ...addresses];
+    const ofBlocks = isReadable
+      ? [...(await checkBlocks(store)), ...(await checkAddresses(store, registry))]
+      : [];
+    return [...found, ...(await checkRetention(store)), ...ofBlocks];
   } catch (error) {
     return [failed('store', `it does not answer: ${reasonOf(error)}`, 'look at the log of the server')];
   }

@@ -69,6 +69,11 @@ export const statusSchema = z
       z.object({
         ...heights,
         blocks: z.int(),
+        inconsistent_blocks: z
+          .int()
+          .describe(
+            'blocks with extrinsics that end with no outcome event, or with several: their success is unknown',
+          ),
         outdated_blocks: z.int().describe('blocks that other decoders loaded: ingest them again'),
         newest_block_at: moment.nullable(),
         lag_seconds: z.number().nullable(),
@@ -179,6 +184,7 @@ export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
       newest_block_at: '2025-07-14T23:59:54.000Z',
       lag_seconds: 12,
       skipped_heights: 1,
+      inconsistent_blocks: 0,
       outdated_blocks: 0,
     },
   ],

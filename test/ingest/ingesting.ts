@@ -5,10 +5,11 @@ import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { gate } from '../infra/ports/opened.ts';
 import { openTestPipeline } from '../support/pipeline.ts';
+import { rooted } from '../support/rooted.ts';
 
 export interface Ingesting {
   readonly pipeline: Pipeline;
-  /** Takes in lines under a file's name. */
+  /** Takes in lines under a file's name, which is that of their chain; made blocks begin as that chain does. */
   take(
     name: string,
     lines: readonly (string | object | Buffer)[],
@@ -44,7 +45,7 @@ export async function openIngesting(settings: Record<string, string> = {}): Prom
   return {
     pipeline,
     takeFile,
-    take: (name, lines) => takeFile({ name }, bytesOf(lines)),
+    take: (name, lines) => takeFile({ name }, bytesOf(lines, name.split('.')[0] ?? '')),
     letters: (origin) =>
       pipeline.runtime.store.rows<StoredDeadLetter>(
         sql`SELECT topic, origin, line, reason, bytes, size FROM ${deadLetters} FINAL
@@ -77,11 +78,13 @@ export const canonicalRows = (ingesting: Ingesting, table: Table, chain: string,
 export const heightsOf = async (ingesting: Ingesting, chain: string): Promise<number[]> =>
   (await canonicalRows(ingesting, blocks, chain)).map(({ number }) => number as number);
 
-function bytesOf(lines: readonly (string | object | Buffer)[]): Buffer {
+function bytesOf(lines: readonly (string | object | Buffer)[], chain: string): Buffer {
   const end = Buffer.from('\n');
   return Buffer.concat(
     lines.flatMap((line) => [
-      Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)),
+      Buffer.isBuffer(line)
+        ? line
+        : Buffer.from(typeof line === 'string' ? line : JSON.stringify(rooted(line, chain))),
       end,
     ]),
   );

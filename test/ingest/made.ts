@@ -19,10 +19,22 @@ const EXTRINSIC = {
   paysFee: false,
 };
 
+/** The event that every applied extrinsic ends with stands behind those that are given, unless one of them is it. */
 export function madeExtrinsic(call: string, more: MadeExtrinsic = {}): object {
   const [pallet, method] = call.split('.');
-  return { method: { pallet, method }, args: {}, ...EXTRINSIC, ...more };
+  return withOutcome({ method: { pallet, method }, args: {}, ...EXTRINSIC, ...more });
 }
+
+/** The same for an extrinsic that is laid out by hand. */
+export function withOutcome<Extrinsic extends MadeExtrinsic>(extrinsic: Extrinsic): Extrinsic {
+  const { events = [], success } = extrinsic;
+  if (!Array.isArray(events) || JSON.stringify(events).match(/Extrinsic(Success|Failed)/)) return extrinsic;
+  const outcome = success === false ? 'system.ExtrinsicFailed' : 'system.ExtrinsicSuccess';
+  const data = success === false ? [{ badOrigin: null }, DISPATCHED] : [DISPATCHED];
+  return { ...extrinsic, events: [...events, madeEvent(outcome, ...data)] };
+}
+
+const DISPATCHED = { weight: { refTime: '1', proofSize: '0' }, class: 'Normal', paysFee: 'Yes' };
 
 export function madeEvent(name: string, ...data: readonly unknown[]): object {
   const [pallet, method] = name.split('.');

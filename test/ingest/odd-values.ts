@@ -117,7 +117,8 @@ export function oddBlock(number: number, random: Random): OddBlock {
       if (!isGood && !(name.endsWith('FeePaid') && field === 'amount')) isBad = true;
       return value;
     });
-    if (isBad) refused.push(`event ${i} ${name}`);
+    // The clock's outcome is the first event of the block.
+    if (isBad) refused.push(`event ${i + 1} ${name}`);
     return madeEvent(name, ...data);
   });
   const inner = {

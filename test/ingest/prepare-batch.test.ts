@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { GENESIS } from '../../ingest/chains/genesis.ts';
 import { loadRegistry } from '../../ingest/chains/registry.ts';
 import { type Envelope, readLine } from '../../ingest/log/envelope.ts';
 import { prepareBatch } from '../../ingest/prepare-batch.ts';
@@ -53,20 +52,4 @@ test('a block that a log hands on within the process is loaded as one that it ca
   expect(deadLetters).toEqual([]);
   expect(await prepared(envelopes)).toEqual(await prepared(carried));
   expect(envelopes.map(({ size }) => size)).toEqual(carried.map(({ value }) => value.length));
-});
-
-test('the first blocks of another known chain are refused, and those of its own or an unknown network are not', async () => {
-  const own = madeBlock(1, [], { parentHash: GENESIS.kusama });
-  const [zero, one] = [
-    madeBlock(0, [], { hash: GENESIS.polkadot?.toUpperCase().replace('0X', '0x') }),
-    madeBlock(1, [], { parentHash: GENESIS.polkadot }),
-  ];
-  const later = madeBlock(2, [], { parentHash: GENESIS.polkadot });
-  const blocks = [own, madeBlock(1), zero, one, later].map((block) => read(JSON.stringify(block), 'kusama'));
-  const { lines, deadLetters } = await prepared(blocks);
-  expect(lines.map(({ number }) => number)).toEqual(['1', '1', '2']);
-  expect(deadLetters.map(({ reason }) => reason)).toEqual([
-    expect.stringMatching(/^chain: block 0 is of polkadot, .* and not of kusama; .*--chain polkadot$/),
-    expect.stringMatching(/^chain: block 1 is of polkadot, /),
-  ]);
 });

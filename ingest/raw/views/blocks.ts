@@ -35,6 +35,7 @@ const blockRows = view(
     block_time AS time, payload.authorId AS author, finalized, length(payload.extrinsics) AS extrinsics,
     length(payload.onInitialize.events) + arraySum(arrayMap(e -> length(e), payload.extrinsics.events))
       + length(payload.onFinalize.events) AS events,
+    arrayCount(of -> length(of) != 1, outcomes) AS unclear_extrinsics,
     source, ${raw(readAtSql('sequence'))} AS received_at, rank, is_deleted, run
   FROM ${blocksRanked}`,
 );

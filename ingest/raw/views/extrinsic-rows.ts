@@ -35,6 +35,7 @@ const passedOn = {
   hash: 'String',
   fee_given: 'String',
   fee_kind: name,
+  nonce: name,
   pays_fee: name,
   event_pallets: 'Array(String)',
   event_names: 'Array(String)',
@@ -54,6 +55,7 @@ export const extrinsicsIn = landingTable({
     call_given: name,
     signer_given: 'String',
     success_given: SUCCESS,
+    outcomes: 'Array(String)',
   },
 });
 
@@ -66,7 +68,7 @@ const extrinsicsRead = landingTable({
     call: name,
     signer: 'String',
     signer_bytes: 'String',
-    // 1, 0, or null when the source does not say.
+    outcome: 'Nullable(UInt8)',
     success: 'Nullable(UInt8)',
     tip_amount: amount,
     fee_amount: amount,
@@ -86,7 +88,10 @@ export const extrinsicsDecoded = landingTable({
     evm_call: 'Bool',
     revive_call: 'Bool',
     evm_data: 'Array(String)',
+    ethereum: 'Bool',
+    general: 'Bool',
     paid_fee: amount,
+    paid_otherwise: 'Bool',
     // Of the oldest runtimes: what the treasury and the author received.
     deposits: 'Array(Array(String))',
   },
@@ -100,15 +105,15 @@ const unfoldedExtrinsics = view(
   blocksRanked,
   extrinsicsIn,
   sql`SELECT relay_chain, chain, number, time, rank, prefix, author, i - 1 AS extrinsic_index, pallet_given, call_given,
-    signer_given, args, tip_given, hash, fee_given, fee_kind, success_given, pays_fee,
+    signer_given, args, tip_given, hash, fee_given, fee_kind, nonce, success_given, outcomes, pays_fee,
     event_pallets, event_names, event_data, wrapper_domain, recovered_sender, recovered_receiver
-  FROM (SELECT ${raw(everyRow)}, prefix, payload.authorId AS author, payload.extrinsics AS list,
+  FROM (SELECT ${raw(everyRow)}, prefix, payload.authorId AS author, payload.extrinsics AS list, outcomes AS outcomes_of,
       ${raw(placed('domains', 'domain'))} AS domain_of, ${raw(placed('senders', 'sender'))} AS sender_of,
       ${raw(placed('senders', 'receiver'))} AS receiver_of
     FROM ${blocksRanked} WHERE is_deleted = 0)
   ARRAY JOIN arrayEnumerate(list) AS i, list.method.pallet AS pallet_given, list.method.method AS call_given,
     list.signature.signer AS signer_given, list.args AS args, list.tip AS tip_given, list.hash AS hash,
-    list.info.partialFee AS fee_given, list.info.kind AS fee_kind, list.success AS success_given,
+    list.info.partialFee AS fee_given, list.info.kind AS fee_kind, list.nonce AS nonce, list.success AS success_given, outcomes_of AS outcomes,
     list.paysFee AS pays_fee, list.events.method.pallet AS event_pallets,
     list.events.method.method AS event_names, list.events.data AS event_data, domain_of AS wrapper_domain,
     sender_of AS recovered_sender, receiver_of AS recovered_receiver`,
@@ -121,7 +126,8 @@ const readExtrinsics = view(
   sql`SELECT ${namesOf(passedOn)},
     ${raw(palletWrittenSql('pallet_given'))} AS pallet_written, ${raw(callSql('call_given'))} AS call,
     ${raw(addressSql('signer_given'))} AS signer, ${raw(base58Sql('signer'))} AS signer_bytes,
-    CAST(dynamicElement(success_given, 'Bool'), 'Nullable(UInt8)') AS success,
+    if(length(outcomes) = 1, toNullable(endsWith(outcomes[1], 'Success')), NULL) AS outcome,
+    if(isNull(outcome), NULL, CAST(dynamicElement(success_given, 'Bool'), 'Nullable(UInt8)')) AS success,
     ${raw(amountSql('tip_given'))} AS tip_amount, ${raw(amountSql('fee_given'))} AS fee_amount
   FROM ${extrinsicsIn}`,
 );
@@ -132,6 +138,8 @@ const eventIs = (pallet: string, event: string) =>
 /** Data of the extrinsic's events that fit; `p`, `m` and `d` are pallet, name and data of one. */
 const eventData = (condition: string) =>
   `arrayFilter((d, p, m) -> ${condition}, event_data, event_pallets, event_names)`;
+/** A fee in another asset, under whatever name a runtime tells it. */
+const paidOtherwise = `arrayExists(m -> endsWith(m, 'FeePaid') AND lower(m) != 'transactionfeepaid', event_names)`;
 const hasEvent = (pallet: string, event: string) =>
   `arrayExists((p, m) -> ${eventIs(pallet, event)}, event_pallets, event_names)`;
 const amounts = (texts: string) => `arrayMap(text -> ${amountSql('text')}, ${texts})`;
@@ -158,11 +166,13 @@ const decodedExtrinsics = view(
     ${raw(palletSql('pallet_written'))} AS pallet,
     if(wrapper_domain != '', wrapper_domain, ${raw(domainSql('pallet_written', 'call'))}) AS domain,
     ${raw(keySql('signer', 'signer_bytes'))} AS signer_key,
-    if(signed, ifNull(tip_amount, 0), 0) AS tip,
     pallet_written = 'ethereum' AND call = 'transact' AS evm_call,
     pallet_written = 'revive' AND call = 'ethTransact' AS revive_call,
+    NOT signed AND (evm_call OR revive_call) AS ethereum,
+    NOT signed AND NOT ethereum AND nonce NOT IN ('', 'null') AS general,
+    if(signed OR general, ifNull(tip_amount, 0), 0) AS tip,
     if(evm_call, ${raw(executions)}[1], []) AS evm_data,
-    if(signed, ${raw(paidFee)}, NULL) AS paid_fee,
+    ${raw(paidFee)} AS paid_fee, ${raw(paidOtherwise)} AS paid_otherwise,
     if(signed AND isNull(paid_fee) AND isNull(fee_amount), ${raw(depositsMade)}, []) AS deposits
   FROM ${extrinsicsRead}`,
 );
@@ -170,20 +180,21 @@ const decodedExtrinsics = view(
 /** The author and who each deposit was for, or the sender and the receiver of an Ethereum transaction. */
 const accounts = `multiIf(
     notEmpty(deposits), arrayMap(given -> ${addressSql('given')}, arrayPushFront(arrayMap(d -> ${depositTo('who')}, deposits), author)),
-    evm_call AND NOT signed, [${executed('from')}, ${executed('to')}],
+    ethereum AND evm_call, [${executed('from')}, ${executed('to')}],
     [])`;
 /** What each deposit adds to the fee, as text; empty where it was for another account than the author's. */
 const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, key = keys[1], ${depositTo('amount')}, '')`;
 const shares = `arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount), ${amounts(`arrayMap((d, key) -> ${share}, deposits, arrayPopFront(keys))`)}))`;
 
 /**
- * The fee in planck by the first source that has it. The last, for the oldest runtimes, adds up what the
- * treasury and the author received inside the extrinsic.
+ * The fee in planck by the first source that has it: the event decides, also where nobody signed. The last, for the oldest
+ * runtimes, adds up what the treasury and the author received inside the extrinsic. Null where no source tells it.
  */
 const fee = `multiIf(
-    NOT signed, toNullable(toUInt128(0)),
     isNotNull(paid_fee), paid_fee,
-    ${hasEvent('assetTxPayment', 'AssetTxFeePaid')}, toUInt128(0),
+    paid_otherwise OR NOT (signed OR ethereum OR general), toUInt128(0),
+    ethereum OR (general AND pays_fee != 'false'), NULL,
+    general, toUInt128(0),
     isNotNull(fee_amount), fee_amount + if(fee_kind = 'fromEvent', toUInt128(0), tip),
     pays_fee = 'false', toUInt128(0),
     length(shares) > 0, arraySum(shares),
@@ -203,17 +214,17 @@ const extrinsicRows = view(
   extrinsics,
   sql`WITH ${raw(shares)} AS shares
   SELECT relay_chain, chain, number, extrinsic_index, time, lower(given.hash) AS hash, pallet, call, pallet_written,
-    signed, signer, signer_key, success,
+    signed, signer, signer_key, outcome, success,
     multiIf(
       isNull(success), NULL,
       success = 0, 0,
       evm_call, match(${raw(executed('exit_reason'))}, '^[{] *"[Ss]ucceed"'),
       revive_call, NOT ${raw(hasEvent('revive', 'EthExtrinsicRevert'))},
       1) AS succeeded,
-    NOT signed AND (evm_call OR revive_call) AS ethereum,
+    ethereum, general,
     multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), keys[1]) AS ethereum_from,
     multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), keys[2]) AS ethereum_to,
-    ${raw(fee)} AS fee, tip, domain, if(domain = 'Consensus', '', ${raw(readableArgs)}) AS args, rank
+    ${raw(fee)} AS fee, signed OR ethereum OR general OR isNotNull(paid_fee) OR paid_otherwise AS fee_bearing, tip, domain, if(domain = 'Consensus', '', ${raw(readableArgs)}) AS args, rank
   FROM ${inSteps(sql`${extrinsicsDecoded}`, `arrayMap(account -> ${keySql('account')}, ${accounts}) AS keys`)} AS given`,
 );
 

@@ -188,6 +188,7 @@ function refused(status: SystemStatus, now: number): string {
     ...(latest.length > 0 ? [alignedTable(latest)] : []),
     `refused facts   ${number(refused_facts)}`,
     ...deleted(status),
+    ...inconsistent(status),
     ...outdated(status),
   ].join('\n');
 }
@@ -196,6 +197,15 @@ function deleted({ retention: { blocks_from, raw_rows_from } }: SystemStatus): s
   if (blocks_from === null) return [];
   const rows = raw_rows_from === null ? 'none are deleted yet' : `from ${raw_rows_from} on`;
   return [`raw rows        ${rows}; blocks before ${blocks_from} are refused`];
+}
+
+function inconsistent({ chains }: SystemStatus): string[] {
+  const found = chains.filter(({ inconsistent_blocks }) => inconsistent_blocks > 0);
+  if (found.length === 0) return [];
+  const counts = found.map(({ chain, inconsistent_blocks }) => `${chain} ${number(inconsistent_blocks)}`);
+  return [
+    `inconsistent    ${counts.join(', ')}: blocks with extrinsics that end with no outcome event, or with several`,
+  ];
 }
 
 function outdated({ chains, outdated_snapshots }: SystemStatus): string[] {

@@ -3,6 +3,7 @@ import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { rooted } from '../../support/rooted.ts';
 
 let opened: TestPipeline;
 beforeAll(async () => {
@@ -17,7 +18,10 @@ const coverageOf = ({ runtime, registry }: Pipeline, of?: { relay_chain?: string
 const at = (number: number, day: string | null, more: object = {}) => {
   const now = day === null ? {} : { now: String(Date.parse(`${day}T12:00:00Z`) + number * 6000) };
   return JSON.stringify(
-    madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: now })], ...more }),
+    rooted(
+      madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: now })], ...more }),
+      'polkadot',
+    ),
   );
 };
 const price = (day: string) =>

@@ -6,6 +6,7 @@ import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { exportRows } from '../../../serve/cli/commands/export.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
+import { rooted } from '../../support/rooted.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
 import { runHere } from './run-here.ts';
@@ -17,7 +18,10 @@ const env = { DATA_DIR: join(place.path, 'data'), STOP_SECONDS_MAX: '10' };
 const block = (number: number, day: string | null) => {
   const now = day === null ? {} : { now: String(Date.parse(`${day}T12:00:00Z`) + number * 6000) };
   return JSON.stringify(
-    madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: now })] }),
+    rooted(
+      madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: now })] }),
+      'polkadot',
+    ),
   );
 };
 

@@ -10,7 +10,7 @@ export function madeBlock(number: number, day: string): object {
   const plain = {
     signature: null,
     info: {},
-    events: [],
+    events: [{ method: method('system', 'ExtrinsicSuccess'), data: [{}] }],
     success: true,
     paysFee: false,
     tip: null,

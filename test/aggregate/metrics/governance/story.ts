@@ -37,7 +37,7 @@ export class Writer {
   readonly #chain: string;
   #height: number;
 
-  constructor(chain: string, height = 1) {
+  constructor(chain: string, height = 2) {
     this.#chain = chain;
     this.#height = height;
   }

@@ -2,6 +2,8 @@ import type { InputLine } from '../../../reference/input.ts';
 import { shapeBlock, shapeCall, shapeHash } from '../../../reference/shaped.ts';
 import { ALICE, ALICE_GENERIC, BOB, blocksOf, feePaid, priceOf, remark } from './shape.ts';
 
+const SUCCEEDED = { method: { pallet: 'System', method: 'ExtrinsicSuccess' }, data: [{}] };
+
 /** Facts in unknown shapes: the fact is refused, its block and the number of events stay. */
 export const refusedFacts: InputLine[] = blocksOf('polkadot', [
   {
@@ -70,7 +72,7 @@ export const otherArchives: InputLine[] = [
           method: { pallet: 'Timestamp', method: 'set' },
           signature: null,
           args: { now: Date.UTC(2026, 0, 2, 11) },
-          events: [],
+          events: [SUCCEEDED],
           success: true,
           info: {},
         },
@@ -87,6 +89,7 @@ export const otherArchives: InputLine[] = [
               method: { pallet: 'TransactionPayment', method: 'TransactionFeePaid' },
               data: [ALICE, '55', '3'],
             },
+            SUCCEEDED,
           ],
         },
       ],
@@ -106,7 +109,7 @@ function named(number: number, time: string): InputLine {
         method: 'timestamp.set',
         signature: null,
         args: { now: Date.parse(time) },
-        events: [],
+        events: [event('system.ExtrinsicSuccess', [{}])],
         success: true,
       },
       {
@@ -120,6 +123,7 @@ function named(number: number, time: string): InputLine {
         events: [
           event('balances.Transfer', { from: ALICE, to: BOB, amount: '5' }),
           event('transactionPayment.TransactionFeePaid', { who: ALICE, actualFee: '44', tip: '1' }),
+          event('system.ExtrinsicSuccess', { dispatchInfo: {} }),
         ],
       },
       {
@@ -130,7 +134,7 @@ function named(number: number, time: string): InputLine {
         hash: shapeHash(800 + number),
         info: {},
         success: true,
-        events: [event('utility.BatchCompleted', [])],
+        events: [event('utility.BatchCompleted', []), event('system.ExtrinsicSuccess', [{}])],
       },
     ],
     onInitialize: { events: [event('balances.Transfer', { from: ALICE, to: BOB, amount: '7' })] },

@@ -1,0 +1,32 @@
+import { methodNames, recordOf } from './names.ts';
+
+/**
+ * Every applied extrinsic has one outcome among its own events. A source that has lost the events of a block, or its
+ * extrinsics, serves it all the same: such a block is refused whole, so that its height stays missing.
+ */
+export const OUTCOME_PALLETS = ['system', 'System', 'SYSTEM'];
+export const OUTCOME_EVENTS = ['ExtrinsicSuccess', 'extrinsicSuccess', 'ExtrinsicFailed', 'extrinsicFailed'];
+
+export const EVENTS_MISSING =
+  'events missing: the source had lost the events of this block; another source may have them';
+export const EXTRINSICS_MISSING = 'extrinsics missing: only block 0 has none; another source may have them';
+
+/** Why a block cannot be whole; null where it may be, and for what is no block. */
+export function lackOf(block: unknown): string | null {
+  const { number, extrinsics } = recordOf(block) ?? {};
+  if (!Array.isArray(extrinsics)) return null;
+  if (extrinsics.length === 0) return String(number) === '0' ? null : EXTRINSICS_MISSING;
+  const isText = (extrinsic: unknown) => typeof recordOf(extrinsic)?.success === 'string';
+  const isWhole = extrinsics.some((extrinsic) => outcomesOf(extrinsic) > 0) && !extrinsics.some(isText);
+  return isWhole ? null : EVENTS_MISSING;
+}
+
+/** How many outcomes stand among the events of an extrinsic: one, unless its source is at fault. */
+export function outcomesOf(extrinsic: unknown): number {
+  const events = recordOf(extrinsic)?.events;
+  if (!Array.isArray(events)) return 0;
+  return events.filter((event) => {
+    const [pallet = '', name = ''] = methodNames(recordOf(event)?.method) ?? [];
+    return OUTCOME_PALLETS.includes(pallet) && OUTCOME_EVENTS.includes(name);
+  }).length;
+}
