@@ -60,7 +60,8 @@ function* groupByPlace(facts: readonly ContractFact[]): Generator<ContractFact[]
 function readExtrinsic(facts: readonly ContractFact[]): ContractExtrinsic {
   const [{ chain, prefix, decimals, number, place, extrinsic_index, time }] = facts as [ContractFact];
   const extrinsic = facts.find(({ kind }) => kind === 'extrinsic');
-  const result = facts.find(({ kind }) => kind === 'result');
+  const results = facts.filter(({ kind }) => kind === 'result');
+  const result = results.length === 1 ? results[0] : undefined;
   const calls = callsOf(facts, extrinsic);
   // Only Ethereum transactions can be reverted.
   const isOfEthereum = calls.some(({ isEthereum }) => isEthereum);
