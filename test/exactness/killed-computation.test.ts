@@ -91,7 +91,7 @@ async function falseClaims(
     const { rows, pendingFrom, coverage, asOf } = await answerOf(app, url);
     // A kill before the watermarks leaves rows that hold everything, and are computed once more.
     if (pendingFrom === undefined || (asOf !== undefined && asOf > newestOf(before)))
-      wrong.push(await difference({ rows: async () => rows }, url, reference(after) as readonly Row[]));
+      wrong.push(await difference({ exactRows: async () => rows }, url, reference(after) as readonly Row[]));
     if (pendingFrom === undefined) continue;
     pending++;
     if (coverage !== 'partial') wrong.push(`${url}: ${coverage} while rows are pending`);

@@ -40,10 +40,23 @@ export function isNamed(name: MethodName, pallet: string, ...methods: readonly s
   return name.pallet === pallet && methods.includes(name.method);
 }
 
+/** Each chain that others act on remotely has a pallet of its own. */
+export function isRemoteProxy({ pallet, method }: MethodName): boolean {
+  return (
+    pallet.startsWith('remoteProxy') && ['remoteProxy', 'remoteProxyWithRegisteredProof'].includes(method)
+  );
+}
+
 /** The calls in the arguments of a wrapper, in order, executed or not. */
 export function innerCalls(call: Call): readonly Call[] {
-  const { calls, call: single, proposal } = call.args;
-  const nested = isArray(calls) ? calls : [single ?? proposal];
+  const { calls, call: single, proposal, main, fallback, meta_tx } = call.args;
+  const nested = isNamed(call, 'utility', 'ifElse')
+    ? [main, fallback]
+    : isNamed(call, 'metaTx', 'dispatch')
+      ? [isObject(meta_tx) ? meta_tx.call : undefined]
+      : isArray(calls)
+        ? calls
+        : [single ?? proposal];
   return nested.map((value) => parseCall(value)).filter((inner) => inner !== null);
 }
 

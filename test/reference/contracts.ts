@@ -6,7 +6,7 @@ import type { ExecutedCall } from './executed.ts';
 import type { Block, Extrinsic } from './facts.ts';
 import type { Input } from './input.ts';
 import { isObject, type Json } from './json.ts';
-import { parseAmount, quotient } from './numbers.ts';
+import { parseAmount, parseInteger, quotient } from './numbers.ts';
 import { type TimedBlock, timedBlocks } from './rows.ts';
 import { Payload, snapshotsOf } from './snapshots.ts';
 
@@ -54,7 +54,8 @@ const CREATING = ['instantiate', 'instantiateWithCode', 'ethInstantiateWithCode'
 
 /** The contract calls of an extrinsic that ran; of one that failed the call that it was, if it was one. */
 export function contractCallsOf(block: Block, extrinsic: Extrinsic): readonly ContractCall[] {
-  const failed: ExecutedCall = { ...extrinsic.call, actor: extrinsic.signer ?? extrinsic.evmSender };
+  const actor = extrinsic.signer ?? extrinsic.evmSender;
+  const failed: ExecutedCall = { ...extrinsic.call, actor, isActorKnown: actor !== null };
   const calls = extrinsic.executed.length > 0 ? extrinsic.executed : [failed];
   return calls
     .filter((call) => isNamed(call, 'revive', ...METHODS))
@@ -81,8 +82,8 @@ function readContractCall(block: Block, { ethereum }: Extrinsic, call: ExecutedC
       to: ethereum?.receiver ?? null,
       codeHash: null,
       ...valueFields(ethereum?.value ?? null, WEI_OF_TOKEN, block.chain.decimals),
-      gasLimit: ethereum?.gasLimit ?? null,
-      gasPrice: ethereum?.gasPrice ?? null,
+      gasLimit: upToLargestGas(ethereum?.gasLimit ?? null),
+      gasPrice: upToLargestGas(ethereum?.gasPrice ?? null),
       storageDepositLimit: null,
       input: ethereum?.input ?? null,
       hash: hashOfPayload(args.payload),
@@ -100,8 +101,8 @@ function readContractCall(block: Block, { ethereum }: Extrinsic, call: ExecutedC
     codeHash:
       method === 'instantiate' && typeof args.code_hash === 'string' ? args.code_hash.toLowerCase() : null,
     ...valueFields(value, unit, block.chain.decimals),
-    gasLimit: refTimeOf(args.weight_limit ?? args.gas_limit),
-    gasPrice: isEthereum ? parseAmount(args.effective_gas_price) : null,
+    gasLimit: parseGas(refTimeIn(args.weight_limit ?? args.gas_limit)),
+    gasPrice: isEthereum ? parseGas(args.effective_gas_price) : null,
     storageDepositLimit: parseAmount(args.storage_deposit_limit),
     input: typeof args.data === 'string' ? args.data : null,
     hash: isEthereum ? hashOfPayload(args.transaction_encoded) : null,
@@ -124,12 +125,19 @@ function hashOfPayload(payload: Json | undefined): string | null {
 
 /** Weights had one part before they had two. */
 export function refTimeOf(weight: Json | undefined): bigint | null {
-  return parseAmount(isObject(weight) ? (weight.refTime ?? weight.ref_time) : weight);
+  return parseAmount(refTimeIn(weight));
 }
+
+const refTimeIn = (weight: Json | undefined) =>
+  isObject(weight) ? (weight.refTime ?? weight.ref_time) : weight;
 
 export function proofSizeOf(weight: Json | undefined): bigint | null {
   return isObject(weight) ? parseAmount(weight.proofSize ?? weight.proof_size) : null;
 }
+
+const LARGEST_GAS = 2n ** 256n - 1n;
+const upToLargestGas = (gas: bigint | null) => (gas !== null && gas <= LARGEST_GAS ? gas : null);
+const parseGas = (value: Json | undefined) => upToLargestGas(parseInteger(value));
 
 /** Every contract that came to be on any chain, by chain, height and place. */
 export function deploymentsOf(input: Input): readonly Deployment[] {

@@ -1,4 +1,4 @@
-import { type Call, innerCalls, isNamed, type MethodName } from './calls.ts';
+import { type Call, innerCalls, isNamed, isRemoteProxy, type MethodName } from './calls.ts';
 
 export type Domain = 'Assets' | 'Staking' | 'Governance' | 'Compute' | 'Consensus' | 'System';
 
@@ -46,6 +46,8 @@ const PATTERNS: readonly (readonly [RegExp, Domain])[] = [
   [/^para|grandpa/i, 'Consensus'],
 ];
 
+const WITH_FEE = ['withFeeCurrency', 'withFeePath', 'withFeePaidBy', 'withFeeAggregatedPath'];
+
 const WRAPPER_PALLETS = ['utility', 'proxy', 'multisig', 'sudo', 'scheduler'];
 
 /** The subject of a call. A wrapper is about what it wraps when all of that agrees, executed or not. */
@@ -69,7 +71,10 @@ export function domainOfMethod(name: MethodName): Domain {
 function isWrapper(call: Call): boolean {
   return (
     WRAPPER_PALLETS.includes(call.pallet) ||
-    isNamed(call, 'recovery', 'asRecovered') ||
-    isNamed(call, 'revive', 'ethSubstrateCall')
+    isNamed(call, 'recovery', 'asRecovered', 'controlInheritedAccount') ||
+    isNamed(call, 'revive', 'ethSubstrateCall') ||
+    isNamed(call, 'metaTx', 'dispatch') ||
+    isNamed(call, 'transactionPayment', ...WITH_FEE) ||
+    isRemoteProxy(call)
   );
 }

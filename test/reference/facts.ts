@@ -2,7 +2,7 @@ import { type AccountKey, parseAccount, parseSigner } from './accounts.ts';
 import { type Call, type Event, isNamed, type PlacedEvent, parseCall, parseEvent } from './calls.ts';
 import { type Domain, domainOf } from './domain.ts';
 import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
-import { type ExecutedCall, executedCalls } from './executed.ts';
+import { type Actor, actorOf, type ExecutedCall, executedCalls, UNKNOWN } from './executed.ts';
 import { isArray, isObject, type Json, type JsonObject } from './json.ts';
 import { parseAmount, parseIndex, sum } from './numbers.ts';
 import type { Chain } from './registry.ts';
@@ -15,15 +15,21 @@ export type Extrinsic = {
   readonly domain: Domain;
   readonly isSigned: boolean;
   readonly isEvm: boolean;
+  /** Somebody authorised it and pays for it, but the block does not say who. */
+  readonly isGeneral: boolean;
   readonly signer: AccountKey | null;
   readonly evmSender: AccountKey | null;
   readonly evmReceiver: AccountKey | null;
   /** What the payload of a revive transaction says. */
   readonly ethereum: EthereumTransaction | null;
-  /** Null when the archive could not tell. */
+  /** The event that ends it; null where it has none or several. */
+  readonly outcome: PlacedEvent | null;
+  /** Null without an outcome, or when the archive could not tell. */
   readonly success: boolean | null;
   /** In planck; null when nothing tells it. */
   readonly fee: bigint | null;
+  /** Inherents without a fee event bear none; theirs is 0. */
+  readonly bearsFee: boolean;
   readonly tip: bigint;
   /** The calls that ran, the top one and the nested ones. */
   readonly executed: readonly ExecutedCall[];
@@ -40,6 +46,8 @@ export type Block = {
   /** Milliseconds since 1970; null for a block that carries no time. */
   readonly time: number | null;
   readonly extrinsics: readonly Extrinsic[];
+  /** Whether every extrinsic has one outcome. */
+  readonly isConsistent: boolean;
   readonly eventCount: number;
   /** The events in the order of the block, without those whose fields are refused. */
   readonly events: readonly PlacedEvent[];
@@ -108,6 +116,7 @@ export function readBlock(chain: Chain, height: number, payload: JsonObject): [B
     parentHash: String(payload.parentHash).toLowerCase(),
     time: readTime(extrinsics, refuse),
     extrinsics,
+    isConsistent: extrinsics.every(({ outcome }) => outcome !== null),
     eventCount,
     events: [...opening, ...withEvents.flatMap(({ events }) => events), ...closing],
   };
@@ -145,15 +154,21 @@ function readExtrinsic(
     method: '',
     args: {},
   };
-  const { signature = null, success } = fields;
+  const { signature = null, nonce = null } = fields;
   const isSigned = signature !== null;
   const isEvm =
     !isSigned && (isNamed(call, 'ethereum', 'transact') || isNamed(call, 'revive', 'ethTransact'));
+  const isGeneral = !isSigned && !isEvm && nonce !== null;
   const signer = isObject(signature) ? parseSigner(signature.signer) : null;
   if (isSigned && signer === null) refuseHere('signer', 'not an account');
 
   const parties = isEvm ? readParties(call, events, refuseHere) : null;
-  const executed = success === true ? executedCalls(call, events, signer ?? parties?.sender ?? null) : [];
+  const outcomes = events.filter(isOutcome);
+  const outcome = outcomes.length === 1 ? (outcomes[0] ?? null) : null;
+  const success = outcome !== null && typeof fields.success === 'boolean' ? fields.success : null;
+  const sender = signer ?? parties?.sender ?? null;
+  const actor: Actor = sender === null && (isEvm || isGeneral) ? UNKNOWN : actorOf(sender);
+  const executed = success === true ? executedCalls(call, events, actor) : [];
   for (const one of executed) {
     const reason = callRefusalReason(one);
     if (reason !== null) refuseHere(`${one.pallet}.${one.method}`, reason);
@@ -165,13 +180,15 @@ function readExtrinsic(
     domain: domainOf(call),
     isSigned,
     isEvm,
+    isGeneral,
     signer,
     evmSender: parties?.sender ?? null,
     evmReceiver: parties?.receiver ?? null,
     ethereum: parties !== null && 'hash' in parties ? parties : null,
-    success: typeof success === 'boolean' ? success && !isReverted(call, events) : null,
-    fee: isSigned ? readFee(fields, events, author, refuseHere) : 0n,
-    tip: isSigned ? (readOptionalAmount(fields.tip, 'tip', refuseHere) ?? 0n) : 0n,
+    outcome,
+    success: success && !isReverted(call, events),
+    ...readFee(fields, { isSigned, isEvm, isGeneral }, events, author, refuseHere),
+    tip: isSigned || isGeneral ? (readOptionalAmount(fields.tip, 'tip', refuseHere) ?? 0n) : 0n,
     executed,
     events,
   };
@@ -210,19 +227,41 @@ function isReverted(call: Call, events: readonly Event[]): boolean {
   return isEthereumCall && events.some((event) => isNamed(event, 'revive', 'EthExtrinsicRevert'));
 }
 
-/** The fee of a signed extrinsic in planck, from the most direct statement that the archive has. */
+/** The event that each applied extrinsic ends with. */
+export function isOutcome(event: Event): boolean {
+  return isNamed(event, 'system', 'ExtrinsicSuccess', 'ExtrinsicFailed');
+}
+
+type Kind = Pick<Extrinsic, 'isSigned' | 'isEvm' | 'isGeneral'>;
+
+/** The fee in planck, from the most direct statement that the archive has. */
 function readFee(
+  fields: JsonObject,
+  { isSigned, isEvm, isGeneral }: Kind,
+  events: readonly Event[],
+  author: AccountKey | null,
+  refuse: RefuseHere,
+): Pick<Extrinsic, 'fee' | 'bearsFee'> {
+  const paid = events.find((event) => isNamed(event, 'transactionPayment', 'TransactionFeePaid'));
+  if (paid) return { fee: amountAt(paid, 1), bearsFee: true };
+
+  const isPaidInAsset = events.some(
+    ({ method }) => method.endsWith('FeePaid') && method !== 'TransactionFeePaid',
+  );
+  if (isPaidInAsset) return { fee: 0n, bearsFee: true };
+  if (isEvm) return { fee: null, bearsFee: true };
+  if (isGeneral) return { fee: fields.paysFee === false ? 0n : null, bearsFee: true };
+  if (!isSigned) return { fee: 0n, bearsFee: false };
+  return { fee: signedFee(fields, events, author, refuse), bearsFee: true };
+}
+
+/** The fee of a signed extrinsic that no event tells. */
+function signedFee(
   fields: JsonObject,
   events: readonly Event[],
   author: AccountKey | null,
   refuse: RefuseHere,
 ): bigint | null {
-  const paid = events.find((event) => isNamed(event, 'transactionPayment', 'TransactionFeePaid'));
-  if (paid) return amountAt(paid, 1);
-
-  const isPaidInAsset = events.some((event) => isNamed(event, 'assetTxPayment', 'AssetTxFeePaid'));
-  if (isPaidInAsset) return 0n;
-
   const info = isObject(fields.info) ? fields.info : {};
   const partialFee = readOptionalAmount(info.partialFee, 'partialFee', refuse);
   // Only the fee of the event includes the tip; estimates come without it.

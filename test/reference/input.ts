@@ -1,8 +1,9 @@
 import { parseTimestamp } from './calendar.ts';
-import { type Block, type RefusedFact, readBlock } from './facts.ts';
+import { parseEvent } from './calls.ts';
+import { type Block, isOutcome, type RefusedFact, readBlock } from './facts.ts';
 import { isArray, isObject, type Json, type JsonObject, NumberToken, parseJson } from './json.ts';
 import { type Decimal, parseDecimal, parseIndex } from './numbers.ts';
-import { type Chain, findChain } from './registry.ts';
+import { CHAINS, type Chain, findChain } from './registry.ts';
 import { compareKeys } from './rows.ts';
 import { faultOf, isSnapshotKind } from './snapshots.ts';
 
@@ -44,19 +45,23 @@ type Claim<T> = {
 
 type RawBlock = { readonly chain: Chain; readonly height: number; readonly payload: JsonObject };
 
+/** The first hash of each chain, of its registry or of what was stored first. */
+type FirstHashes = Map<string, string>;
+
 class Refusal extends Error {}
 
 /** Reads lines in their order and keeps one winner for every block height and every snapshot key. */
 export function readLines(lines: readonly InputLine[]): Input {
   const blocks = new Map<string, Claim<RawBlock>>();
   const snapshots = new Map<string, Claim<Snapshot>>();
+  const firstHashes: FirstHashes = new Map();
   const refusedLines: RefusedLine[] = [];
   lines.forEach(({ line, chain }, index) => {
     if (line.trim() === '') return;
     try {
       const document = parseDocument(line);
       if (document.schema === 'snapshot/1') settle(snapshots, claimSnapshot(document));
-      else settle(blocks, claimBlock(document, chain));
+      else settle(blocks, claimBlock(document, chain, firstHashes));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       refusedLines.push({ line: index, reason: error.message });
@@ -106,7 +111,11 @@ function parseDocument(line: string): JsonObject {
 }
 
 /** A bare block belongs to the chain of its file, an envelope names its own. */
-function claimBlock(document: JsonObject, chainOfFile: string | undefined): Claim<RawBlock> {
+function claimBlock(
+  document: JsonObject,
+  chainOfFile: string | undefined,
+  firstHashes: FirstHashes,
+): Claim<RawBlock> {
   const isBare = document.schema === undefined;
   if (!isBare && document.schema !== 'block/1') throw new Refusal('unknown schema');
   const chainName = isBare ? chainOfFile : document.chain;
@@ -114,7 +123,11 @@ function claimBlock(document: JsonObject, chainOfFile: string | undefined): Clai
   const payload = demand(isBare ? document : objectOrNull(document.payload), 'no payload');
   const height = demand(parseIndex(payload.number), 'no block number');
   const isDeleted = !isBare && readFlag(document.is_deleted);
-  if (!isDeleted) checkBlock(payload);
+  if (!isDeleted) {
+    checkBlock(payload);
+    checkCompleteness(height, payload);
+    checkGenesis(chain, height, payload, firstHashes);
+  }
   return {
     place: `${chain.name}/${height}`,
     isFinalized: payload.finalized !== false,
@@ -133,6 +146,28 @@ function checkBlock(payload: JsonObject): void {
     const phase = payload[name];
     if (!isObject(phase) || !isArray(phase.events)) throw new Refusal(`no events in ${name}`);
   }
+}
+
+/** A source that had lost the events, or the block, has not told what happened. */
+function checkCompleteness(height: number, { extrinsics }: JsonObject): void {
+  const all = isArray(extrinsics) ? extrinsics.filter(isObject) : [];
+  if (all.length === 0) {
+    if (height > 0) throw new Refusal('extrinsics missing');
+    return;
+  }
+  const events = all.flatMap(({ events }) => (isArray(events) ? events : [])).map(parseEvent);
+  const isLost = !events.some(isOutcome) || all.some(({ success }) => typeof success === 'string');
+  if (isLost) throw new Refusal('events missing');
+}
+
+/** The first two blocks say which chain they are of. */
+function checkGenesis(chain: Chain, height: number, payload: JsonObject, firstHashes: FirstHashes): void {
+  if (height > 1) return;
+  const first = String(height === 0 ? payload.hash : payload.parentHash).toLowerCase();
+  const known = chain.genesis ?? firstHashes.get(chain.name) ?? null;
+  const isOther = known === null ? CHAINS.some(({ genesis }) => genesis === first) : known !== first;
+  if (isOther) throw new Refusal('another genesis');
+  firstHashes.set(chain.name, first);
 }
 
 function claimSnapshot(document: JsonObject): Claim<Snapshot> {

@@ -5,28 +5,30 @@ import { type Decimal, multiply, shift, sum, sumKnown, toTokens } from './number
 import type { Chain } from './registry.ts';
 import type { Group } from './rows.ts';
 
-/** The fees of these blocks that are known, in planck. */
-export function feesOf(blocks: readonly Block[]): bigint {
-  return sum(blocks.flatMap((block) => block.extrinsics.map(({ fee }) => fee ?? 0n)));
+/** The fees of one chain in one day that are known, in planck; null when there are fees and none is known. */
+export function feesOf(blocks: readonly Block[]): bigint | null {
+  const bearing = blocks.flatMap((block) => block.extrinsics).filter(({ bearsFee }) => bearsFee);
+  const known = bearing.map(({ fee }) => fee).filter((fee) => fee !== null);
+  return bearing.length > 0 && known.length === 0 ? null : sum(known);
 }
+
+/** What an amount of one chain is; null when it is unknown. */
+export type AmountOf = (blocks: readonly Block[]) => bigint | null;
 
 /** An amount in whole tokens. Chains of a relay have different tokens, which do not add up. */
-export function nativeAmount(group: Group, amountOf: (blocks: readonly Block[]) => bigint): number | null {
+export function nativeAmount(group: Group, amountOf: AmountOf): number | null {
   const [part] = group.parts;
   if (group.isEcosystem || !part) return null;
-  return toTokens(amountOf(part.blocks), part.chain.decimals);
+  const planck = amountOf(part.blocks);
+  return planck === null ? null : toTokens(planck, part.chain.decimals);
 }
 
-/** The value of an amount at the price of its day, exact; null when no part of the group has a price. */
-export function usdAmount(
-  input: Input,
-  group: Group,
-  amountOf: (blocks: readonly Block[]) => bigint,
-): Decimal | null {
+/** The value of an amount at the price of its day, exact; null when no part of the group has both. */
+export function usdAmount(input: Input, group: Group, amountOf: AmountOf): Decimal | null {
   return sumKnown(
     group.parts.map(({ chain, blocks }) => {
-      const usd = priceOn(input, chain, group.period);
-      return usd && shift(multiply(usd, amountOf(blocks)), chain.decimals);
+      const planck = amountOf(blocks);
+      return planck === null ? null : worthOn(input, chain, group.period, planck);
     }),
   );
 }

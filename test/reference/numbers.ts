@@ -10,12 +10,17 @@ export type Decimal = { readonly digits: bigint; readonly scale: number };
 
 /** An amount as chains and archives write it: digits, a JSON integer or 0x-hex; null for anything else. */
 export function parseAmount(value: Json | undefined): bigint | null {
+  const amount = parseInteger(value);
+  return amount !== null && amount <= LARGEST_BALANCE ? amount : null;
+}
+
+/** The same of any size. */
+export function parseInteger(value: Json | undefined): bigint | null {
   const text = value instanceof NumberToken ? value.text : value;
   if (typeof text !== 'string') return null;
   const isHex = typeof value === 'string' && /^0x[0-9a-f]+$/i.test(text);
   if (!isHex && !/^[0-9]+$/.test(text)) return null;
-  const amount = BigInt(text);
-  return amount <= LARGEST_BALANCE ? amount : null;
+  return BigInt(text);
 }
 
 /** A whole number written as digits, in a string or bare, that a double holds exactly. */

@@ -1,3 +1,5 @@
+import type { AccountKey } from './accounts.ts';
+import { paddedAccount } from './derived.ts';
 import type { Block, Extrinsic } from './facts.ts';
 import { type Chain, ECOSYSTEM_RELAYS } from './registry.ts';
 
@@ -49,9 +51,18 @@ export function allGroups(blocks: readonly Block[], periodOf: (time: number) => 
   return sortGroups([...chains, ...[...byRow.values()].flatMap(ecosystemGroup)]);
 }
 
-/** The transactions of a block: signed ones and those of the Ethereum kind, which come unsigned. */
+/** What somebody authorised: extrinsics with a signature, of the Ethereum kind, and general ones. */
 export function transactionsOf(block: Block): readonly Extrinsic[] {
-  return block.extrinsics.filter(({ isSigned, isEvm }) => isSigned || isEvm);
+  return block.extrinsics.filter(({ isSigned, isEvm, isGeneral }) => isSigned || isEvm || isGeneral);
+}
+
+/**
+ * An account as distinct counts see it. On asset hubs an address of Ethereum is the account that pallet-revive
+ * gives to it; on other chains both stay apart.
+ */
+export function memberOf(key: AccountKey | null, chain: Chain): AccountKey | null {
+  const isAddress = key !== null && key.length === 42;
+  return isAddress && chain.role === 'asset-hub' ? paddedAccount(key) : key;
 }
 
 /** Compares part by part, text by code units and numbers by size. */

@@ -29,7 +29,11 @@ const SHAPES: Readonly<Record<string, readonly (readonly Field[])[]>> = {
   'system.NewAccount': [['account']],
   'system.KilledAccount': [['account']],
   'treasury.Deposit': [['amount']],
-  'transactionPayment.TransactionFeePaid': [['account', 'amount', 'amount']],
+  // Acala and Karura add the surplus, which nobody reads.
+  'transactionPayment.TransactionFeePaid': [
+    ['account', 'amount', 'amount'],
+    ['account', 'amount', 'amount', 'any'],
+  ],
   'messageQueue.Processed': [['any', 'any', 'any', 'flag']],
   'ethereum.Executed': [
     ['h160', 'h160', 'any', 'any'],
@@ -49,6 +53,7 @@ const SHAPES: Readonly<Record<string, readonly (readonly Field[])[]>> = {
     ['index', 'any'],
     ['index', 'any', 'any', 'any'],
   ],
+  'staking.ValidatorIncentivePaid': [['index', 'account', 'any', 'amount']],
   'nominationPools.PaidOut': [['account', 'any', 'amount']],
   'revive.Instantiated': [['h160', 'h160']],
   'revive.ContractEmitted': [['h160', 'any', 'any']],

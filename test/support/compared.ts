@@ -64,7 +64,7 @@ const addresses = (keys: readonly string[]) => keys.map((key) => `addresses=${ke
 
 /** The same request for a few days only: which of its dates a filter looks at differs from path to path. */
 async function ofDays(
-  served: Pick<Served, 'rows'>,
+  served: Pick<Served, 'exactRows'>,
   { path, query, dayOf }: Answer,
   rows: readonly Row[],
   random: Random,
@@ -83,22 +83,24 @@ async function ofDays(
 }
 
 export async function difference(
-  served: Pick<Served, 'rows'>,
+  served: Pick<Served, 'exactRows'>,
   url: string,
   expected: readonly Row[],
 ): Promise<string | null> {
-  const rows = await served.rows(url);
+  const rows = await served.exactRows(url);
   const name = url.slice(0, 120);
   const counts = rows.length === expected.length ? '' : `, ${rows.length} rows, not ${expected.length}`;
   for (const [index, row] of expected.entries()) {
     const wrong = Object.keys(row).filter((field) => !isSame(row[field], rows[index]?.[field]));
     if (wrong.length === 0) continue;
-    const shown = wrong.map(
-      (field) => `${field}: ${JSON.stringify(rows[index]?.[field])} not ${JSON.stringify(row[field])}`,
-    );
-    return `${name}${counts}, row ${index}: ${shown.join('; ')} in ${JSON.stringify(row)}`;
+    const shown = wrong.map((field) => `${field}: ${textOf(rows[index]?.[field])} not ${textOf(row[field])}`);
+    return `${name}${counts}, row ${index}: ${shown.join('; ')} in ${textOf(row)}`;
   }
   return counts === '' ? null : `${name}${counts}`;
 }
 
-const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+const isSame = (a: unknown, b: unknown) => textOf(a) === textOf(b);
+
+/** As JSON; a bigint, which is gas, with all its digits. */
+const textOf = (value: unknown) =>
+  JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? `${part} of gas` : part));

@@ -31,8 +31,9 @@ export type ContractTransaction = {
   method: string;
   value: number | null;
   value_planck: string | null;
-  gas_limit: number | null;
-  gas_price: number | null;
+  /** Exact, also where a double is not. */
+  gas_limit: bigint | null;
+  gas_price: bigint | null;
   weight_ref_time: number | null;
   weight_proof_size: number | null;
   fee: number | null;
@@ -128,10 +129,7 @@ const digits = (_key: string, value: unknown) => (typeof value === 'bigint' ? va
 
 function rowOf({ block, extrinsic, contract, call }: DirtyDay): ContractTransaction {
   const { chain, height, time } = block;
-  const ending = extrinsic.events.find((event) =>
-    isNamed(event, 'system', 'ExtrinsicSuccess', 'ExtrinsicFailed'),
-  );
-  const info = ending?.data.at(-1);
+  const info = extrinsic.outcome?.data.at(-1);
   const weight = isObject(info) ? info.weight : undefined;
   return {
     relay_chain: chain.relay,
@@ -147,8 +145,8 @@ function rowOf({ block, extrinsic, contract, call }: DirtyDay): ContractTransact
     method: call.method,
     value: call.value,
     value_planck: call.value_planck,
-    gas_limit: numberOf(call.gasLimit),
-    gas_price: numberOf(call.gasPrice),
+    gas_limit: call.gasLimit,
+    gas_price: call.gasPrice,
     weight_ref_time: numberOf(refTimeOf(weight)),
     weight_proof_size: numberOf(proofSizeOf(weight)),
     ...amountFields('fee', extrinsic.fee, chain),

@@ -32,18 +32,18 @@ export function dailyFees(input: Input): DailyFees[] {
     const window = days.filter(
       (day) => isSameRow(day.group, group) && isWithinDays(day.group.period, WINDOW_DAYS, group.period),
     );
-    const blocksOfWindow = window.flatMap((day) => day.group.blocks);
+    const feesOfWindow = window.map((day) => feesOf(day.group.blocks)).filter((fees) => fees !== null);
     const fees = group.blocks.flatMap((block) => block.extrinsics.map(({ fee }) => fee));
     return {
       relay_chain: group.relay,
       chain: group.chain,
       date: group.period,
       total_fees: nativeAmount(group, feesOf),
-      total_fees_planck: group.isEcosystem ? null : feesOf(group.blocks).toString(),
+      total_fees_planck: group.isEcosystem ? null : (feesOf(group.blocks)?.toString() ?? null),
       total_fees_usd: decimalToNumber(usd),
       total_fees_usd_30d: decimalToNumber(sumKnown(window.map((day) => day.usd))),
       priced_days_30d: window.filter((day) => day.usd !== null).length,
-      total_fees_30d: nativeAmount(group, () => feesOf(blocksOfWindow)),
+      total_fees_30d: nativeAmount(group, () => (feesOfWindow.length === 0 ? null : sum(feesOfWindow))),
       total_tips: nativeAmount(group, tipsOf),
       num_fee_paying: fees.filter(isPaid).length,
       avg_fee: averageFee(group),
@@ -68,6 +68,7 @@ function tipsOf(blocks: readonly Block[]): bigint {
 function averageFee(group: Group): number | null {
   const [part] = group.parts;
   const payers = group.blocks.flatMap((block) => block.extrinsics).filter(({ fee }) => isPaid(fee)).length;
-  if (group.isEcosystem || !part || payers === 0) return null;
-  return quotient(feesOf(part.blocks), BigInt(payers) * 10n ** BigInt(part.chain.decimals));
+  const fees = part ? feesOf(part.blocks) : null;
+  if (group.isEcosystem || !part || fees === null || payers === 0) return null;
+  return quotient(fees, BigInt(payers) * 10n ** BigInt(part.chain.decimals));
 }

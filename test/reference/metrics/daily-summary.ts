@@ -2,9 +2,9 @@ import { dayOf } from '../calendar.ts';
 import { type Event, isNamed } from '../calls.ts';
 import type { Block } from '../facts.ts';
 import type { Input } from '../input.ts';
-import { feesOf, nativeAmount, usdAmount } from '../money.ts';
+import { type AmountOf, feesOf, nativeAmount, usdAmount } from '../money.ts';
 import { decimalToNumber, sum, total } from '../numbers.ts';
-import { allGroups, distinct, transactionsOf } from '../rows.ts';
+import { allGroups, distinct, memberOf, transactionsOf } from '../rows.ts';
 import { accountAt, amountAt } from '../shapes.ts';
 import { xcmFailures, xcmMessages, xcmTransfers } from '../xcm.ts';
 
@@ -59,12 +59,16 @@ export function dailySummary(input: Input): DailySummary[] {
     const calls = extrinsics.flatMap(({ executed }) => executed);
     const events = blocks.flatMap((block) => block.events);
     const countEvents = (pallet: string, name: string) => named(events, pallet, name).length;
-    const usd = (amountOf: (blocks: readonly Block[]) => bigint) =>
-      decimalToNumber(usdAmount(input, group, amountOf));
+    const usd = (amountOf: AmountOf) => decimalToNumber(usdAmount(input, group, amountOf));
 
     // Sets hold keys, so that one account counts once on all chains of a relay.
-    const signers = distinct(extrinsics.map(({ signer }) => signer));
-    const recipients = distinct(transfersOf(blocks).map((transfer) => accountAt(transfer, 1)));
+    const members = (keysOf: (block: Block) => readonly (string | null)[]) =>
+      distinct(blocks.flatMap((block) => keysOf(block).map((key) => memberOf(key, block.chain))));
+    const signers = members((block) => block.extrinsics.map(({ signer }) => signer));
+    const recipients = members((block) => transfersOf([block]).map((transfer) => accountAt(transfer, 1)));
+    const senders = members((block) => block.extrinsics.map(({ evmSender }) => evmSender));
+    const receivers = members((block) => block.extrinsics.map(({ evmReceiver }) => evmReceiver));
+    // Addresses of Ethereum are counted as such besides.
     const evmSenders = distinct(extrinsics.map(({ evmSender }) => evmSender));
     const evmReceivers = distinct(extrinsics.map(({ evmReceiver }) => evmReceiver));
     const evmSucceeded = extrinsics.filter(({ success }) => success === true);
@@ -84,11 +88,11 @@ export function dailySummary(input: Input): DailySummary[] {
       evm_active: distinct(evmSucceeded.map(({ evmSender }) => evmSender)).size,
       num_accounts_active_signed: signers.size,
       num_accounts_active_signed_plus_received: signers.union(recipients).size,
-      num_accounts_active_signed_combined: signers.union(evmSenders).size,
+      num_accounts_active_signed_combined: signers.union(senders).size,
       num_accounts_active_signed_plus_received_combined: signers
         .union(recipients)
-        .union(evmSenders)
-        .union(evmReceivers).size,
+        .union(senders)
+        .union(receivers).size,
       num_events: total(blocks.map(({ eventCount }) => eventCount)),
       num_transactions_signed: extrinsics.filter(({ isSigned }) => isSigned).length,
       num_transactions_combined: blocks.flatMap(transactionsOf).length,
@@ -105,8 +109,9 @@ export function dailySummary(input: Input): DailySummary[] {
       // The call that deposits an event for its remark is counted by that event alone.
       num_remarked:
         countEvents('system', 'Remarked') + calls.filter((call) => isNamed(call, 'system', 'remark')).length,
-      num_extrinsic_success: countEvents('system', 'ExtrinsicSuccess'),
-      num_extrinsic_failed: countEvents('system', 'ExtrinsicFailed'),
+      num_extrinsic_success: extrinsics.filter(({ outcome }) => outcome?.method === 'ExtrinsicSuccess')
+        .length,
+      num_extrinsic_failed: extrinsics.filter(({ outcome }) => outcome?.method === 'ExtrinsicFailed').length,
       num_blocks: blocks.length,
       num_extrinsics: extrinsics.length,
       first_block: group.isEcosystem ? null : Math.min(...heights),

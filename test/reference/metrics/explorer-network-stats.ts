@@ -1,7 +1,7 @@
 import { isoOf } from '../calendar.ts';
 import type { Input } from '../input.ts';
 import { quotient } from '../numbers.ts';
-import { distinct, transactionsOf } from '../rows.ts';
+import { distinct, memberOf, transactionsOf } from '../rows.ts';
 import { windows } from '../window.ts';
 
 export type ExplorerNetworkStats = {
@@ -25,8 +25,12 @@ export function explorerNetworkStats(input: Input): ExplorerNetworkStats[] {
       chain: chain.name,
       tx_24h: transactions.length,
       extrinsics_24h: blocks.flatMap((block) => block.extrinsics).length,
-      active_accounts_24h: distinct(transactions.flatMap(({ signer, evmSender }) => [signer, evmSender]))
-        .size,
+      active_accounts_24h: distinct(
+        transactions.flatMap(({ signer, evmSender }) => [
+          memberOf(signer, chain),
+          memberOf(evmSender, chain),
+        ]),
+      ).size,
       success_rate: known.length === 0 ? null : quotient(BigInt(succeeded.length), BigInt(known.length)),
       latest_block: latestHeight,
       as_of: isoOf(end),

@@ -1,7 +1,7 @@
 import { monthOf } from '../calendar.ts';
 import { isNamed } from '../calls.ts';
 import type { Input } from '../input.ts';
-import { allGroups, blocksByChain, distinct, type TimedBlock } from '../rows.ts';
+import { allGroups, blocksByChain, distinct, memberOf, type TimedBlock } from '../rows.ts';
 import { accountAt } from '../shapes.ts';
 
 export type MonthlyUniqueAccounts = {
@@ -15,7 +15,9 @@ export type MonthlyUniqueAccounts = {
 
 export function monthlyUniqueAccounts(input: Input): MonthlyUniqueAccounts[] {
   return allGroups(input.blocks, monthOf).map((group) => {
-    const extrinsics = group.blocks.flatMap((block) => block.extrinsics);
+    const active = group.blocks.flatMap(({ chain, extrinsics }) =>
+      extrinsics.flatMap(({ signer, evmSender }) => [memberOf(signer, chain), memberOf(evmSender, chain)]),
+    );
     const created = accountChanges(group.blocks).filter(({ isAlive }) => isAlive);
     // A chain that is silent in a month still holds its accounts.
     const chains = blocksByChain(input.blocks).filter(([first]) =>
@@ -29,8 +31,7 @@ export function monthlyUniqueAccounts(input: Input): MonthlyUniqueAccounts[] {
       chain: group.chain,
       month: group.period,
       number_of_unique_addresses: distinct(alive).size,
-      number_of_active_addresses: distinct(extrinsics.flatMap(({ signer, evmSender }) => [signer, evmSender]))
-        .size,
+      number_of_active_addresses: distinct(active).size,
       number_of_new_addresses: distinct(created.map(({ key }) => key)).size,
     };
   });
@@ -45,7 +46,10 @@ function aliveAccounts(blocks: readonly TimedBlock[]): readonly string[] {
 /** In the order of heights and events. */
 function accountChanges(blocks: readonly TimedBlock[]): readonly { key: string; isAlive: boolean }[] {
   return blocks
-    .flatMap((block) => block.events)
-    .filter((event) => isNamed(event, 'system', 'NewAccount', 'KilledAccount'))
-    .map((event) => ({ key: accountAt(event, 0), isAlive: event.method === 'NewAccount' }));
+    .flatMap(({ chain, events }) => events.map((event) => ({ chain, event })))
+    .filter(({ event }) => isNamed(event, 'system', 'NewAccount', 'KilledAccount'))
+    .map(({ chain, event }) => {
+      const account = accountAt(event, 0);
+      return { key: memberOf(account, chain) ?? account, isAlive: event.method === 'NewAccount' };
+    });
 }

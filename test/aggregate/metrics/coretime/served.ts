@@ -13,6 +13,8 @@ export interface Served {
   readonly pipeline: Pipeline;
   ingest(...lines: readonly InputLine[]): Promise<void>;
   rows(url: string): Promise<Record<string, unknown>[]>;
+  /** The same with the digits of gas as bigints, which a double does not hold. */
+  exactRows(url: string): Promise<Record<string, unknown>[]>;
   /** Some fields of each row, in this order. */
   fields(url: string, ...names: readonly string[]): Promise<unknown[][]>;
   /** Reasons of the refused facts. */
@@ -29,13 +31,14 @@ export async function openServed(): Promise<Served> {
   let app = await buildServer(pipeline);
   // Each request has an address of its own: rate limits are not tested here.
   let readers = 0;
-  const rows = async (url: string) => {
+  const answerOf = async (url: string) => {
     const remoteAddress = `10.0.${readers >> 8}.${readers++ & 255}`;
     const answer = await app.inject({ url, remoteAddress });
     if (answer.statusCode !== 200)
       throw new Error(`${url}: ${answer.statusCode} ${answer.body.slice(0, 300)}`);
-    return answer.json<Record<string, unknown>[]>();
+    return answer.body;
   };
+  const rows = async (url: string) => JSON.parse(await answerOf(url)) as Record<string, unknown>[];
   return {
     get app() {
       return app;
@@ -43,6 +46,7 @@ export async function openServed(): Promise<Served> {
     pipeline,
     ingest: (...lines) => ingestAndCompute(pipeline, lines),
     rows,
+    exactRows: async (url) => JSON.parse(await answerOf(url), withExactGas as Reviver),
     fields: async (url, ...names) => (await rows(url)).map((row) => names.map((name) => row[name])),
     refusals: () =>
       pipeline.runtime.store.rows({
@@ -70,6 +74,11 @@ export async function openServed(): Promise<Served> {
     },
   };
 }
+
+type Reviver = (key: string, value: unknown) => unknown;
+
+const withExactGas = (key: string, value: unknown, { source }: { source: string }) =>
+  typeof value === 'number' && (key === 'gas_limit' || key === 'gas_price') ? BigInt(source) : value;
 
 export const blockOf = (chain: string, block: ShapedBlock): InputLine => ({
   line: JSON.stringify(shapeBlock(block, chain)),
