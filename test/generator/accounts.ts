@@ -1,3 +1,4 @@
+import { addr } from 'micro-eth-signer';
 import type { Random } from '../../ingest/demo/random.ts';
 import { printAccount } from '../reference/accounts.ts';
 import { type Chain, chainNamed } from '../reference/registry.ts';
@@ -9,6 +10,14 @@ export const PEOPLE: readonly Key[] = Array.from(
   { length: 16 },
   (_, i) => `0x${(i + 1).toString(16).padStart(2, '0').repeat(32)}`,
 );
+
+/** Secret keys of those who send Ethereum transactions, and their addresses. */
+export const SECRETS = ['11', '22', '33'].map((byte) => byte.repeat(32));
+export const SENDERS: readonly string[] = SECRETS.map((secret) =>
+  addr.fromPrivateKey(`0x${secret}`).toLowerCase(),
+);
+/** The accounts that pallet-revive gives to them. */
+export const SENDER_ACCOUNTS: readonly Key[] = SENDERS.map((address) => `${address}${'ee'.repeat(12)}`);
 
 /** A key that stands for an address of Ethereum. */
 export const PADDED: Key = `0x${'ab'.repeat(20)}${'ee'.repeat(12)}`;

@@ -1,28 +1,33 @@
-import { addr, Transaction } from 'micro-eth-signer';
+import { Transaction } from 'micro-eth-signer';
 import type { Random } from '../../ingest/demo/random.ts';
 import { h160Of } from '../reference/derived.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
-import { PEOPLE, printed } from './accounts.ts';
+import { PEOPLE, printed, SECRETS, SENDERS } from './accounts.ts';
 import { amountOf, hashOf, type Maker } from './actions.ts';
+import { legacyPayload } from './ethereum.ts';
+import { feeEvents, outcomes } from './transactions.ts';
 
 const CODES = ['11', '22', '33'].map((byte) => `0x${byte.repeat(32)}`);
-/** Secret keys of those who send Ethereum transactions. */
-const SECRETS = ['11', '22', '33'].map((byte) => byte.repeat(32));
-const SENDERS = SECRETS.map((secret) => addr.fromPrivateKey(`0x${secret}`).toLowerCase());
+/** Gas that 53, 64 and 128 bits do not hold, and the largest. */
+const LARGE_GAS = [2n ** 53n + 1n, 2n ** 64n + 3n, 2n ** 128n + 5n, 2n ** 200n + 7n, 2n ** 256n - 1n];
 
 /** The contracts of one asset hub. */
 export class ContractModel {
   readonly #random: Random;
   readonly #contracts: string[] = [];
+  /** The runtime tells of every contract that it makes. */
+  readonly #isWhole: boolean;
 
-  constructor(random: Random) {
+  constructor(random: Random, isWhole: boolean) {
     this.#random = random;
+    this.#isWhole = isWhole;
   }
 
   action(): Maker {
     const random = this.#random;
-    const weight_limit = { refTime: String(random.whole(1, 10 ** 9)), proofSize: '5' };
+    const refTime = random.chance(0.1) ? random.pick(LARGE_GAS) : random.whole(1, 10 ** 9);
+    const weight_limit = { refTime: String(refTime), proofSize: '5' };
     const common = {
       value: amountOf(random, BigInt(random.whole(0, 10 ** 9))),
       [random.pick(['weight_limit', 'gas_limit'])]: weight_limit,
@@ -36,11 +41,31 @@ export class ContractModel {
     if (random.chance(0.3)) return this.#ofEthereum();
     const withCode = random.chance(0.5);
     const code = withCode ? { code: '0x00' } : { code_hash: random.pick(CODES) };
+    if (random.chance(0.1)) return this.#older(code);
     return (actor) => ({
       call: withCode ? 'revive.instantiateWithCode' : 'revive.instantiate',
       args: { ...common, ...code, salt: null },
-      perform: () => this.#created(h160Of(actor)),
+      perform: () => this.#createdByCall(h160Of(actor)),
     });
+  }
+
+  /** The pallet before revive, whose contracts are not served. */
+  #older(code: object): Maker {
+    const method = 'code' in code ? 'instantiateWithCode' : 'instantiate';
+    const isTold = this.#isWhole || this.#random.chance(0.7);
+    const told: ShapedEvent = ['contracts.Made', 'by', 'it'];
+    const instantiated: ShapedEvent = ['contracts.Instantiated', PEOPLE[0], PEOPLE[1]];
+    return () => ({
+      call: `contracts.${method}`,
+      args: { value: '0', ...code, data: '0x', salt: '0x' },
+      perform: () => (isTold ? [told, instantiated] : [told]),
+    });
+  }
+
+  /** What a call creates; some runtimes do not tell. */
+  #createdByCall(deployer: string): readonly ShapedEvent[] {
+    const isSilent = !this.#isWhole && this.#random.chance(0.12);
+    return isSilent ? [] : this.#created(deployer);
   }
 
   /** Calls into which runtimes turn Ethereum transactions, as others may nest them. */
@@ -51,38 +76,42 @@ export class ContractModel {
       return (actor) => ({
         call: 'revive.ethInstantiateWithCode',
         args: { value, code: '0x00', data: '0x6001' },
-        perform: () => this.#created(h160Of(actor)),
+        perform: () => this.#createdByCall(h160Of(actor)),
       });
     }
     const dest = random.chance(0.8) ? this.#target() : `0x${'dd'.repeat(20)}`;
     return () => ({
       call: 'revive.ethCall',
-      args: { dest, value, data: random.pick(['0x', '0xa9059cbb00']) },
+      args: {
+        dest,
+        value,
+        data: random.pick(['0x', '0xa9059cbb00']),
+        ...(random.chance(0.5) ? { effective_gas_price: String(random.pick([12n, ...LARGE_GAS])) } : {}),
+      },
       perform: () =>
         random.chance(0.2) ? [['revive.EthExtrinsicRevert', { module: {} }]] : this.#called(dest),
     });
   }
 
   /** An Ethereum transaction, which comes without a signature of its own. */
-  ethereum(): ShapedExtrinsic {
+  ethereum(chain: Chain): ShapedExtrinsic {
     const random = this.#random;
     const sender = random.whole(0, SECRETS.length - 1);
     const isCreation = random.chance(0.3);
     const to = isCreation ? undefined : random.pick([this.#target(), `0x${'dd'.repeat(20)}`]);
     const fields = {
-      ...(to === undefined ? { to: '0x' } : { to }),
+      to: to ?? '0x',
       value: BigInt(random.whole(0, 10 ** 6)) * 10n ** 12n,
       nonce: BigInt(random.whole(0, 99)),
       gasLimit: BigInt(random.whole(21_000, 10 ** 6)),
       data: isCreation ? '0x6001' : random.pick(['0x', '0xa9059cbb00', '0xa905']),
     };
-    const price = BigInt(random.whole(1, 10 ** 9));
-    const typed = random.chance(0.5)
-      ? { type: 'legacy', chainId: 420420419n, gasPrice: price, ...fields }
-      : { type: 'eip1559', chainId: 420420419n, maxFeePerGas: price, maxPriorityFeePerGas: 1n, ...fields };
-    const payload = Transaction.prepare(typed as never, false)
-      .signBy(SECRETS[sender] as string)
-      .toHex();
+    const payload = random.chance(0.25)
+      ? legacyPayload(
+          { ...fields, to: to ?? '0x', gasLimit: random.pick(LARGE_GAS), gasPrice: random.pick(LARGE_GAS) },
+          SECRETS[sender] as string,
+        )
+      : payloadOf(random, SECRETS[sender] as string, fields);
     const success = !random.chance(0.1);
     const isReverted = success && random.chance(0.15);
     const happened = !success
@@ -90,18 +119,17 @@ export class ContractModel {
       : isReverted
         ? ([['revive.EthExtrinsicRevert', { module: {} }]] as const)
         : to === undefined
-          ? this.#created(SENDERS[sender] as string)
+          ? this.#createdByCall(SENDERS[sender] as string)
           : this.#called(to);
-    const info = { weight: { refTime: '77', proofSize: '7' }, class: 'Normal', paysFee: 'No' };
+    const paid = random.chance(0.5)
+      ? []
+      : feeEvents(random, printed(random, PEOPLE[sender] as string, chain));
     return {
       call: 'revive.ethTransact',
       args: { payload },
       hash: hashOf(random),
       success,
-      events: [
-        ...happened,
-        success ? ['system.ExtrinsicSuccess', info] : ['system.ExtrinsicFailed', { other: null }, info],
-      ],
+      ...outcomes(random, this.#isWhole, success, [...happened, ...paid]),
     };
   }
 
@@ -149,4 +177,23 @@ export class ContractModel {
     const inner = this.#random.chance(0.15) ? this.#created(contract) : [];
     return [...inner, ['revive.Instantiated', deployer, contract]];
   }
+}
+
+type Fields = {
+  readonly to: string;
+  readonly value: bigint;
+  readonly nonce: bigint;
+  readonly gasLimit: bigint;
+  readonly data: string;
+};
+
+/** A transaction as wallets sign it. */
+function payloadOf(random: Random, secret: string, fields: Fields): string {
+  const price = BigInt(random.whole(1, 10 ** 9));
+  const typed = random.chance(0.5)
+    ? { type: 'legacy', chainId: 420420419n, gasPrice: price, ...fields }
+    : { type: 'eip1559', chainId: 420420419n, maxFeePerGas: price, maxPriorityFeePerGas: 1n, ...fields };
+  return Transaction.prepare(typed as never, false)
+    .signBy(secret)
+    .toHex();
 }

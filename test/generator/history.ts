@@ -2,14 +2,15 @@ import { Random } from '../../ingest/demo/random.ts';
 import type { InputLine } from '../reference/input.ts';
 import { type Chain, chainNamed } from '../reference/registry.ts';
 import { type ShapedEvent, type ShapedExtrinsic, shapeBlock, shapeHash } from '../reference/shaped.ts';
-import { H160S, PADDED, PEOPLE } from './accounts.ts';
-import { type Maker, signed } from './actions.ts';
+import { H160S, PADDED, PEOPLE, SENDER_ACCOUNTS } from './accounts.ts';
+import type { Maker } from './actions.ts';
 import { BountyModel } from './bounties.ts';
 import { ContractModel } from './contracts.ts';
 import { CoretimeModel } from './coretime.ts';
 import { GovernanceModel, type VoteEra } from './governance.ts';
 import { anyStatement, snapshotLine } from './snapshots.ts';
 import { byItself, frontier, inclusions, payout, traffic, unreadable, unreadableCall } from './traffic.ts';
+import { feeEvents, transaction } from './transactions.ts';
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
@@ -64,7 +65,7 @@ export class History {
     this.governance = forRelays(() => new GovernanceModel(random));
     this.#coretime = forRelays(() => new CoretimeModel(random));
     this.#bounties = forRelays(() => new BountyModel(random));
-    this.#contracts = forRelays(() => new ContractModel(random));
+    this.#contracts = forRelays(() => new ContractModel(random, isWhole));
     for (let made = 0; made < blocks; made++) {
       this.#migration = made < 0.45 * blocks ? 'before' : made < 0.55 * blocks ? 'during' : 'after';
       this.#pass();
@@ -136,15 +137,26 @@ export class History {
   #extrinsic(chain: Chain, progress: number): ShapedExtrinsic {
     const random = this.#random;
     if (chain.addresses === 'h160') {
-      return random.chance(0.7)
-        ? frontier(random)
-        : { call: 'system.remark', args: { remark: '0x' }, signer: random.pick(H160S) };
+      return random.chance(0.7) ? frontier(random) : this.#remarkOfAddress();
     }
     const contracts = this.#contracts[chain.relay];
-    if (chain.role === 'asset-hub' && contracts && random.chance(0.2)) return contracts.ethereum();
-    const signer = chain.role === 'asset-hub' && random.chance(0.05) ? PADDED : random.pick(PEOPLE);
+    if (chain.role === 'asset-hub' && contracts && random.chance(0.2)) return contracts.ethereum(chain);
+    const isOfEthereum = chain.role === 'asset-hub' && random.chance(0.08);
+    const signer = random.pick(isOfEthereum ? [PADDED, ...SENDER_ACCOUNTS] : PEOPLE);
     const makers = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => this.#maker(chain, progress));
-    return signed(random, chain, signer, makers);
+    return transaction(random, chain, signer, makers, this.#isWhole);
+  }
+
+  #remarkOfAddress(): ShapedExtrinsic {
+    const random = this.#random;
+    const signer = random.pick(H160S);
+    return {
+      call: 'system.remark',
+      args: { remark: '0x' },
+      nonce: '1',
+      ...(random.chance(0.2) ? {} : { signer }),
+      events: random.chance(0.5) ? feeEvents(random, signer) : [],
+    };
   }
 
   #maker(chain: Chain, progress: number): Maker {
@@ -177,7 +189,7 @@ export class History {
     const relay = random.pick(['polkadot', 'polkadot', 'kusama']);
     const hub = `asset-hub-${relay}`;
     const line = () => {
-      switch (random.pick(['any', 'any', 'any', 'any', 'coretime', 'contracts', 'delegations'])) {
+      switch (random.pick(['any', 'any', 'any', 'any', 'coretime', 'contracts', 'delegations', 'children'])) {
         case 'coretime':
           return this.#stated('coretime_config', `coretime-${relay}`, this.#coretime[relay]?.state());
         case 'contracts':
@@ -186,11 +198,21 @@ export class History {
           if (random.chance(0.5)) this.governance[relay]?.delegateUnseen();
           return this.#stated('delegations', relay, this.governance[relay]?.state(chainNamed(relay)));
         }
+        case 'children':
+          return this.#renumbered(relay);
         default:
           return anyStatement(random, this.#time);
       }
     };
     this.lines.push({ line: line() });
+  }
+
+  /** Child bounties begin again at 0, at the moment of a block or between two. */
+  #renumbered(relay: string): string {
+    const chain = relay === 'polkadot' && this.#migration === 'after' ? `asset-hub-${relay}` : relay;
+    const block = this.#tips.get(chain);
+    const time = block && this.#random.chance(0.4) ? block.time : this.#time;
+    return snapshotLine('child_bounty_ids', chain, time, this.#bounties[relay]?.renumber() ?? { ids: [] });
   }
 
   #stated(kind: string, chain: string, payload: object | undefined): string {
@@ -221,7 +243,9 @@ export function disturbed(lines: readonly InputLine[], seed: number): InputLine[
   const kept = lines.filter(({ line }) => !isBlock(line) || !random.chance(0.02));
   const several = kept.flatMap((one) => {
     if (random.chance(0.06)) return [one, one];
-    return isBlock(one.line) && random.chance(0.06) ? [forkOf(one, random), one] : [one];
+    if (!isBlock(one.line)) return [one];
+    if (random.chance(0.06)) return [forkOf(one, random), one];
+    return random.chance(0.06) ? withLost(one, random) : [one];
   });
   const reach = random.pick([60, 60, 60, several.length]);
   const moved = several.map((one, index) => ({
@@ -249,5 +273,33 @@ function forkOf({ line }: InputLine, random: Random): InputLine {
   const hash = shapeHash(random.whole(10 ** 6, 10 ** 9));
   return {
     line: JSON.stringify({ ...document, payload: { ...payload, hash, finalized: isFinal, extrinsics } }),
+  };
+}
+
+/** A source that lost the events of a block answers too: before another one, after it, or alone. */
+function withLost(one: InputLine, random: Random): readonly InputLine[] {
+  const lost = lostOf(one, random);
+  return random.pick([[lost, one], [one, lost], [lost, one, lost], [lost]]);
+}
+
+/** The same block without what it needs to be taken in. */
+function lostOf({ line }: InputLine, random: Random): InputLine {
+  const document = JSON.parse(line);
+  const { payload } = document;
+  const extrinsics: readonly object[] = payload.extrinsics;
+  const emptied = extrinsics.map((extrinsic) => ({ ...extrinsic, events: [] }));
+  const untold = 'Unable to fetch Events, cannot confirm extrinsic status.';
+  const one = random.whole(0, extrinsics.length - 1);
+  const kept = random.pick([
+    [],
+    emptied,
+    emptied.map((extrinsic) => ({ ...extrinsic, success: untold })),
+    extrinsics.map((extrinsic, index) => (index === one ? { ...extrinsic, success: untold } : extrinsic)),
+  ]);
+  return {
+    line: JSON.stringify({
+      ...document,
+      payload: { ...payload, finalized: random.chance(0.8), extrinsics: kept },
+    }),
   };
 }

@@ -1,13 +1,14 @@
 import type { Random } from '../../ingest/demo/random.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
-import { H160S, PEOPLE, printed } from './accounts.ts';
+import { H160S, PEOPLE, printed, SENDER_ACCOUNTS, SENDERS } from './accounts.ts';
 import { amountOf, hashOf, type Maker } from './actions.ts';
+import { feeEvents } from './transactions.ts';
 
 /** What goes on on any chain: transfers, remarks, messages, lives of accounts. */
 export function traffic(random: Random, chain: Chain): Maker {
   const amount = amountOf(random, BigInt(random.whole(0, 10 ** 9)) * 1000n);
-  const to = random.pick(PEOPLE);
+  const to = anybody(random, chain);
   switch (random.pick(['transfer', 'transfer', 'remark', 'xcm', 'assets'])) {
     case 'transfer':
       return (actor) => ({
@@ -48,6 +49,12 @@ export function traffic(random: Random, chain: Chain): Maker {
   }
 }
 
+/** On asset hubs also the accounts of those who send Ethereum transactions, at times as their addresses. */
+function anybody(random: Random, { role }: Chain): string {
+  const isOfEthereum = role === 'asset-hub' && random.chance(0.3);
+  return random.pick(isOfEthereum ? [...SENDER_ACCOUNTS, ...SENDERS] : PEOPLE);
+}
+
 /** A payout of one page of an era, or of pool members. */
 export function payout(random: Random, chain: Chain): Maker {
   const someone = () => printed(random, random.pick(PEOPLE), chain);
@@ -68,6 +75,21 @@ export function payout(random: Random, chain: Chain): Maker {
         ? ['staking.PayoutStarted', String(era), someone()]
         : ['staking.PayoutStarted', String(era), someone(), '0', null];
       const rewards = Array.from({ length: random.whole(1, 8) }, () => rewarded(random, someone(), amount()));
+      const destination = random.pick([
+        'None',
+        { none: null },
+        'Staked',
+        { stash: null },
+        { account: someone() },
+      ]);
+      const incentive: ShapedEvent = [
+        'staking.ValidatorIncentivePaid',
+        String(random.whole(1, 40)),
+        someone(),
+        destination,
+        amount(),
+      ];
+      if (random.chance(0.4)) rewards.push(incentive);
       return random.chance(0.9) ? [started, ...rewards] : rewards;
     },
   });
@@ -91,6 +113,7 @@ function rewarded(random: Random, stash: string, amount: string | number): Shape
 /** Events that no extrinsic emits. */
 export function byItself(random: Random, chain: Chain): readonly ShapedEvent[] {
   const someone = printed(random, random.pick(PEOPLE), chain);
+  const anyone = printed(random, anybody(random, chain), chain);
   const amount = amountOf(random, BigInt(random.whole(0, 10 ** 9)));
   return random.pick<readonly ShapedEvent[]>([
     [['staking.Slashed', someone, amount]],
@@ -101,12 +124,12 @@ export function byItself(random: Random, chain: Chain): readonly ShapedEvent[] {
       ['staking.Rewarded', someone, { account: someone }, amount],
     ],
     [['treasury.Deposit', amount]],
-    [['system.NewAccount', someone]],
-    [['system.KilledAccount', someone]],
+    [['system.NewAccount', anyone]],
+    [['system.KilledAccount', anyone]],
     [['messageQueue.Processed', hashOf(random), { parent: null }, {}, random.chance(0.7)]],
     [['messageQueue.ProcessingFailed', hashOf(random), {}, {}]],
     [['xcmpQueue.Fail', hashOf(random), {}, {}]],
-    [['balances.Transfer', someone, printed(random, random.pick(PEOPLE), chain), amount]],
+    [['balances.Transfer', someone, anyone, amount]],
   ]);
 }
 
@@ -117,6 +140,8 @@ export function unreadable(random: Random, chain: Chain): readonly ShapedEvent[]
     [['treasury.Deposit', '-1']],
     [['balances.Transfer', someone, someone, '1,000']],
     [['staking.Rewarded', someone, { staked: null }, '1', '2']],
+    [['staking.ValidatorIncentivePaid', '5', someone, '7']],
+    [['staking.ValidatorIncentivePaid', '5', someone, { staked: null }, '7', '0']],
     [['childBounties.Claimed', '0', '0', '1.5', someone]],
     [['referenda.ConfirmStarted', '0', '1']],
     [['nominationPools.PaidOut', someone, '1', '-7']],
@@ -171,7 +196,10 @@ export function frontier(random: Random): ShapedExtrinsic {
   return {
     call: 'ethereum.transact',
     paysFee: false,
-    events: [['ethereum.Executed', from, to, hashOf(random), exit, '0x']],
+    events: [
+      ['ethereum.Executed', from, to, hashOf(random), exit, '0x'],
+      ...(random.chance(0.3) ? feeEvents(random, from) : []),
+    ],
   };
 }
 
