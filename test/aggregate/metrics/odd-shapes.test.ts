@@ -40,7 +40,7 @@ it(`${chosen.join(', ')} at their edge cases equal the reference, and nothing re
  * then the finalized blocks, and again some that are not finalized.
  */
 function forked(families: readonly (readonly InputLine[])[]) {
-  const lines = families.flatMap((family, i) => onHeights(family, i * HEIGHTS));
+  const lines = families.flatMap((family, i) => onHeights(family, (i + 1) * HEIGHTS));
   const isBlock = ({ line }: InputLine) => !line.includes('"snapshot/1"');
   const blocks = lines.filter(isBlock);
   const losing = blocks.map((one, i) => swapped(one, blocks[(i + 7) % blocks.length] as InputLine));

@@ -26,8 +26,8 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export async function openServed(): Promise<Served> {
-  const { pipeline, close } = await openTestPipeline();
+export async function openServed(...options: Parameters<typeof openTestPipeline>): Promise<Served> {
+  const { pipeline, close } = await openTestPipeline(...options);
   let app = await buildServer(pipeline);
   // Each request has an address of its own: rate limits are not tested here.
   let readers = 0;

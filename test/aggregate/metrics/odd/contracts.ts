@@ -104,7 +104,7 @@ hub.extrinsics(
   '2025-05-02T00:00:00.000Z',
   of('mapAccount', {}, [], { success: false }),
   of('setCode', { dest: C1, code_hash: `0x${'bb'.repeat(32)}` }, [emitted(C1)]),
-  of('call', { dest: C2, value: '3', data: '0x' }, [], { success: 'unknown' }),
+  of('call', { dest: C2, value: '3', data: '0x' }, [succeeded]),
   of('instantiateWithCode', { value: '3', data: '0x' }, [], { success: false }),
   // A later type of Ethereum transaction.
   { call: 'revive.ethTransact', args: { payload: '0x03c0' }, events: [emitted(C1), succeeded] },

@@ -170,7 +170,7 @@ const nested: readonly ShapedExtrinsic[] = [
       ['utility.BatchCompleted'],
     ],
   },
-  { call: 'utility.batch', args: { calls: [inner(1)] }, signer: FRED, success: 'unknown', events: [['utility.BatchCompleted']] },
+  { call: 'utility.batch', args: { calls: [inner(1)] }, signer: FRED, outcome: false, events: [['utility.BatchCompleted']] },
   { call: 'scheduler.schedule', args: { call: inner(3) }, signer: FRED },
 ]; // biome-ignore format: one extrinsic, one block of lines
 relay.extrinsics('2025-01-30T13:00:00.000Z', ...nested);

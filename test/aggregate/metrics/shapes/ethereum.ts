@@ -31,7 +31,7 @@ export const frontier: InputLine[] = blocksOf('moonbeam', [
       transact(executed(EVE_H160, MALLORY_H160, { succeed: 'Stopped' }, '0x', 'too', 'many')),
       {
         ...transact(executed(EVE_H160, MALLORY_H160, { succeed: 'Stopped' })),
-        success: 'events unavailable',
+        outcome: false,
       },
       remark(EVE_H160, { events: [feePaid(EVE_H160, 21_000_000_000_000)] }),
       // No runtime takes a signed one; it must not keep the others of its block from being loaded.

@@ -106,6 +106,6 @@ export const averages: InputLine[] = blocksOf(
 export const lastDay: InputLine[] = blocksOf('assethub', [
   { number: 1, time: '2026-06-01T12:00:00.000Z', extrinsics: [remark(ALICE)] },
   { number: 2, time: '2026-06-01T12:00:00.001Z', extrinsics: [remark(BOB, { success: false })] },
-  { number: 3, time: '2026-06-02T12:00:00.000Z', extrinsics: [remark(ALICE, { success: 'no events' })] },
+  { number: 3, time: '2026-06-02T12:00:00.000Z', extrinsics: [remark(ALICE, { outcome: false })] },
   { number: 4, extrinsics: [remark(BOB)] },
 ]);

@@ -2,8 +2,6 @@ import type { InputLine } from '../../../reference/input.ts';
 import { shapeBlock, shapeCall, shapeHash } from '../../../reference/shaped.ts';
 import { ALICE, ALICE_GENERIC, BOB, blocksOf, feePaid, priceOf, remark } from './shape.ts';
 
-const SUCCEEDED = { method: { pallet: 'System', method: 'ExtrinsicSuccess' }, data: [{}] };
-
 /** Facts in unknown shapes: the fact is refused, its block and the number of events stay. */
 export const refusedFacts: InputLine[] = blocksOf('polkadot', [
   {
@@ -39,16 +37,13 @@ export const refusedFacts: InputLine[] = blocksOf('polkadot', [
   },
 ]);
 
-/** Strings in `success`, and the formats of other archives than Sidecar: names in one word, event data with names. */
+/** Values of `success` that say nothing, and the formats of other archives than Sidecar: names in one word, event data with names. */
 export const otherArchives: InputLine[] = [
   ...blocksOf('polkadot', [
     {
       number: 1,
       time: '2026-01-01T10:00:00Z',
       extrinsics: [
-        remark(ALICE, { success: 'Unable to fetch Events, cannot confirm extrinsic status.' }),
-        remark(ALICE, { success: 'true' }),
-        remark(BOB, { success: 'false' }),
         remark(ALICE, { success: 1 }),
         remark(BOB, { success: 0 }),
         remark(ALICE, { success: null }),
@@ -57,6 +52,12 @@ export const otherArchives: InputLine[] = [
       ],
     },
   ]),
+  // A text means that the events were lost: the block is refused.
+  ...['Unable to fetch Events, cannot confirm extrinsic status.', 'true', 'false'].flatMap((success, index) =>
+    blocksOf('polkadot', [
+      { number: 5 + index, time: '2026-01-02T11:00:06Z', extrinsics: [remark(ALICE, { success })] },
+    ]),
+  ),
   named(2, '2026-01-01T10:00:06Z'),
   named(3, '2026-01-02T10:00:06Z'),
   {
@@ -72,7 +73,7 @@ export const otherArchives: InputLine[] = [
           method: { pallet: 'Timestamp', method: 'set' },
           signature: null,
           args: { now: Date.UTC(2026, 0, 2, 11) },
-          events: [SUCCEEDED],
+          events: [{ method: 'System.ExtrinsicSuccess', data: [{}] }],
           success: true,
           info: {},
         },
@@ -89,7 +90,7 @@ export const otherArchives: InputLine[] = [
               method: { pallet: 'TransactionPayment', method: 'TransactionFeePaid' },
               data: [ALICE, '55', '3'],
             },
-            SUCCEEDED,
+            { method: { pallet: 'System', method: 'ExtrinsicSuccess' }, data: [] },
           ],
         },
       ],
@@ -99,6 +100,7 @@ export const otherArchives: InputLine[] = [
 
 function named(number: number, time: string): InputLine {
   const event = (method: string, data: unknown) => ({ method, data });
+  const succeeded = event('system.ExtrinsicSuccess', { dispatchInfo: {} });
   const block = {
     hash: shapeHash(number),
     finalized: true,
@@ -109,7 +111,7 @@ function named(number: number, time: string): InputLine {
         method: 'timestamp.set',
         signature: null,
         args: { now: Date.parse(time) },
-        events: [event('system.ExtrinsicSuccess', [{}])],
+        events: [succeeded],
         success: true,
       },
       {
@@ -123,7 +125,7 @@ function named(number: number, time: string): InputLine {
         events: [
           event('balances.Transfer', { from: ALICE, to: BOB, amount: '5' }),
           event('transactionPayment.TransactionFeePaid', { who: ALICE, actualFee: '44', tip: '1' }),
-          event('system.ExtrinsicSuccess', { dispatchInfo: {} }),
+          succeeded,
         ],
       },
       {
@@ -134,7 +136,7 @@ function named(number: number, time: string): InputLine {
         hash: shapeHash(800 + number),
         info: {},
         success: true,
-        events: [event('utility.BatchCompleted', []), event('system.ExtrinsicSuccess', [{}])],
+        events: [event('utility.BatchCompleted', []), succeeded],
       },
     ],
     onInitialize: { events: [event('balances.Transfer', { from: ALICE, to: BOB, amount: '7' })] },

@@ -38,6 +38,7 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
   wrapped('utility.batchAll', { calls: [...both, xTransfer] }, [item, item, item, completed]),
   wrapped('utility.batchAll', { calls: both }, [], { success: false }),
   wrapped('utility.batchAll', { calls: both }, [completed], { success: 'unknown' }),
+  wrapped('utility.batchAll', { calls: both }, [completed], { outcome: false }),
   wrapped('utility.forceBatch', { calls: [...both, remarkCall] }, [
     item,
     failedItem,
@@ -66,6 +67,27 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
   wrapped('recovery.asRecovered', { account: BOB, call: remarkCall }, []),
   wrapped('scheduler.schedule', { when: '1', call: remarkCall }, []),
   wrapped('revive.ethSubstrateCall', { call: remarkCall }, []),
+  wrapped('utility.ifElse', { main: remarkCall, fallback: teleport }, [['utility.IfElseMainSuccess']]),
+  wrapped('utility.ifElse', { main: teleport, fallback: teleport }, [['utility.IfElseFallbackCalled', {}]]),
+  wrapped('utility.ifElse', { main: remarkCall, fallback: remarkCall }, []),
+  wrapped('utility.dispatchAsFallible', { as_origin: {}, call: teleport }, []),
+  wrapped('remoteProxyRelayChain.remoteProxy', { real: BOB, call: teleport }, [['proxy.ProxyExecuted', OK]]),
+  wrapped('remoteProxyOther.remoteProxyWithRegisteredProof', { real: BOB, call: remarkCall }, []),
+  wrapped('remoteProxyRelayChain.registerRemoteProxyProof', { proof: {} }, []),
+  wrapped('recovery.controlInheritedAccount', { recovered: BOB, call: teleport }, []),
+  wrapped('recovery.controlInheritedAccount', { recovered: BOB, call: remarkCall }, [
+    ['recovery.RecoveredAccountControlled', BOB, ALICE, '0x', ERR],
+  ]),
+  wrapped('recovery.initiateAttempt', { call: teleport }, []),
+  wrapped('metaTx.dispatch', { meta_tx: { call: teleport, extension: [] } }, [['metaTx.Dispatched', OK]]),
+  wrapped('metaTx.dispatch', { meta_tx: { call: remarkCall, extension: [] }, call: teleport }, []),
+  wrapped('transactionPayment.withFeeCurrency', { currency_id: '1', call: teleport }, []),
+  wrapped('transactionPayment.withFeePaidBy', { payer: BOB, call: remarkCall }, []),
+  wrapped('transactionPayment.setAlternativeFeePath', { call: teleport }, []),
+  wrapped('utility.batchAll', { calls: [shapeCall('metaTx.dispatch', { meta_tx: { call: teleport } })] }, [
+    ['metaTx.Dispatched', OK],
+    completed,
+  ]),
   // Nested wrappers: the last completion belongs to the outer wrapper, earlier ones to the inner wrappers.
   wrapped(
     'utility.batchAll',
