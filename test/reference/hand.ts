@@ -12,7 +12,8 @@ export type HandCount = {
   readonly signed: number;
   readonly evm: number;
   readonly transfers: number;
-  readonly feesPlanck: string;
+  /** Null where none of several is known. */
+  readonly feesPlanck: string | null;
   readonly newAccounts: number;
   readonly killedAccounts: number;
   readonly xcmMessages: number;
@@ -182,10 +183,11 @@ export const HAND_COUNTS: readonly HandCount[] = [
     folder: 'blocks',
     chain: 'moonbeam',
     number: 11728459,
-    note: 'nine Ethereum transactions, JSON numbers and hex amounts',
+    note: 'nine Ethereum transactions whose fees nothing tells, JSON numbers and hex amounts',
     extrinsics: 13,
     events: 56,
     evm: 9,
+    feesPlanck: null,
     transfers: 7,
     succeeded: 13,
   },

@@ -121,4 +121,3 @@ paid(
 paid('is refused without an amount', [], incentive('5', ALICE, { stash: null }, '7.5'));
 
 export const accountRules = [hub, chain, staking];
-// biome-ignore-all format: one case, one line

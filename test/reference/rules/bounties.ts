@@ -195,4 +195,3 @@ moment.rows('before the block of its moment', CHILDREN, { parent_bounty_id: pare
 ]);
 
 export const bountyRules = [relay, moment];
-// biome-ignore-all format: one case, one line

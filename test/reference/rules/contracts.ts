@@ -111,4 +111,3 @@ ofBlock(
 hub.extrinsics(remark());
 
 export const contractRules = [kusama, gapped, hub];
-// biome-ignore-all format: one case, one line

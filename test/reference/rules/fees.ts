@@ -139,4 +139,3 @@ moonbeam.extrinsics(ethereum(), ethereum(feePaid('5'))).day('both', 'daily-fees'
 moonbeam.extrinsics(ethereum(inGas)).day('paid in another asset', 'daily-fees', fees('0', 0, 0));
 
 export const feeRules = [relay, kusama, moonbeam];
-// biome-ignore-all format: one case, one line

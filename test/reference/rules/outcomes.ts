@@ -107,4 +107,3 @@ known
   .day('that of the registry alone is the right one', SUMMARY, { num_blocks: 1, first_block: 1 });
 
 export const outcomeRules = [chain, unknown, before, later, known];
-// biome-ignore-all format: one case, one line

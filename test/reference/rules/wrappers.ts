@@ -282,4 +282,3 @@ relay
   .day('unknown: remarks', SUMMARY, { num_remarked: 2 });
 
 export const wrapperRules = [relay];
-// biome-ignore-all format: one case, one line
