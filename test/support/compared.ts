@@ -62,6 +62,12 @@ async function ofRegions(served: Served, input: Input, random: Random): Promise<
 
 const addresses = (keys: readonly string[]) => keys.map((key) => `addresses=${key}`).join('&');
 
+const BOUNDS = [
+  [true, true],
+  [true, false],
+  [false, true],
+] as const;
+
 /** The same request for a few days only: which of its dates a filter looks at differs from path to path. */
 async function ofDays(
   served: Pick<Served, 'exactRows'>,
@@ -73,11 +79,14 @@ async function ofDays(
   if (!dayOf || days.length === 0) return null;
   const [from = '', until = ''] = [random.pick(days), random.pick(days)].toSorted();
   const asked = new URLSearchParams(query);
-  asked.set('start_date', from);
-  asked.set('end_date', until);
+  // Where no date is required one of them can be missing.
+  const isRequired = asked.has('start_date');
+  const [hasStart, hasEnd] = isRequired ? [true, true] : random.pick(BOUNDS);
+  if (hasStart) asked.set('start_date', from);
+  if (hasEnd) asked.set('end_date', until);
   const expected = rows.filter((row) => {
     const day = dayOf(row);
-    return day !== null && day >= from && day <= until;
+    return day !== null && (!hasStart || day >= from) && (!hasEnd || day <= until);
   });
   return difference(served, `/api/${path}?${asked}`, expected);
 }
