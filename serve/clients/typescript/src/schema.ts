@@ -884,8 +884,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Signed extrinsics and Ethereum transactions of a day, divided by its seconds
-         * @description Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.
+         * Transactions of a day, divided by its seconds
+         * @description Transactions per second: signed extrinsics, Ethereum and general transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.
          */
         get: operations["daily-tps"];
         put?: never;
@@ -1485,7 +1485,7 @@ export interface paths {
         };
         /**
          * Contracts created on an asset hub, those that contracts created included
-         * @description Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing.
+         * @description Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing; null on a day with a creation of which the runtime tells nothing.
          */
         get: operations["contracts-deployed-heatmap"];
         put?: never;
@@ -2382,7 +2382,7 @@ export interface components {
         };
         /**
          * ContractsDeployedHeatmap
-         * @description Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing.
+         * @description Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing; null on a day with a creation of which the runtime tells nothing.
          */
         ContractsDeployedHeatmap: {
             /**
@@ -2404,9 +2404,9 @@ export interface components {
             date: string;
             /**
              * Contracts created
-             * @description `revive.Instantiated` events
+             * @description `revive.Instantiated` events; null where an instantiation has none: the number is unknown
              */
-            count: number;
+            count: number | null;
         };
         /**
          * CoretimeAccountSpend
@@ -3271,7 +3271,7 @@ export interface components {
             date: string;
             /**
              * Fees
-             * @description fees in native tokens; null for the ecosystem, whose tokens differ
+             * @description fees in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known
              */
             total_fees: number | null;
             /**
@@ -3301,7 +3301,7 @@ export interface components {
             total_fees_30d: number | null;
             /**
              * Tips
-             * @description tips of signed extrinsics, in native tokens
+             * @description tips of signed extrinsics and general transactions, in native tokens
              */
             total_tips: number | null;
             /**
@@ -3316,7 +3316,7 @@ export interface components {
             avg_fee: number | null;
             /**
              * Extrinsics with an unknown fee
-             * @description signed extrinsics whose fee no source tells
+             * @description transactions whose fee no source tells
              */
             fee_unknown: number;
         };
@@ -3505,7 +3505,7 @@ export interface components {
             date: string;
             /**
              * Fees
-             * @description fees paid, in native tokens
+             * @description fees paid, in native tokens; null where no fee is known
              */
             fees: number | null;
             /**
@@ -3580,7 +3580,7 @@ export interface components {
             num_transactions_signed: number;
             /**
              * Transactions
-             * @description signed extrinsics and Ethereum transactions
+             * @description signed extrinsics, Ethereum and general transactions
              */
             num_transactions_combined: number;
             /**
@@ -3630,12 +3630,12 @@ export interface components {
             num_remarked: number;
             /**
              * Successful extrinsics
-             * @description `system.ExtrinsicSuccess` events
+             * @description extrinsics with `system.ExtrinsicSuccess` as their one outcome
              */
             num_extrinsic_success: number;
             /**
              * Failed extrinsics
-             * @description `system.ExtrinsicFailed` events
+             * @description extrinsics with `system.ExtrinsicFailed` as their one outcome
              */
             num_extrinsic_failed: number;
             /**
@@ -3661,7 +3661,7 @@ export interface components {
         };
         /**
          * DailyTps
-         * @description Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.
+         * @description Transactions per second: signed extrinsics, Ethereum and general transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.
          */
         DailyTps: {
             /**
@@ -3683,7 +3683,7 @@ export interface components {
             date: string;
             /**
              * Transactions
-             * @description signed extrinsics and Ethereum transactions
+             * @description signed extrinsics, Ethereum and general transactions
              */
             num_transactions_combined: number;
             /**
@@ -3728,7 +3728,7 @@ export interface components {
             num_extrinsics: number;
             /**
              * Fees
-             * @description fees paid, in native tokens; null for the ecosystem, whose tokens differ
+             * @description fees paid, in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known
              */
             fees: number | null;
         };
@@ -3856,7 +3856,7 @@ export interface components {
             chain: string;
             /**
              * Transactions
-             * @description signed extrinsics and Ethereum transactions
+             * @description signed extrinsics, Ethereum and general transactions
              */
             tx_24h: number;
             /**
@@ -4854,6 +4854,8 @@ export interface components {
                     }[];
                 };
                 blocks: number;
+                /** @description blocks with extrinsics that end with no outcome event, or with several: their success is unknown */
+                inconsistent_blocks: number;
                 /** @description blocks that other decoders loaded: ingest them again */
                 outdated_blocks: number;
                 newest_block_at: string | null;

@@ -361,7 +361,7 @@ class ContractWithCodeInfo(TypedDict):
 
 
 class ContractsDeployedHeatmap(TypedDict):
-    """Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing."""
+    """Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing; null on a day with a creation of which the runtime tells nothing."""
 
     relay_chain: Literal["polkadot", "kusama", "solo"]
     """relay chain"""
@@ -369,8 +369,8 @@ class ContractsDeployedHeatmap(TypedDict):
     """asset hub"""
     date: str
     """UTC day of the blocks"""
-    count: int
-    """`revive.Instantiated` events"""
+    count: int | None
+    """`revive.Instantiated` events; null where an instantiation has none: the number is unknown"""
 
 
 class CoretimeAccountSpend(TypedDict):
@@ -732,7 +732,7 @@ class DailyFees(TypedDict):
     date: str
     """UTC day of the blocks"""
     total_fees: float | None
-    """fees in native tokens; null for the ecosystem, whose tokens differ"""
+    """fees in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known"""
     total_fees_planck: str | None
     """the same, exact, in planck"""
     total_fees_usd: float | None
@@ -744,13 +744,13 @@ class DailyFees(TypedDict):
     total_fees_30d: float | None
     """fees of this day and the 29 before, in native tokens"""
     total_tips: float | None
-    """tips of signed extrinsics, in native tokens"""
+    """tips of signed extrinsics and general transactions, in native tokens"""
     num_fee_paying: int
     """extrinsics with a fee above zero"""
     avg_fee: float | None
     """total_fees / num_fee_paying, in native tokens"""
     fee_unknown: int
-    """signed extrinsics whose fee no source tells"""
+    """transactions whose fee no source tells"""
 
 
 class DailyStakingParticipation(TypedDict):
@@ -831,7 +831,7 @@ class DailySummary(TypedDict):
     date: str
     """UTC day of the blocks"""
     fees: float | None
-    """fees paid, in native tokens"""
+    """fees paid, in native tokens; null where no fee is known"""
     fees_usd: float | None
     """fees paid, in USD"""
     treasury: float | None
@@ -861,7 +861,7 @@ class DailySummary(TypedDict):
     num_transactions_signed: int
     """signed extrinsics"""
     num_transactions_combined: int
-    """signed extrinsics and Ethereum transactions"""
+    """signed extrinsics, Ethereum and general transactions"""
     num_transfers: int
     """`balances.Transfer` events"""
     num_transfers_combined: int
@@ -881,9 +881,9 @@ class DailySummary(TypedDict):
     num_remarked: int
     """`system.Remarked` events and executed `system.remark` calls, nested ones included"""
     num_extrinsic_success: int
-    """`system.ExtrinsicSuccess` events"""
+    """extrinsics with `system.ExtrinsicSuccess` as their one outcome"""
     num_extrinsic_failed: int
-    """`system.ExtrinsicFailed` events"""
+    """extrinsics with `system.ExtrinsicFailed` as their one outcome"""
     num_blocks: int
     """blocks with a timestamp"""
     num_extrinsics: int
@@ -895,7 +895,7 @@ class DailySummary(TypedDict):
 
 
 class DailyTps(TypedDict):
-    """Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together."""
+    """Transactions per second: signed extrinsics, Ethereum and general transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together."""
 
     relay_chain: Literal["polkadot", "kusama", "solo"]
     """relay chain"""
@@ -904,7 +904,7 @@ class DailyTps(TypedDict):
     date: str
     """UTC day of the blocks"""
     num_transactions_combined: int
-    """signed extrinsics and Ethereum transactions"""
+    """signed extrinsics, Ethereum and general transactions"""
     transactions_per_second: float
     """num_transactions_combined / 86,400, or the seconds that the running day covers so far"""
     num_transactions_signed: int
@@ -922,7 +922,7 @@ class DailyTps(TypedDict):
     num_extrinsics: int
     """extrinsics, inherents included"""
     fees: float | None
-    """fees paid, in native tokens; null for the ecosystem, whose tokens differ"""
+    """fees paid, in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known"""
 
 
 class DailyUptime(TypedDict):
@@ -979,7 +979,7 @@ class ExplorerNetworkStats(TypedDict):
     chain: str
     """chain"""
     tx_24h: int
-    """signed extrinsics and Ethereum transactions"""
+    """signed extrinsics, Ethereum and general transactions"""
     extrinsics_24h: int
     """extrinsics, inherents included"""
     active_accounts_24h: int
@@ -1365,7 +1365,7 @@ class Rows(Protocol):
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyTps]:
-        """Signed extrinsics and Ethereum transactions of a day, divided by its seconds"""
+        """Transactions of a day, divided by its seconds"""
         ...
 
     @overload
