@@ -13,6 +13,15 @@ export const MIGRATIONS: readonly Migration[] = [
     store.run(
       `ALTER TABLE ${DATABASE}.alerts ADD COLUMN IF NOT EXISTS source_started_ms Int64 DEFAULT started_ms AFTER started_ms`,
     ),
+  async (store) => {
+    await store.run(
+      `ALTER TABLE ${DATABASE}.blocks ADD COLUMN IF NOT EXISTS unclear_extrinsics UInt32 AFTER events`,
+    );
+    await store.run(`ALTER TABLE ${DATABASE}.extrinsics
+      ADD COLUMN IF NOT EXISTS outcome Nullable(UInt8) DEFAULT success AFTER success,
+      ADD COLUMN IF NOT EXISTS general Bool AFTER ethereum,
+      ADD COLUMN IF NOT EXISTS fee_bearing Bool DEFAULT signed OR ethereum AFTER fee`);
+  },
 ];
 
 /** Version of the tables that cannot be computed again. A store of a newer version is refused. */

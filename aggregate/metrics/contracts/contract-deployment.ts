@@ -39,6 +39,7 @@ export const contractDeployment = metric({
   key: ['relay_chain', 'chain', 'block_number', 'event_index'],
   materialized: 'hourly',
   select: creationFacts,
+  version: 2,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) =>
       extrinsic.created.map(({ contract, deployer, event_index, by }) => ({

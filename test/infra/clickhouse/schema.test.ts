@@ -17,7 +17,13 @@ import { useEmptyStore } from '../../support/empty-store.ts';
 import { schemaDrift } from '../../support/schema-drift.ts';
 
 /** Columns that migrations added to tables of the first version. */
-const ADDED = [['alerts', 'source_started_ms']] as const;
+const ADDED = [
+  ['alerts', 'source_started_ms'],
+  ['blocks', 'unclear_extrinsics'],
+  ['extrinsics', 'outcome'],
+  ['extrinsics', 'general'],
+  ['extrinsics', 'fee_bearing'],
+] as const;
 
 describe('DDL', () => {
   const fees = table({
@@ -259,12 +265,19 @@ describe('a schema on a store', () => {
     const insert = (into: string, values: string) =>
       store.run(`INSERT INTO ${DATABASE}.${into} SETTINGS async_insert=0 VALUES ${values}`);
     await insert('alerts (project, iid, started_ms)', '(1, 2, 3)');
+    await insert(
+      'extrinsics (relay_chain, chain, number, success, ethereum)',
+      "('polkadot', 'moonbeam', 1, 0, true)",
+    );
     await insert('meta (name, value, at)', "('schema_version', '1', now64(3) + 1)");
     await applySchema(store, product);
     expect(await schemaDrift(store, product)).toEqual([]);
     expect(await store.rows(sql`SELECT iid, source_started_ms FROM chain_metrics.alerts`)).toEqual([
       { iid: 2, source_started_ms: 3 },
     ]);
+    expect(await store.rows(sql`SELECT outcome, general, fee_bearing FROM chain_metrics.extrinsics`)).toEqual(
+      [{ outcome: 0, general: false, fee_bearing: true }],
+    );
   });
 
   test('a new store is created as declared, without migrations', async () => {
