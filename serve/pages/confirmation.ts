@@ -1,4 +1,4 @@
-import { visible } from '../../aggregate/alerts/formats/values.ts';
+import { enteredLine } from '../../aggregate/alerts/formats/values.ts';
 import type { Form } from '../http/form.ts';
 import { textField } from './fields.ts';
 import { type Html, html } from './html.ts';
@@ -36,4 +36,4 @@ export const isConfirmed = (form: Form, name?: string): boolean =>
   (name === undefined || shownName(form.text('name')) === shownName(name));
 
 /** What is seen of a name: browsers show white space as one space, and nobody could type what is hidden. */
-const shownName = (name: string): string => visible(name).replace(/\s+/g, ' ').trim();
+const shownName = (name: string): string => enteredLine(name).replace(/\s+/g, ' ');

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { withoutHidden } from '../../../infra/hidden-characters.ts';
 
 // Converts values of any JSON type to the types of an alert. No function throws.
 
@@ -51,7 +52,7 @@ export const oneLine = (text: string): string =>
   NOT_ON_LINE.test(text) ? visible(text).replace(LINE_SPACE, ' ') : text;
 
 /** A text that somebody entered for one line; '' for one in which nothing is seen. */
-export const enteredLine = (text: string): string => oneLine(text.toWellFormed()).trim();
+export const enteredLine = (text: string): string => withoutHidden(oneLine(text.toWellFormed())).trim();
 
 const ELLIPSIS = '...';
 

@@ -3,10 +3,10 @@ import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { emptyGrant } from './grants.ts';
 import { createWithinLimit } from './limits.ts';
+import { displayName } from './names.ts';
 import { hashSecret } from './secrets.ts';
 import type { Grant, User } from './tables.ts';
 import { makeToken } from './tokens.ts';
-import { displayName } from './users.ts';
 
 export type KeyKind = 'key' | 'personal';
 

@@ -2,6 +2,7 @@ import { domainToUnicode } from 'node:url';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
+import { displayName } from './names.ts';
 import { hashPassword, isPasswordOf, passwordFault } from './passwords.ts';
 import type { User } from './tables.ts';
 
@@ -16,7 +17,6 @@ interface NewUser {
   readonly is_operator?: boolean;
 }
 
-const NAME_CHARACTERS_MAX = 100;
 const EMAIL_CHARACTERS_MAX = 254;
 /** Names that could be mistaken for the service itself. */
 const RESERVED = new Set([
@@ -147,15 +147,4 @@ function emailOf(given: string): string {
     throw new FieldError('email', 'Enter a valid email such as name@example.org.');
   }
   return email;
-}
-
-/** A name that people see, normalized; throws a `FieldError` when it is invalid. */
-export function displayName(given: string): string {
-  const name = given.normalize('NFKC').trim();
-  if (name.length > NAME_CHARACTERS_MAX)
-    throw new FieldError('name', `Use at most ${NAME_CHARACTERS_MAX} characters.`);
-  // Control, format and direction characters change how the surrounding text is displayed.
-  if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name))
-    throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
-  return name;
 }

@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
 import { registeredApplication, revokeGrant, scopesLeft } from '../accounts/grants.ts';
 import { createWithinLimit } from '../accounts/limits.ts';
+import { displayName, isOneAlphabet } from '../accounts/names.ts';
 import { isScope } from '../accounts/scopes.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
 import type { Application, Grant, User } from '../accounts/tables.ts';
@@ -173,20 +174,18 @@ function validate({ settings }: Pick<Accounts, 'settings'>, given: Omit<NewAppli
 
 /** Users authorize an application by its name, so it must not look like another one. */
 function applicationName(given: string): string {
-  const name = given.normalize('NFKC').trim().replace(/ +/g, ' ');
+  const name = displayName(given, NAME_CHARACTERS_MAX);
   if (name === '') throw new FieldError('name', 'Enter a name.');
-  if ([...name].length > NAME_CHARACTERS_MAX) {
-    throw new FieldError('name', `Use at most ${NAME_CHARACTERS_MAX} characters.`);
-  }
-  if (/[\p{C}\p{Zl}\p{Zp}]|\p{M}{3}/u.test(name)) {
+  if (/\p{M}{3}/u.test(name)) {
     throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
   }
-  // Mixed scripts imitate other names: many Cyrillic and Greek letters look like Latin ones.
-  const scripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u];
-  if (scripts.filter((script) => script.test(name)).length > 1) {
-    throw new FieldError('name', 'Use letters of a single alphabet.');
-  }
-  if (/chain\s*metrics/i.test(name)) {
+  if (!isOneAlphabet(name)) throw new FieldError('name', 'Use letters of a single alphabet.');
+  // Accents, a dotless i and what stands between the letters do not make it another name.
+  const letters = name
+    .normalize('NFKD')
+    .toUpperCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+  if (letters.includes('CHAINMETRICS')) {
     throw new FieldError('name', 'The name must not contain Chain Metrics.');
   }
   return name;

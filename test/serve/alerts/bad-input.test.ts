@@ -167,7 +167,7 @@ describe('bad input', () => {
 });
 
 describe('names that members enter', () => {
-  const HIDDEN = ' a\u202eb\u0000\u2028\ud800 ';
+  const HIDDEN = ' a\u202e\u200b\u3164b\u0000\u034f\u2028\ud800\u2800 ';
   const SHOWN = 'ab \ufffd';
 
   test('lose what is not seen, or turns the text around them', async () => {
@@ -188,18 +188,20 @@ describe('names that members enter', () => {
     expect((await service.api(ann, 'GET', `${at}/incidents/${incident.iid}`)).body.title).toBe(SHOWN);
   });
 
-  test('are refused where nothing of them is seen', async () => {
-    const name = '\u202e\u0000 ';
-    for (const [method, path, body] of [
-      ['POST', '/projects', { name }],
-      ['PUT', `/projects/${project}`, { name }],
-      ['POST', `/projects/${project}/integrations`, { type: 'HTTP', name }],
-      ['PUT', `/projects/${project}/integrations/${source.id}`, { name }],
-    ] as const) {
-      const answer = await service.api(ann, method, path, body);
-      expect([path, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([path, 400, ['name']]);
-    }
-  });
+  test.each(['\u202e\u0000 ', '\u3164', '\u2800 \uffa0', '\u200b\u034f\u{e0041}', '\u200d\ufe0f'])(
+    'are refused where nothing of them is seen: %j',
+    async (name) => {
+      for (const [method, path, body] of [
+        ['POST', '/projects', { name }],
+        ['PUT', `/projects/${project}`, { name }],
+        ['POST', `/projects/${project}/integrations`, { type: 'HTTP', name }],
+        ['PUT', `/projects/${project}/integrations/${source.id}`, { name }],
+      ] as const) {
+        const answer = await service.api(ann, method, path, body);
+        expect([path, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([path, 400, ['name']]);
+      }
+    },
+  );
 });
 
 test.each([

@@ -187,6 +187,10 @@ describe('the pages of keys and tokens', () => {
     ['/profile/keys', { name: 'x', expires: '2001-01-01' }, 'expires-fault'],
     ['/profile/keys', { name: 'x', expires: 'soon' }, 'expires-fault'],
     ['/profile/keys', { name: 'a\u202eb' }, 'name-fault'],
+    ['/profile/keys', { name: '\u3164' }, 'name-fault'],
+    ['/profile/keys', { name: 'a\u200bb' }, 'name-fault'],
+    ['/profile/tokens', { name: '\u2800', scopes: 'api' }, 'name-fault'],
+    ['/profile/tokens', { name: 'a\u034fb', scopes: 'api' }, 'name-fault'],
     ['/profile/tokens', { name: 'x' }, 'scopes-fault'],
     ['/profile/tokens', { name: 'x', scopes: 'sudo' }, 'scopes-fault'],
   ])('%s with %j names the field at fault', async (path, fields, fault) => {
