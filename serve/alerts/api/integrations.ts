@@ -141,17 +141,21 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
           at: z.iso.datetime(),
           outcomes: z.partialRecord(z.enum(OUTCOMES), z.int()).describe('number of alerts by outcome'),
           alert_iids: z.array(z.int()).describe('the first alerts that it created or changed'),
+          truncated_alerts: z
+            .int()
+            .describe('alerts of the group that the sender left out, as Alertmanager does beyond max_alerts'),
         }),
       ),
     },
     async ({ membership, params, query, store }) => {
       const integration = await integrations.get(membership.project, params.integration_id);
       const found = await receivedDeliveries.as(store).latest(integration, query.limit);
-      return found.map(({ id, at, counts, iids }) => ({
+      return found.map(({ id, at, counts, iids, truncated }) => ({
         id,
         at: timeText(at),
         outcomes: Object.fromEntries(counts),
         alert_iids: iids,
+        truncated_alerts: truncated,
       }));
     },
   );

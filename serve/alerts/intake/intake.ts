@@ -144,6 +144,9 @@ function isKeyOf(entry: CachedIntegration | undefined, key: string, now: number)
 const overloaded = () =>
   new HttpError('overloaded', 'Too many events wait to be written. Retry the request.', RETRY_SOON);
 
+const tooLarge = (bytesMax: number): string =>
+  `The body is larger than ${bytesMax} bytes (ALERT_BODY_BYTES_MAX). In Alertmanager set max_alerts of the webhook, or group_by: ['...'], which sends each alert alone.`;
+
 const dialectOf = (bodyLimit: number): Dialect => ({
   ...intakeDialect,
   translate: (error) => {
@@ -151,7 +154,7 @@ const dialectOf = (bodyLimit: number): Dialect => ({
       return new HttpError(error.status === 400 ? 'invalid_json' : 'invalid_payload', error.message);
     }
     if ((error as FastifyError).statusCode === 413) {
-      return new HttpError('payload_too_large', `The body is larger than ${bodyLimit} bytes.`);
+      return new HttpError('payload_too_large', tooLarge(bodyLimit));
     }
     return intakeDialect.translate?.(error);
   },

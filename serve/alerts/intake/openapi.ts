@@ -33,7 +33,7 @@ const RESPONSES = {
   413: refused(
     'Larger than ALERT_BODY_BYTES_MAX',
     'payload_too_large',
-    'The body is larger than 1048576 bytes.',
+    "The body is larger than 1048576 bytes (ALERT_BODY_BYTES_MAX). In Alertmanager set max_alerts of the webhook, or group_by: ['...'], which sends each alert alone.",
   ),
   414: refused('The id of the integration is too long', 'bad_request', 'A part of the path is too long.'),
   415: refused(

@@ -13,6 +13,8 @@ export interface ReceivedDelivery {
   readonly counts: readonly (readonly [Outcome, number])[];
   /** The first alerts that it changed or created. */
   readonly iids: readonly number[];
+  /** How many alerts of its group the sender left out, as it says: Alertmanager and Grafana beyond their maximum. */
+  readonly truncated: number;
 }
 
 /** The newest events of a project, among which the deliveries of an integration are looked up. */
@@ -41,8 +43,8 @@ export class ReceivedDeliveries {
   ): Promise<ReceivedDelivery[]> {
     await this.#pipeline.waitUntilWritten();
     const project = Number(project_id);
-    return this.#store.rows<ReceivedDelivery>(
-      sql`SELECT id, at, arrayMap(one -> (one, countEqual(outcomes, one)), arrayDistinct(outcomes)) AS counts,
+    const found = await this.#store.rows<Omit<ReceivedDelivery, 'truncated'> & { readonly position: number }>(
+      sql`SELECT position, id, at, arrayMap(one -> (one, countEqual(outcomes, one)), arrayDistinct(outcomes)) AS counts,
           arraySlice(arrayDistinct(arrayFilter(iid -> iid > 0, iids)), 1, ${ALERTS_SHOWN}) AS iids
         FROM (SELECT position, id, at, outcomes, iids FROM ${alertEvents} FINAL
           PREWHERE project = ${project}
@@ -51,5 +53,23 @@ export class ReceivedDeliveries {
           ORDER BY position DESC LIMIT ${limit})
         ORDER BY position DESC`,
     );
+    const truncated = await this.#truncatedIn(
+      project,
+      found.map(({ position }) => position),
+    );
+    return found.map(({ position, ...delivery }) => ({
+      ...delivery,
+      truncated: truncated.get(position) ?? 0,
+    }));
+  }
+
+  /** Bodies may have a megabyte, so they are read only of these deliveries. */
+  async #truncatedIn(project: number, positions: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (positions.length === 0) return new Map();
+    const rows = await this.#store.rows<{ position: number; truncated: number }>(
+      sql`SELECT position, JSONExtractUInt(body, 'truncatedAlerts') AS truncated FROM ${alertEvents}
+        PREWHERE project = ${project} AND position IN ${positions} WHERE truncated > 0`,
+    );
+    return new Map(rows.map(({ position, truncated }) => [position, truncated]));
   }
 }

@@ -32,18 +32,22 @@ export function snippetsOf(access: IntegrationAccess, { name }: Pick<Integration
   return name === prometheusIntegration.name ? all : all.reverse();
 }
 
+/** So many alerts of 2 KB are within the default of ALERT_BODY_BYTES_MAX. */
+const MAX_ALERTS = 500;
+
 const alertmanager = ({ prometheus, key }: IntegrationAccess): Snippet => ({
   name: 'alertmanager',
   title: 'alertmanager.yml',
-  hint: 'A whole configuration. In one that you have, add the receiver, and name it in a route.',
+  hint: 'A whole configuration. In one that you have, add the receiver, and name it in a route with this group_by: each alert is then sent alone, and none is left out. A request for a group has at most max_alerts; Alertmanager never sends the others.',
   text: `route:
   receiver: chain-metrics
-  group_by: [alertname]
+  group_by: ['...']
 receivers:
   - name: chain-metrics
     webhook_configs:
       - url: ${prometheus}
         send_resolved: true
+        max_alerts: ${MAX_ALERTS}
         http_config:
           authorization:
             type: Bearer

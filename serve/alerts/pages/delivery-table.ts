@@ -10,9 +10,9 @@ function deliveryTable(deliveries: readonly ReceivedDelivery[], project: string)
   return table({
     caption: 'Recent deliveries',
     head: ['Time', 'Outcomes', 'Alerts'],
-    rows: deliveries.map(({ at, counts, iids }) => [
+    rows: deliveries.map(({ at, counts, iids, truncated }) => [
       timeOfEvent(at),
-      html`${counts.map(([outcome, count]) => html`<span class="tag">${count} ${outcome}</span> `)}`,
+      html`${counts.map(([outcome, count]) => html`<span class="tag">${count} ${outcome}</span> `)}${truncated > 0 && html`<span class="tag bad">${truncated} left out</span>`}`,
       html`${iids.map((iid) => html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a> `)}`,
     ]),
     empty: 'No deliveries yet.',
@@ -29,4 +29,4 @@ export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): H
 
 /** The card of the deliveries, which the script of the page keeps up to date. */
 export const deliveryCard = (deliveries: readonly ReceivedDelivery[], project: string): Html =>
-  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open.</p>${deliveryTable(deliveries, project)}</section>`;
+  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open. Left out: the sender had more alerts in the group than its maximum, and does not send them; group by more labels.</p>${deliveryTable(deliveries, project)}</section>`;

@@ -182,7 +182,10 @@ describe('the order of checks', () => {
     expect((await service.send(source, sized(most))).status).toBe(200);
     expect(await service.send(source, sized(most + 1))).toMatchObject({
       status: 413,
-      body: { error: 'payload_too_large' },
+      body: {
+        error: 'payload_too_large',
+        message: expect.stringMatching(/1048576 bytes \(ALERT_BODY_BYTES_MAX\).*max_alerts.*group_by/),
+      },
     });
     expect((await service.send(source, 'x'.repeat(most + 1))).status).toBe(413);
   });

@@ -224,6 +224,20 @@ describe('deliveries', () => {
     const { body: metrics } = await service.app.inject('/metrics');
     expect(metrics).toMatch(/chain_metrics_alert_outcomes_total\{outcome="unmatched"\} [1-9]/);
   });
+
+  test('tell how many alerts their sender left out', async () => {
+    const source = await service.source(ann, project);
+    const cut = (fingerprint: string, more: object) => prometheusBody([firing({ fingerprint })], more);
+    await service.send(source, cut('left out 1', { truncatedAlerts: 1000 }));
+    await service.send(source, cut('left out 2', { truncatedAlerts: 7, version: '1', orgId: 1 }));
+    await service.send(source, cut('left out 3', { truncatedAlerts: 0 }));
+    await service.send(source, cut('left out 4', { truncatedAlerts: undefined }));
+    await service.send(source, cut('left out 5', { truncatedAlerts: [3] }));
+    await service.send(source, { title: 'generic' });
+    const { body } = await service.api(ann, 'GET', `${path()}/${source.id}/deliveries`);
+    const truncated = body.map(({ truncated_alerts }: { truncated_alerts: number }) => truncated_alerts);
+    expect(truncated.reverse()).toEqual([1000, 7, 0, 0, 0, 0]);
+  });
 });
 
 describe('a test alert', () => {

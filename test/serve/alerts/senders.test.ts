@@ -222,3 +222,32 @@ describe.runIf(isPossible)('Prometheus', () => {
     }
   });
 });
+
+describe.runIf(isPossible)('many alerts of one rule', () => {
+  test('arrive through Alertmanager, 1,500 of them, which would not fit into one request', async () => {
+    const manager = await alertmanager('many');
+    const host = (i: number) => `node-${i}.eu-central-1.compute.internal.example.org:9100`;
+    const alerts = Array.from({ length: 1500 }, (_, i) => {
+      const { annotations, ...alert } = raised('Storm', host(i));
+      const description = `The exporter of ${host(i)} has not answered for five minutes. ${'x'.repeat(300)}`;
+      return { ...alert, annotations: { ...annotations, description } };
+    });
+    expect(JSON.stringify(alerts).length).toBeGreaterThan(2 ** 20);
+    await sendWebhook(manager, alerts);
+    const counted = async (status: string) => {
+      const { project } = facts.targets[1] ?? {};
+      const reply = await fetch(
+        `http://127.0.0.1:${port}/api/v4/projects/${project}/alerts?search=Storm&status=${status}&per_page=1`,
+        { headers: { authorization: `Bearer ${facts.token}` } },
+      );
+      return Number(reply.headers.get('x-total'));
+    };
+    await until('all have arrived', async () => (await counted('triggered')) === 1500, 60_000);
+    const endsAt = new Date().toISOString();
+    await sendWebhook(
+      manager,
+      alerts.map((alert) => ({ ...alert, endsAt })),
+    );
+    await until('all are resolved', async () => (await counted('resolved')) === 1500, 60_000);
+  });
+});
