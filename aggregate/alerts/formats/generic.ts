@@ -9,6 +9,7 @@ import {
   cut,
   epochOf,
   get,
+  isYearOne,
   type JsonObject,
   lineOf,
   sha256,
@@ -52,11 +53,14 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
     const mapped = path === undefined ? undefined : valueAt(payload, path);
     return isBlank(mapped) ? get(payload, NAMES[name]) : mapped;
   };
-  const time = (name: 'start_time' | 'end_time') =>
-    timeOf(field(name)) ?? (mapping?.[name] === undefined ? null : epochOf(field(name)));
-  const endedMs = time('end_time');
+  const start = field('start_time');
+  const startedMs = timeOf(start) ?? (mapping?.start_time === undefined ? null : epochOf(start));
+  const end = field('end_time');
+  const endedMs = timeOf(end) ?? epochOf(end);
+  const recovers = !isBlank(end) && !isYearOne(end);
   return {
-    recovers: endedMs !== null,
+    recovers,
+    hasUnreadEnd: recovers && endedMs === null,
     fingerprint: fingerprintOf(payload, field('fingerprint'), rules),
     title: lineOf(field('title'), rules.titleCharacters) || DEFAULT_TITLE,
     description: cut(textOf(field('description')), rules.descriptionCharacters),
@@ -70,7 +74,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
     yLabel: '',
     incidentMarkdown: '',
     labels: [],
-    startedMs: time('start_time') ?? 0,
+    startedMs: startedMs ?? 0,
     endedMs: endedMs ?? 0,
   };
 }

@@ -5,9 +5,11 @@ import { prometheusSeverity } from './severity.ts';
 import {
   canonical,
   cut,
+  epochOf,
   firstText,
   get,
   isObject,
+  isYearOne,
   type JsonObject,
   lineOf,
   sha256,
@@ -71,7 +73,7 @@ interface DeliveryContext {
 }
 
 /** What an item says, whenever it says it. */
-type Content = Omit<AlertItem, 'retryKey' | 'startedMs' | 'endedMs'>;
+type Content = Omit<AlertItem, 'retryKey' | 'startedMs' | 'endedMs' | 'hasUnreadEnd'>;
 
 const NO_TITLE = 'title: annotations/title, annotations/summary or labels/alertname is required';
 
@@ -85,6 +87,8 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
     return { refused: 'startsAt: a date-time is required' };
   }
   const { recovers, fingerprint } = content;
+  const ends = get(item, 'endsAt');
+  const endedMs = recovers ? (timeOf(ends) ?? epochOf(ends)) : null;
   // A template would be held in its four pieces, for as long as a retry may come.
   const derived = [delivery.group, fingerprint, recovers ? 'resolved' : 'firing', startedMs ?? 0].join('|');
   return {
@@ -92,7 +96,8 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
       ...content,
       retryKey: delivery.retryKeyOf(index, derived),
       startedMs: startedMs ?? 0,
-      endedMs: recovers ? (timeOf(get(item, 'endsAt')) ?? 0) : 0,
+      endedMs: endedMs ?? 0,
+      hasUnreadEnd: recovers && endedMs === null && textOf(ends) !== '' && !isYearOne(ends),
     },
   };
 }

@@ -94,7 +94,7 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 export function timeOf(value: unknown): number | null {
   if (typeof value !== 'string') return null;
   const text = usualIsoOf(value.trim()).replace(FRACTION, '$1');
-  if (!LOOKS_LIKE_TIME.test(text) || !hasPossibleDay(text)) return null;
+  if (!LOOKS_LIKE_TIME.test(text) || YEAR_ONE.test(text) || !hasPossibleDay(text)) return null;
   const isZoned = IS_DAY_OR_MONTH.test(text) || HAS_ZONE.test(text);
   const attempts = isZoned ? [text] : [`${text}Z`, `${text} UTC`];
   const ms = attempts.map((attempt) => Date.parse(attempt)).find((found) => !Number.isNaN(found));
@@ -129,11 +129,39 @@ function hasPossibleDay(text: string): boolean {
   );
 }
 
-/** Milliseconds since the epoch of a number of seconds or milliseconds; null when it is neither. */
+/** Since the epoch, units give numbers of other sizes from 1973 to 5138. */
+const EPOCH_UNITS = [
+  { below: 1e11, perMs: 1e-3 },
+  { below: 1e14, perMs: 1 },
+  { below: 1e17, perMs: 1e3 },
+  { below: 1e20, perMs: 1e6 },
+] as const;
+
+/** Milliseconds since the epoch of a number of seconds, milliseconds, microseconds or nanoseconds; null when it is none. */
 export function epochOf(value: unknown): number | null {
-  const number = typeof value === 'string' && /^\d{9,13}$/.test(value.trim()) ? Number(value) : value;
-  if (typeof number !== 'number' || !(number > 1e8 && number < 1e14)) return null;
-  return Math.round(number > 1e11 ? number : number * 1000);
+  const number = numberIn(value);
+  const unit = EPOCH_UNITS.find(({ below }) => number < below);
+  return number > 1e8 && unit ? Math.round(number / unit.perMs) : null;
+}
+
+/** A number, also as a text: JSON writes those that no double holds as texts. */
+const numberIn = (value: unknown): number => {
+  const isText = typeof value === 'string' && /^-?\d{9,20}(?:\.\d+)?$/.test(value.trim());
+  return typeof value === 'number' || isText ? Number(value) : Number.NaN;
+};
+
+const YEAR_ONE = /^0001[-/]|^\d{1,2}\/\d{1,2}\/0001\b|^(?:[a-z]{3,9},?\s+)?\d{1,2}\s+[a-z]{3,9},?\s+0001\b/i;
+/** Seconds from the epoch to the first and the last moment of year 1, and what Go makes of its zero time in nanoseconds. */
+const YEAR_ONE_SECONDS = { from: -62_135_596_800, before: -62_104_060_800 };
+const GO_ZERO_NANOSECONDS = -6.795364578871345e18;
+
+/** Whether a time is in year 1, as Go and .NET write one that is not set. */
+export function isYearOne(value: unknown): boolean {
+  const number = numberIn(value);
+  if (number === GO_ZERO_NANOSECONDS) return true;
+  const { from, before } = YEAR_ONE_SECONDS;
+  if ([1, 1e3, 1e6].some((unit) => number >= from * unit && number < before * unit)) return true;
+  return typeof value === 'string' && YEAR_ONE.test(usualIsoOf(value.trim()));
 }
 
 /** JSON with sorted keys: equal for equal values. */

@@ -43,6 +43,8 @@ export interface AlertItem {
   readonly startedMs: number;
   /** 0 means when it was accepted, for an item that recovers. */
   readonly endedMs: number;
+  /** Whether its source names an end that cannot be read. */
+  readonly hasUnreadEnd?: boolean;
 }
 
 /** An alert of a project after the event at `position`: a row of the table `alerts`. */

@@ -181,6 +181,7 @@ function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void
           user_id: z.int().nullable(),
           integration_id: z.string().nullable(),
           change: z.record(z.string(), z.unknown()),
+          note: z.string().nullable().describe('such as that an end time cannot be read'),
         }),
       ),
     },
@@ -189,12 +190,13 @@ function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void
       const alert = await own.get(membership.project.id, params.alert_iid);
       const { entries, total } = await own.history(alert, { number, size });
       setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
-      return entries.map(({ at, outcome, by, integration, change }) => ({
+      return entries.map(({ at, outcome, by, integration, change, note }) => ({
         at: timeText(at),
         outcome,
         user_id: by === '' ? null : Number(by),
         integration_id: integration || null,
         change,
+        note: note || null,
       }));
     },
   );

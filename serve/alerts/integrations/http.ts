@@ -10,7 +10,7 @@ export const httpIntegration: IntegrationType = {
     path: '/alerts/:endpoint/notify.json',
     summary: 'Send a generic alert',
     description:
-      'Every field is optional: title, description, start_time, end_time (its presence resolves the alert), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name. Other fields are kept in the payload. Default limits: 1 MiB, 100 levels; a title is cut at 200 and a description at 1,000 characters.',
+      'Every field is optional: title, description, start_time, end_time (its presence resolves the alert; ISO 8601 or a number since 1970), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name. Other fields are kept in the payload. Default limits: 1 MiB, 100 levels; a title is cut at 200 and a description at 1,000 characters.',
     example: {
       title: 'Node is out of disk space',
       description: '98 % of /data is used',

@@ -224,7 +224,7 @@ function notesCard(
 const assigneesIn = ({ assignees }: HistoryEntry['change']): string[] | null =>
   Array.isArray(assignees) ? assignees.map(String) : null;
 
-function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {
+function describe({ outcome, by, change, note }: HistoryEntry, nameOf: (id: string) => string): string {
   const changes: string[] = [];
   if (typeof change.status === 'string') changes.push(change.status);
   const assignees = assigneesIn(change);
@@ -242,5 +242,5 @@ function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) =>
     grouped: 'repeated event',
     resolved: 'resolved by the source',
   };
-  return labels[outcome] ?? outcome;
+  return `${labels[outcome] ?? outcome}${note === '' ? '' : `; ${note}`}`;
 }

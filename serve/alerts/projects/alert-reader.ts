@@ -9,7 +9,9 @@ import {
 import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
 import { inParts, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { ignore } from '../../../infra/ignore.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import { RequestRefused } from './access.ts';
@@ -78,6 +80,8 @@ export interface HistoryEntry {
   readonly by: string;
   readonly integration: string;
   readonly change: JsonObject;
+  /** What else is to be said of it; '' for nothing. */
+  readonly note: string;
 }
 
 /** Events on a page of a history where none is asked for: so many were listed before there were pages. */
@@ -217,14 +221,36 @@ export class AlertReader {
       ARRAY JOIN outcomes AS outcome, iids AS iid, arrayEnumerate(iids) AS item WHERE iid = ${alert.iid}`;
     const [rows, [counted]] = await Promise.all([
       this.#store.rows<HistoryRow>(
-        sql`SELECT at, head, outcome ${ofAlert(raw('position, at, head'))}
+        sql`SELECT position, item, at, head, outcome ${ofAlert(raw('position, at, head'))}
           ORDER BY position DESC, item DESC LIMIT ${size} OFFSET ${(number - 1) * size}`,
       ),
       this.#store.rows<{ total: number }>(sql`SELECT count() AS total ${ofAlert(raw('position'))}`),
     ]);
-    return { entries: rows.map(entryOf), total: counted?.total ?? 0 };
+    const unread = await this.#unreadEnds(alert.project, rows);
+    const entries = rows.map((row) => entryOf(row, unread.has(row) ? UNREAD_END : ''));
+    return { entries, total: counted?.total ?? 0 };
+  }
+
+  /** Of the entries that resolve, those whose source named an end that cannot be read. */
+  async #unreadEnds(project: number, rows: readonly HistoryRow[]): Promise<ReadonlySet<HistoryRow>> {
+    const resolving = rows.filter(({ outcome }) => outcome === 'resolved');
+    if (resolving.length === 0) return new Set();
+    const stored = await this.#store.rows<{ position: number; body: string }>(
+      sql`SELECT position, body FROM ${alertEvents} FINAL
+        PREWHERE project = ${project} AND position IN ${resolving.map(({ position }) => position)}`,
+    );
+    const bodies = new Map(stored.map(({ position, body }) => [position, body]));
+    const parser = new EventParser(ignore('alerts.body_of_history'));
+    return new Set(
+      resolving.filter(({ position, item, head }) => {
+        const { delivery } = parser.parse(decodeHead(head), Buffer.from(bodies.get(position) ?? ''));
+        return delivery?.items[item - 1]?.hasUnreadEnd === true;
+      }),
+    );
   }
 }
+
+const UNREAD_END = 'its end time cannot be read, so the alert ended when the event was received';
 
 interface Counted {
   readonly status: AlertStatus;
@@ -242,16 +268,19 @@ function statusCounts(rows: readonly Counted[]): StatusCounts {
 }
 
 interface HistoryRow {
+  readonly position: number;
+  /** Counted from 1. */
+  readonly item: number;
   readonly at: number;
   readonly head: string;
   readonly outcome: string;
 }
 
-function entryOf({ at, head, outcome }: HistoryRow): HistoryEntry {
+function entryOf({ at, head, outcome }: HistoryRow, note: string): HistoryEntry {
   const event = decodeHead(head);
   return event.kind === 'action'
-    ? { at, outcome, by: event.by, integration: '', change: event.change as JsonObject }
-    : { at, outcome, by: '', integration: event.integration, change: {} };
+    ? { at, outcome, by: event.by, integration: '', change: event.change as JsonObject, note }
+    : { at, outcome, by: '', integration: event.integration, change: {}, note };
 }
 
 function conditionOf(project: number, filter: AlertFilter): Sql {

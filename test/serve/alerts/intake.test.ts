@@ -63,6 +63,35 @@ describe('the response', () => {
   });
 });
 
+describe('an end that cannot be read', () => {
+  const historyOf = async (title: string) => {
+    const [{ iid }] = await alertsOf(title);
+    return (await service.api(ann, 'GET', `/projects/${project}/alerts/${iid}/history`)).body;
+  };
+  const note = expect.stringContaining('cannot be read');
+
+  test.each(['soon', 0, { at: 1 }])('as %j resolves when it is received, and the history says so', async (end) => {
+    const title = `unread ${JSON.stringify(end)}`;
+    await service.send(source, { title });
+    expect((await service.send(source, { title, end_time: end })).body).toEqual([]);
+    expect(await alertsOf(title)).toMatchObject([{ status: 'resolved', event_count: 1 }]);
+    expect(await historyOf(title)).toMatchObject([
+      { outcome: 'resolved', note },
+      { outcome: 'created', note: null },
+    ]);
+  });
+
+  test('is told of an item of the Prometheus format, and of no end that can be read', async () => {
+    const titled = (title: string) => firing({ fingerprint: title, annotations: { title } });
+    const over = (title: string, endsAt: unknown) => ({ ...titled(title), status: 'resolved', endsAt });
+    await service.send(source, prometheusBody([titled('unread item'), titled('read item')]));
+    const ends = [over('unread item', 'now'), over('read item', '2026-11-21T04:00:00Z')];
+    await service.send(source, prometheusBody(ends));
+    expect((await historyOf('unread item'))[0]).toMatchObject({ outcome: 'resolved', note });
+    expect((await historyOf('read item'))[0]).toMatchObject({ outcome: 'resolved', note: null });
+  });
+});
+
 describe('URLs and credentials', () => {
   test.each(['notify.json', 'notify', 'prometheus/alerts/notify.json', 'prometheus/alerts/notify'])(
     'both formats are taken at %s',
