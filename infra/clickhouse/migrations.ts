@@ -22,6 +22,12 @@ export const MIGRATIONS: readonly Migration[] = [
       ADD COLUMN IF NOT EXISTS general Bool AFTER ethereum,
       ADD COLUMN IF NOT EXISTS fee_bearing Bool DEFAULT signed OR ethereum AFTER fee`);
   },
+  (store) =>
+    store.run(
+      `ALTER TABLE ${DATABASE}.alert_integrations
+        ADD COLUMN IF NOT EXISTS sealed_key String AFTER key_created_ms,
+        ADD COLUMN IF NOT EXISTS old_sealed_key String AFTER old_key_ends_ms`,
+    ),
 ];
 
 /** Version of the tables that cannot be computed again. A store of a newer version is refused. */

@@ -136,8 +136,8 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const consequences = new Consequences({ ...shared, queue: runtime.queue, projects, consumers });
   projects.beforeIncidentRules = (project) => consequences.catchUp(project, INCIDENTS);
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, outbox, cache });
-  const oncallLinks = new OncallLinks({ records: records.integrations, outbox });
-  const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };
+  const oncallLinks = new OncallLinks({ records: records.integrations, outbox, clock });
+  const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes, seal };
   const integrations = new Integrations(owned);
   const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };

@@ -1,4 +1,4 @@
-import type { AlertItem } from '../model/alert.ts';
+import { type AlertItem, DEFAULT_TITLE } from '../model/alert.ts';
 import type { MappedField, Mapping } from '../model/mapping.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { TEXT_LIMITS } from './limits.ts';
@@ -25,8 +25,6 @@ interface GenericRules extends PayloadLimits {
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
 }
-
-export const DEFAULT_TITLE = 'New: Alert';
 
 /** Occurrences of one problem may differ in their times and hosts. */
 const NOT_COMPARED = new Set(['start_time', 'end_time', 'hosts']);

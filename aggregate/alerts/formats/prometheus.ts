@@ -1,5 +1,5 @@
-import type { AlertItem } from '../model/alert.ts';
-import { DEFAULT_TITLE, type PayloadLimits } from './generic.ts';
+import { type AlertItem, DEFAULT_TITLE } from '../model/alert.ts';
+import type { PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { prometheusSeverity } from './severity.ts';
 import {

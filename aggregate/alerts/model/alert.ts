@@ -5,10 +5,11 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** What happened to an item of a delivery, or to the alert of an action. */
+/** What happened to an item of a delivery, or to the alert of an action; `raised` is a repeat that raised the severity. */
 export const OUTCOMES = [
   'created',
   'grouped',
+  'raised',
   'resolved',
   'retried',
   'unmatched',
@@ -88,6 +89,9 @@ export interface Alert {
   /** Position of the newest event that changed it. */
   readonly position: number;
 }
+
+/** Of an alert whose source names none. */
+export const DEFAULT_TITLE = 'New: Alert';
 
 export const isOpen = (alert: Alert): boolean => alert.status !== 'resolved';
 

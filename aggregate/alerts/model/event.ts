@@ -55,6 +55,8 @@ export interface ActionHead extends Head {
   readonly iid: number;
   readonly by: string;
   readonly change: ActionChange;
+  /** Whether it set back a resolved alert; absent before it was decided. */
+  readonly reopens?: boolean;
 }
 
 export interface ActionChange {
@@ -64,7 +66,7 @@ export interface ActionChange {
 }
 
 /** An action before it is accepted. */
-export type ActionRequest = Omit<ActionHead, 'id' | 'from' | 'at' | 'traceparent' | 'kind'>;
+export type ActionRequest = Omit<ActionHead, 'id' | 'from' | 'at' | 'traceparent' | 'kind' | 'reopens'>;
 
 /** An order to reduce all events of a project again by other rules, in the same order of the topic. */
 export interface ReplayHead extends Head {

@@ -43,8 +43,8 @@ export function eventInsert(event: ReducedEvent, parser: EventParser): EventInse
 }
 
 /** Others are told of what an action really changes, so that no change is told by two events. */
-export const headOf = (head: EventHead, { change }: Pick<Reduction, 'change'>): EventHead =>
-  head.kind === 'action' && change !== undefined ? { ...head, change } : head;
+export const headOf = (head: EventHead, { change, reopens = false }: Reduction): EventHead =>
+  head.kind === 'action' && change !== undefined ? { ...head, change, reopens } : head;
 
 const columnsIn = ({ head, record, reduction }: ReducedEvent) => ({
   project: head.project,

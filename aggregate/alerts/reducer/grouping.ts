@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Alert, type AlertItem, isOpen, type Outcome, worst } from '../model/alert.ts';
+import { type Alert, type AlertItem, DEFAULT_TITLE, isOpen, type Outcome, worst } from '../model/alert.ts';
 import type { ActionChange, ActionHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
@@ -29,6 +29,8 @@ export interface Decision {
   readonly counted: CountedDelivery | null;
   /** What an action changes of all that it asks for. */
   readonly change?: ActionChange;
+  /** Whether an action sets back a resolved alert. */
+  readonly reopens?: boolean;
 }
 
 /**
@@ -52,7 +54,10 @@ export function decideItem(
     return { outcome: 'resolved', alert: recovered(open, occurrence), counted: uncreated };
   }
   if (open !== null) {
-    return { outcome: 'grouped', alert: repeated(open, occurrence), counted: uncreated };
+    const alert = repeated(open, occurrence);
+    // Nobody is told of an alert that a member ignores.
+    const isRaised = alert.severity !== open.severity && open.status !== 'ignored';
+    return { outcome: isRaised ? 'raised' : 'grouped', alert, counted: uncreated };
   }
   const alert = newAlert(occurrence, nextIid);
   return { outcome: 'created', alert, counted: { at, created: nextIid, position, isUnmatched: false } };
@@ -122,10 +127,11 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
   };
 }
 
-/** A repeat raises the severity and never lowers it. */
+/** A repeat brings its texts, and raises the severity and never lowers it. */
 function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
   return {
     ...open,
+    ...newestTexts(open, item),
     events: open.events + 1,
     severity: worst(open.severity, item.severity),
     seen_ms: Math.max(open.seen_ms, at),
@@ -133,6 +139,16 @@ function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
     position,
   };
 }
+
+/** A text that a repeat does not have stays as it was. */
+const newestTexts = (open: Alert, item: AlertItem) => ({
+  title: item.title === DEFAULT_TITLE ? open.title : item.title,
+  description: item.description || open.description,
+  query: item.query || open.query,
+  runbook: item.runbook || open.runbook,
+  y_label: item.yLabel || open.y_label,
+  incident_markdown: item.incidentMarkdown || open.incident_markdown,
+});
 
 /** Clocks differ, and a source may name any time: an end before the start counts as the start. */
 const endOf = ({ started_ms }: Alert, endedMs: number): number => Math.max(started_ms, endedMs);
@@ -175,7 +191,13 @@ export function decideAction(
     updated_ms: at,
     position,
   };
-  return { outcome: resolves ? 'resolved' : 'changed', alert: next, counted: null, change: real };
+  return {
+    outcome: resolves ? 'resolved' : 'changed',
+    alert: next,
+    counted: null,
+    change: real,
+    reopens,
+  };
 }
 
 /** Without what the alert has already: of two users who acknowledge it at the same moment, one does. */

@@ -80,8 +80,7 @@ export function putAlert(state: ProjectState, alert: Alert | null): void {
   state.lastIid = Math.max(state.lastIid, alert.iid);
   const before = state.byIid.get(alert.iid);
   if (before === undefined) state.bytes += alertBytes(alert);
-  // Of what an alert takes, only its assignees change.
-  else if (before.assignees !== alert.assignees) state.bytes += alertBytes(alert) - alertBytes(before);
+  else state.bytes += alertBytes(alert) - alertBytes(before);
   putLast(state.byIid, alert.iid, alert);
   if (alert.fingerprint === '') return;
   if (isOpen(alert)) putLast(state.open, alert.fingerprint, alert);

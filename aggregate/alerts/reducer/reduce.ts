@@ -22,6 +22,8 @@ export interface Reduction {
   readonly changed: readonly Alert[];
   /** What an action changed of all that it asked for; absent where it changed nothing. */
   readonly change?: ActionChange;
+  /** Whether an action set back a resolved alert. */
+  readonly reopens?: boolean;
 }
 
 /** By item: the number of the alert that it created when the event was stored; 0 when it created none. */
@@ -122,5 +124,6 @@ function reduceAction(state: ProjectState, head: ActionHead): Reduction {
     created: [],
     changed: decision.alert ? [decision.alert] : [],
     ...(decision.change && { change: decision.change }),
+    ...(decision.reopens && { reopens: true }),
   };
 }

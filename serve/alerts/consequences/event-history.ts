@@ -6,9 +6,9 @@ import type { Traceparent } from '../../../infra/tracing/tracer.ts';
 
 // What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
 
-/** What can happen to an alert that others are told of. */
-export const ALERT_CHANGES = ['created', 'acknowledged', 'resolved'] as const;
-export type AlertChangeName = (typeof ALERT_CHANGES)[number];
+/** What can happen to an alert that webhooks and on-call tools are told of. */
+export const NOTIFIED_CHANGES = ['created', 'raised', 'acknowledged', 'resolved'] as const;
+export type NotifiedChangeName = (typeof NOTIFIED_CHANGES)[number];
 
 /** A change of an alert by the event at a position. */
 export interface DecidedChange {
@@ -17,8 +17,13 @@ export interface DecidedChange {
   readonly item: number;
   /** When the event was accepted. */
   readonly at: number;
-  readonly name: AlertChangeName;
+  readonly name: NotifiedChangeName | 'reopened';
   readonly iid: number;
+}
+
+/** A change that webhooks and on-call tools are told of. */
+export interface NotifiedChange extends DecidedChange {
+  readonly name: NotifiedChangeName;
 }
 
 interface DecidedChanges {
@@ -34,12 +39,14 @@ export const ALERT_LATE_MS = 250;
 export const ALERT_LATE_MS_MAX = HOUR_MS;
 
 /** Outcomes of which some are changes that others are told of. */
-const OUTCOMES = ['created', 'resolved', 'changed'];
+const OUTCOMES = ['created', 'raised', 'resolved', 'changed'];
 
 interface EventRow {
   readonly position: number;
   readonly at: number;
+  /** Of an action: the status that it sets, and whether that reopens the alert. */
   readonly status: string;
+  readonly reopens: boolean;
   readonly outcomes: readonly string[];
   readonly iids: readonly number[];
 }
@@ -60,10 +67,10 @@ export async function changesAfter(
   const until = stored?.newest ?? 0;
   if (until <= position) return { changes: [], position, isFull: false };
   const rows = await store.rows<EventRow>(
-    sql`SELECT position, at, status, outcomes, iids FROM (
+    sql`SELECT position, at, status, reopens, outcomes, iids FROM (
         SELECT *, sum(length(iids)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS items
         FROM (SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
-            outcomes, iids
+            kind = 'action' AND JSONExtractBool(head, 'reopens') AS reopens, outcomes, iids
           FROM ${alertEvents} FINAL
           WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
           ORDER BY position LIMIT ${eventsMax}))
@@ -78,11 +85,16 @@ export async function changesAfter(
   };
 }
 
-function changesIn({ position, at, status, outcomes, iids }: EventRow): DecidedChange[] {
+function changesIn({ position, at, status, reopens, outcomes, iids }: EventRow): DecidedChange[] {
   return outcomes.flatMap((outcome, item): DecidedChange[] => {
     const change = { position, item, at, iid: iids[item] ?? 0 };
-    if (outcome === 'created' || outcome === 'resolved') return [{ ...change, name: outcome }];
-    return outcome === 'changed' && status === 'acknowledged' ? [{ ...change, name: 'acknowledged' }] : [];
+    if (outcome === 'created' || outcome === 'raised' || outcome === 'resolved')
+      return [{ ...change, name: outcome }];
+    if (outcome !== 'changed') return [];
+    return [
+      ...(reopens ? [{ ...change, name: 'reopened' as const }] : []),
+      ...(status === 'acknowledged' ? [{ ...change, name: 'acknowledged' as const }] : []),
+    ];
   });
 }
 

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { ALERT_CHANGES } from '../consequences/event-history.ts';
+import { NOTIFIED_CHANGES } from '../consequences/event-history.ts';
 import { isActiveOncallLink } from '../notifications/oncall-link.ts';
 import type { Integration, IntegrationSummary, Project, Webhook } from '../projects/tables.ts';
 
@@ -120,7 +120,7 @@ export class IntegrationCache {
     const links = integrations.filter(isActiveOncallLink);
     const targets = [
       ...webhooks.map(({ id, project_id, events }) => ({ id, project_id, events })),
-      ...links.map(({ id, project_id }) => ({ id, project_id, events: ALERT_CHANGES })),
+      ...links.map(({ id, project_id }) => ({ id, project_id, events: NOTIFIED_CHANGES })),
     ];
     this.#targets = Map.groupBy(
       targets.filter(({ project_id }) => plans.has(project_id)),

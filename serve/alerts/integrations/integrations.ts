@@ -5,10 +5,11 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { hashSecret, newSecret } from '../../identity/accounts/secrets.ts';
+import { hashSecret, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { requireHttpUrl } from '../notifications/http-url.ts';
-import { type OncallLinks, requireExclusive } from '../notifications/oncall-link.ts';
+import { isOncallLink, type OncallLinks, requireExclusive } from '../notifications/oncall-link.ts';
+import { secretContext } from '../notifications/signature.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Integration, IntegrationSummary, Project } from '../projects/tables.ts';
 import type { IntegrationCache } from './integration-cache.ts';
@@ -46,6 +47,7 @@ interface IntegrationsDependencies {
   readonly cache: IntegrationCache;
   readonly oncallLinks: OncallLinks;
   readonly payloadSizes: PayloadSizes;
+  readonly seal: Seal;
 }
 
 /** The integrations of projects: where their alerts come from. */
@@ -56,14 +58,16 @@ export class Integrations {
   readonly #cache: IntegrationCache;
   readonly #oncallLinks: OncallLinks;
   readonly #payloadSizes: PayloadSizes;
+  readonly #seal: Seal;
 
-  constructor({ records, clock, locks, cache, oncallLinks, payloadSizes }: IntegrationsDependencies) {
+  constructor({ records, clock, locks, cache, oncallLinks, payloadSizes, seal }: IntegrationsDependencies) {
     this.#records = records;
     this.#clock = clock;
     this.#locks = locks;
     this.#cache = cache;
     this.#oncallLinks = oncallLinks;
     this.#payloadSizes = payloadSizes;
+    this.#seal = seal;
   }
 
   list(projectId: string): Promise<IntegrationSummary[]> {
@@ -102,7 +106,9 @@ export class Integrations {
       const name = enteredLine(given.name ?? '');
       requireRoom(project, type, others, name);
       const key = newSecret();
-      const blank = blankIntegration(project, type, hashSecret(key), this.#clock.now());
+      const id = randomBytes(ID_BYTES).toString('hex');
+      const fresh = this.#newKey(id, type.name, key);
+      const blank = { ...blankIntegration(id, project, type), ...fresh, created_ms: fresh.key_created_ms };
       const integration = this.#withChanges(project, blank, { ...given, name: name || type.label });
       requireExclusive(integration, others);
       await this.#oncallLinks.beforeActivation(integration);
@@ -140,11 +146,9 @@ export class Integrations {
   /** Creates a new key and revokes all others. */
   async resetKey(project: Project, id: string): Promise<IntegrationWithKey> {
     const key = newSecret();
-    const integration = await this.#update(project, id, () => ({
-      key_hash: hashSecret(key),
-      key_created_ms: this.#clock.now(),
-      old_key_hash: '',
-      old_key_ends_ms: 0,
+    const integration = await this.#update(project, id, (current) => ({
+      ...this.#newKey(id, current.type, key),
+      ...NO_OLD_KEY,
     }));
     return { integration, key };
   }
@@ -157,16 +161,22 @@ export class Integrations {
     const key = newSecret();
     const now = this.#clock.now();
     const integration = await this.#update(project, id, (current) => ({
-      key_hash: hashSecret(key),
-      key_created_ms: now,
+      ...this.#newKey(id, current.type, key),
       old_key_hash: current.key_hash,
       old_key_ends_ms: Math.round(now + hours * HOUR_MS),
+      old_sealed_key: current.sealed_key,
     }));
     return { integration, key };
   }
 
   revokeOldKey(project: Project, id: string): Promise<Integration> {
-    return this.#update(project, id, () => ({ old_key_hash: '', old_key_ends_ms: 0 }));
+    return this.#update(project, id, () => NO_OLD_KEY);
+  }
+
+  /** What is stored of a new key. A link signs with it, so that its receiver needs no second secret. */
+  #newKey(id: string, type: string, key: string) {
+    const sealed_key = isOncallLink({ type }) ? this.#seal.encrypt(key, secretContext(id)) : '';
+    return { key_hash: hashSecret(key), key_created_ms: this.#clock.now(), sealed_key };
   }
 
   #update(
@@ -256,27 +266,20 @@ function requirePlan({ plan }: Project, type: IntegrationType, others: readonly 
 const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
   type.isLimitedByPlan && others.some((other) => other.type === type.name);
 
-const blankIntegration = (
-  project: Project,
-  type: IntegrationType,
-  key_hash: string,
-  now: number,
-): Omit<Integration, 'version'> => ({
-  id: randomBytes(ID_BYTES).toString('hex'),
+const NO_OLD_KEY = { old_key_hash: '', old_key_ends_ms: 0, old_sealed_key: '' };
+
+const blankIntegration = (id: string, project: Project, type: IntegrationType) => ({
+  id,
   expires_ms: 0,
   project_id: project.id,
   type: type.name,
   name: type.label,
   is_active: true,
-  key_hash,
-  key_created_ms: now,
-  old_key_hash: '',
-  old_key_ends_ms: 0,
+  ...NO_OLD_KEY,
   sample: '',
   mapping: '',
   api_url: '',
   heartbeat_minutes: 0,
-  created_ms: now,
   deleted_ms: 0,
 });
 

@@ -1,5 +1,5 @@
 import type { EventConsumer } from '../consequences/consequences.ts';
-import type { DecidedChange } from '../consequences/event-history.ts';
+import type { DecidedChange, NotifiedChange } from '../consequences/event-history.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { Outbox } from './outbox.ts';
@@ -27,10 +27,12 @@ export class Notifier implements EventConsumer {
     const positions = new Map(
       (await progress.list(project)).map(({ target, position }) => [target, position]),
     );
-    const told = new Map<string, readonly DecidedChange[]>();
+    const told = new Map<string, readonly NotifiedChange[]>();
     for (const { id, events } of targets) {
       const from = positions.get(id) ?? 0;
-      const own = changes.filter(({ name, position }) => position > from && events.includes(name));
+      const isOwn = (change: DecidedChange): change is NotifiedChange =>
+        change.position > from && events.includes(change.name);
+      const own = changes.filter(isOwn);
       if (own.length > 0) told.set(id, own);
     }
     await outbox.add(project, told);

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../infra/ports.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
@@ -19,7 +20,7 @@ export const oncallLink: IntegrationType = {
     {
       name: 'api_url',
       label: 'On-call tool URL',
-      hint: 'All alerts are forwarded to this URL.',
+      hint: 'All alerts are forwarded to this URL. The authorization key signs the requests.',
       isRequired: true,
     },
   ],
@@ -36,6 +37,8 @@ export interface OncallLink {
   readonly id: string;
   readonly projectId: string;
   readonly url: string;
+  /** The current key and, while it is valid, the previous one. */
+  readonly encryptedKeys: readonly string[];
 }
 
 /** Refuses to activate a link beside integrations, or an integration beside a link. */
@@ -58,10 +61,12 @@ export function requireExclusive(row: LinkOrIntegration, others: readonly LinkOr
 export class OncallLinks {
   readonly #records: Records<Integration>;
   readonly #outbox: Outbox;
+  readonly #clock: Clock;
 
-  constructor({ records, outbox }: { records: Records<Integration>; outbox: Outbox }) {
-    this.#records = records;
-    this.#outbox = outbox;
+  constructor(dependencies: { records: Records<Integration>; outbox: Outbox; clock: Clock }) {
+    this.#records = dependencies.records;
+    this.#outbox = dependencies.outbox;
+    this.#clock = dependencies.clock;
   }
 
   /** Null when there is none or when it is not active. */
@@ -69,7 +74,9 @@ export class OncallLinks {
     const row = await this.#records.get(linkId);
     if (row === null || row.project_id !== projectId || row.deleted_ms > 0 || !isActiveOncallLink(row))
       return null;
-    return { id: row.id, projectId, url: row.api_url };
+    const isOldValid = row.old_key_ends_ms > this.#clock.now();
+    const keys = [row.sealed_key, isOldValid ? row.old_sealed_key : ''];
+    return { id: row.id, projectId, url: row.api_url, encryptedKeys: keys.filter((key) => key !== '') };
   }
 
   /** Called before a row is activated: a link forwards what happens from now on. */

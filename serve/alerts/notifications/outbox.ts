@@ -1,13 +1,13 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Store } from '../../../infra/ports.ts';
-import type { AlertChangeName, DecidedChange } from '../consequences/event-history.ts';
+import type { NotifiedChange } from '../consequences/event-history.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
 import type { ProjectJobs } from '../consequences/project-jobs.ts';
 import { notifications } from '../projects/tables.ts';
 
 /** A change of an alert that a target is to be told of. */
-export interface Notification extends DecidedChange {
+export interface Notification extends NotifiedChange {
   readonly attempts: number;
   /** When it is due; 0 = now. */
   readonly next_ms: number;
@@ -17,10 +17,6 @@ export interface Notification extends DecidedChange {
 interface OpenNotification extends Notification {
   /** Every notification of the target before this position is done. */
   readonly lowest: number;
-}
-
-interface OpenRow extends OpenNotification {
-  readonly name: AlertChangeName;
 }
 
 /** Stable over all attempts and kills, so that receivers recognize a notification that they have. */
@@ -50,7 +46,7 @@ export class Outbox {
   }
 
   /** Adds notifications for the changes that targets are told of; those that it has stay as they are. */
-  async add(project: number, told: ReadonlyMap<string, readonly DecidedChange[]>): Promise<void> {
+  async add(project: number, told: ReadonlyMap<string, readonly NotifiedChange[]>): Promise<void> {
     const rows = [...told].flatMap(([target, changes]) =>
       changes.map((change) =>
         rowOf(project, target, { ...change, attempts: 0, next_ms: 0, version: 0 }, false),
@@ -86,7 +82,7 @@ export class Outbox {
     now: number,
     limit: number,
   ): Promise<OpenNotification[]> {
-    return this.#deps.store.rows<OpenRow>(
+    return this.#deps.store.rows<OpenNotification>(
       sql`SELECT *, min(position) OVER () AS lowest FROM (
           SELECT position, item, name, iid, at, attempts, next_ms, version FROM ${notifications} FINAL
           WHERE project = ${project} AND target = ${target} AND position > ${after} AND NOT is_done
@@ -105,7 +101,7 @@ export class Outbox {
 
   /** Makes what waits for its next attempt due. */
   async makeDue(project: number, target: string): Promise<void> {
-    const waiting = await this.#deps.store.rows<OpenRow>(
+    const waiting = await this.#deps.store.rows<OpenNotification>(
       sql`SELECT * FROM ${notifications} FINAL
         WHERE project = ${project} AND target = ${target} AND NOT is_done AND next_ms > 0`,
     );

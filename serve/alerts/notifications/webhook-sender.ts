@@ -10,29 +10,30 @@ import type { UserLookup } from '../projects/users.ts';
 import { networkFault } from './network-fault.ts';
 import type { OncallLink } from './oncall-link.ts';
 import { POST_MS_MAX, post, TargetConnections } from './post.ts';
-import { secretContext, signatureOf, WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
+import { secretContext, signatureOf } from './signature.ts';
+import { WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */
 export interface NotificationTarget {
   readonly id: string;
   readonly url: string;
   readonly events: readonly string[];
-  /** '' for an on-call tool, whose requests are not signed. */
-  readonly encryptedSecret: string;
+  /** Each signs the requests. None for an on-call link whose key is older than their signatures. */
+  readonly encryptedSecrets: readonly string[];
 }
 
 export const webhookTarget = ({ id, url, events, secret }: Webhook): NotificationTarget => ({
   id,
   url,
   events,
-  encryptedSecret: secret,
+  encryptedSecrets: [secret],
 });
 
-export const oncallTarget = ({ id, url }: OncallLink): NotificationTarget => ({
+export const oncallTarget = ({ id, url, encryptedKeys }: OncallLink): NotificationTarget => ({
   id,
   url,
   events: WEBHOOK_EVENTS,
-  encryptedSecret: '',
+  encryptedSecrets: encryptedKeys,
 });
 
 interface WebhookEvent {
@@ -179,10 +180,10 @@ export class WebhookSender {
     );
   }
 
-  #signature({ id, encryptedSecret }: NotificationTarget, at: number, body: string): Record<string, string> {
-    if (encryptedSecret === '') return {};
-    const secret = this.#deps.seal.decrypt(encryptedSecret, secretContext(id));
-    return { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(at / 1000), body) };
+  #signature({ id, encryptedSecrets }: NotificationTarget, at: number, body: string): Record<string, string> {
+    if (encryptedSecrets.length === 0) return {};
+    const secrets = encryptedSecrets.map((secret) => this.#deps.seal.decrypt(secret, secretContext(id)));
+    return { 'x-chain-metrics-signature': signatureOf(secrets, Math.floor(at / 1000), body) };
   }
 }
 

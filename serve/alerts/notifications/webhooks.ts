@@ -1,18 +1,18 @@
-import { createHmac } from 'node:crypto';
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { ALERT_CHANGES, type AlertChangeName } from '../consequences/event-history.ts';
+import { NOTIFIED_CHANGES, type NotifiedChangeName } from '../consequences/event-history.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Project, Webhook } from '../projects/tables.ts';
 import { requireHttpUrl } from './http-url.ts';
 import type { Outbox } from './outbox.ts';
+import { secretContext } from './signature.ts';
 
-export const WEBHOOK_EVENTS = ALERT_CHANGES;
-export type WebhookEventName = AlertChangeName;
+export const WEBHOOK_EVENTS = NOTIFIED_CHANGES;
+export type WebhookEventName = NotifiedChangeName;
 const WEBHOOKS_PER_PROJECT = 20;
 
 interface WebhookChanges {
@@ -107,14 +107,6 @@ export class Webhooks {
     }));
     await this.#deps.cache.invalidate();
   }
-}
-
-/** Binds an encrypted secret to its webhook. */
-export const secretContext = (webhookId: string): string => `hook/${webhookId}`;
-
-/** `t=SECONDS,v1=HEX`: the HMAC-SHA256 of the seconds, a dot and the body, with the webhook's secret. */
-export function signatureOf(secret: string, seconds: number, body: string): string {
-  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
 function withChanges<Row extends Omit<Webhook, 'version'>>(current: Row, changes: WebhookChanges): Row {

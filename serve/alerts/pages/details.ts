@@ -240,6 +240,7 @@ function describe({ outcome, by, change, note }: HistoryEntry, nameOf: (id: stri
   const labels: Readonly<Record<string, string>> = {
     created: 'first event',
     grouped: 'repeated event',
+    raised: 'repeated event with a higher severity',
     resolved: 'resolved by the source',
   };
   return `${labels[outcome] ?? outcome}${note === '' ? '' : `; ${note}`}`;

@@ -241,6 +241,7 @@ function credentials(integration: Integration, token: Html, now: number): Html {
   const isOldKeyValid = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
   return html`<section class="card"><h2>Authorization key</h2>
 <div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
+${isOncallLink(integration) && integration.sealed_key === '' && html`<p class="note warn">Requests to the on-call tool are not signed: this key was made before they were. Rotate it.</p>`}
 ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / HOUR_MS)} hours.</p>`}
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}

@@ -20,6 +20,7 @@ const ONE = `${LIST}/:hook`;
 
 const EVENTS: Readonly<Record<WebhookEventName, string>> = {
   created: 'An alert is created',
+  raised: 'A repeat raises the severity of an alert',
   acknowledged: 'An alert is acknowledged',
   resolved: 'An alert is resolved',
 };
@@ -150,7 +151,7 @@ async function sendList(
   const chosen =
     error === null ? WEBHOOK_EVENTS : WEBHOOK_EVENTS.filter((event) => form.has(`event-${event}`));
   const given = { name: form.text('name'), url: form.text('url'), events: chosen };
-  const body = html`<h1>Webhooks</h1><p class="lead">A webhook sends a request to a URL when an alert is created, acknowledged or resolved.</p>
+  const body = html`<h1>Webhooks</h1><p class="lead">A webhook sends a request to a URL when an alert is created, raised to a higher severity, acknowledged or resolved.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${table({ caption: 'Webhooks', head: ['Webhook', 'Last delivery', 'Status', 'Events'], rows, empty: 'No webhooks yet.' })}
 <section class="card"><h2>Add webhook</h2><form method="post" action="/projects/${project.id}/hooks">${visit.token}

@@ -3,6 +3,7 @@ import {
   ALERT_STATUSES,
   type Alert,
   type AlertStatus,
+  type Outcome,
   SEVERITIES,
   type Severity,
 } from '../../../aggregate/alerts/model/alert.ts';
@@ -55,6 +56,9 @@ export interface AlertOrder {
   readonly descending: boolean;
 }
 
+/** Outcomes of events that a source sent while it had the problem. */
+const OCCURRENCES: readonly Outcome[] = ['created', 'grouped', 'raised'];
+
 const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged'];
 
 /** `open` is the sum of triggered and acknowledged. */
@@ -67,7 +71,7 @@ export interface AlertCounts {
 }
 
 interface AlertDetails {
-  /** The body that created the alert, or the item of it. */
+  /** The body of the newest occurrence, or the item of it. */
   readonly payload: unknown;
   /** Annotations that are not shown as fields of the alert. */
   readonly annotations: JsonObject;
@@ -192,15 +196,21 @@ export class AlertReader {
     return alert;
   }
 
-  /** Read from the event that created the alert. */
+  /** Read from the newest event that created or repeated the alert. */
   async details(alert: Alert): Promise<AlertDetails> {
-    const [row] = await this.#store.rows<{ body: string }>(
-      sql`SELECT body FROM ${alertEvents} WHERE project = ${alert.project} AND position = ${alert.created_position} LIMIT 1`,
+    const { project, iid, created_position, position } = alert;
+    const occurs = sql`(outcome, of) -> of = ${iid} AND outcome IN ${OCCURRENCES}`;
+    const [row] = await this.#store.rows<{ body: string; item: number }>(
+      sql`SELECT body, arrayLastIndex(${occurs}, outcomes, iids) AS item FROM ${alertEvents} FINAL
+        PREWHERE project = ${project} AND position = (SELECT max(position) FROM ${alertEvents}
+          WHERE project = ${project} AND position BETWEEN ${created_position} AND ${position}
+            AND arrayExists(${occurs}, outcomes, iids))`,
     );
-    const body = row === undefined ? null : parseExact(row.body);
+    // The store may have refused the body.
+    const body = row === undefined || row.body === '' ? null : parseExact(row.body);
     const items = get(body, 'alerts');
     // Only alerts of the Prometheus format have a label for the y axis.
-    const payload = Array.isArray(items) && alert.y_label !== '' ? items[alert.created_item] : body;
+    const payload = Array.isArray(items) && alert.y_label !== '' ? items[(row?.item ?? 1) - 1] : body;
     const annotations = get(payload, 'annotations');
     const others = isObject(annotations) && alert.y_label !== '' ? Object.entries(annotations) : [];
     return {

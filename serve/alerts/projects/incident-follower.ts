@@ -29,7 +29,10 @@ interface IncidentFollowerDependencies {
   readonly measures: ConsequenceMeasures;
 }
 
-/** Creates incidents for new alerts and closes those of resolved alerts, where the project is set up for it. */
+/**
+ * Creates incidents for new alerts and closes those of resolved alerts, where the project is set up for it. Incidents
+ * follow alerts that are reopened or whose severity is raised.
+ */
 export class IncidentFollower implements EventConsumer {
   readonly name = INCIDENTS;
   readonly #deps: IncidentFollowerDependencies;
@@ -63,25 +66,30 @@ export class IncidentFollower implements EventConsumer {
   async #update(project: Project, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
     const { records } = this.#deps;
     const created = new Map(changes.filter(({ name }) => name === 'created').map((of) => [of.iid, of]));
-    const resolved = new Map(changes.filter(({ name }) => name === 'resolved').map((of) => [of.iid, of]));
-    const closes = project.closes_incidents;
+    const later = Map.groupBy(
+      changes.filter(({ name }) => name !== 'created' && (name !== 'resolved' || project.closes_incidents)),
+      ({ iid }) => iid,
+    );
     const wanted = project.makes_incidents ? [...created.keys()] : [];
-    const iids = [...new Set([...wanted, ...(closes ? resolved.keys() : [])])];
+    const iids = [...new Set([...wanted, ...later.keys()])];
     if (iids.length === 0) return true;
-    const found = await this.#alertsOf(project, wanted);
-    if (wanted.some((iid) => !found.has(iid) && this.#mayCome(created.get(iid)))) return false;
+    const raised = changes.filter(({ name }) => name === 'raised');
+    const found = await this.#alertsOf(project, [...wanted, ...raised.map(({ iid }) => iid)]);
+    const isLate = (change: DecidedChange) =>
+      (found.get(change.iid)?.position ?? 0) < change.position && this.#mayCome(change);
+    if ([...wanted.map((iid) => created.get(iid) as DecidedChange), ...raised].some(isLate)) return false;
     const known = await incidentsOfAlerts(records, project.id, iids);
     const missing = wanted.filter((iid) => found.has(iid) && !known.has(iid));
     let next = missing.length === 0 ? 0 : await newestIncident(this.#deps.store, records, project.id);
     const added = missing.map((iid) => {
       const { at, position } = created.get(iid) as DecidedChange;
-      const incident = incidentOf(found.get(iid) as Alert, ++next, { author: '', at, position });
-      const over = resolved.get(iid);
-      return closes && over ? closedAt(incident, over) : incident;
+      const alert = found.get(iid) as Alert;
+      const incident = incidentOf(alert, ++next, { author: '', at, position });
+      return (later.get(iid) ?? []).reduce((of, change) => followed(of, change, alert), incident);
     });
     await lease.ensure();
     await Promise.all(added.map((incident) => records.add(incident)));
-    if (closes) await this.#close([...known.values()], resolved);
+    await this.#follow([...known.values()], later, found);
     const all = [...known.values(), ...added];
     await this.#link(
       all.filter(({ alert_iid, iid }) => found.has(alert_iid) && found.get(alert_iid)?.incident !== iid),
@@ -90,8 +98,8 @@ export class IncidentFollower implements EventConsumer {
   }
 
   /** Whether the alert of an event that has none may still be written. */
-  #mayCome(change: DecidedChange | undefined): boolean {
-    return change !== undefined && this.#deps.clock.now() - change.at < ALERT_LATE_MS_MAX;
+  #mayCome(change: DecidedChange): boolean {
+    return this.#deps.clock.now() - change.at < ALERT_LATE_MS_MAX;
   }
 
   async #alertsOf({ id }: Project, iids: readonly number[]): Promise<ReadonlyMap<number, Alert>> {
@@ -103,15 +111,20 @@ export class IncidentFollower implements EventConsumer {
     return new Map(rows.map((alert) => [alert.iid, alert]));
   }
 
-  async #close(known: readonly Incident[], resolved: ReadonlyMap<number, DecidedChange>): Promise<void> {
-    const due = known.filter(({ alert_iid }) => resolved.has(alert_iid));
+  async #follow(
+    known: readonly Incident[],
+    later: ReadonlyMap<number, readonly DecidedChange[]>,
+    found: ReadonlyMap<number, Alert>,
+  ): Promise<void> {
+    const due = known.filter(({ alert_iid }) => later.has(alert_iid));
     await Promise.all(
       due.map(({ id, alert_iid }) =>
         this.#deps.records.change(id, (current) => {
-          const change = resolved.get(alert_iid) as DecidedChange;
-          // A user may have reopened it since it was closed by this event.
-          const isKnown = current === null || current.closed_ms > 0 || current.position >= change.position;
-          return isKnown ? { result: undefined } : { next: closedAt(current, change), result: undefined };
+          if (current === null) return { result: undefined };
+          // A user may have changed it since it followed these changes, or knew of them.
+          const changes = (later.get(alert_iid) ?? []).filter(({ position }) => position > current.position);
+          const next = changes.reduce((of, change) => followed(of, change, found.get(alert_iid)), current);
+          return next === current ? { result: undefined } : { next, result: undefined };
         }),
       ),
     );
@@ -136,9 +149,16 @@ export class IncidentFollower implements EventConsumer {
   }
 }
 
-const closedAt = <Row extends Omit<Incident, 'version'>>(incident: Row, change: DecidedChange): Row => ({
-  ...incident,
-  closed_ms: change.at,
-  updated_ms: change.at,
-  position: change.position,
-});
+/** An incident after a change of its alert; the same where nothing changes. */
+function followed<Row extends Omit<Incident, 'version'>>(
+  incident: Row,
+  { name, at, position }: DecidedChange,
+  alert: Alert | undefined,
+): Row {
+  const isClosed = incident.closed_ms > 0;
+  const next = { ...incident, updated_ms: at, position };
+  if (name === 'resolved' && !isClosed) return { ...next, closed_ms: at };
+  if (name === 'reopened' && isClosed) return { ...next, closed_ms: 0 };
+  const isRaised = name === 'raised' && alert !== undefined && alert.severity !== incident.severity;
+  return isRaised ? { ...next, severity: alert.severity } : incident;
+}

@@ -105,9 +105,9 @@ export class Incidents {
         change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
       const { description = current.description } = change;
       const title = entered ?? current.title;
-      // What happened to the alert before a user reopened its incident does not close it again.
+      // What happened to the alert before a user closed or reopened its incident does not undo that.
       const alert =
-        change.isClosed === false ? await this.#reader.find(Number(projectId), current.alert_iid) : null;
+        change.isClosed === undefined ? null : await this.#reader.find(Number(projectId), current.alert_iid);
       const position = Math.max(current.position, alert?.position ?? 0);
       const next = { ...current, title, description, closed_ms: closed, updated_ms: now, position };
       return { next, result: next };

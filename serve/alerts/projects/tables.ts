@@ -1,7 +1,7 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
 import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
-// Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes only.
+// Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes, and where they sign encrypted.
 
 export const projects = storedTable({
   name: 'projects',
@@ -47,9 +47,12 @@ export const integrations = storedTable({
     is_active: 'Bool',
     key_hash: 'String',
     key_created_ms: 'Int64',
+    /** Of a link to an on-call tool: its key, encrypted, since it signs requests; '' for others. */
+    sealed_key: 'String',
     /** The previous key, valid until it expires; '' when there is none. */
     old_key_hash: 'String',
     old_key_ends_ms: 'Int64',
+    old_sealed_key: 'String',
     /** JSON texts; '' when there is none. */
     sample: 'String',
     mapping: 'String',
@@ -143,7 +146,7 @@ export const webhooks = storedTable({
     project_id: 'String',
     name: 'String',
     url: 'String',
-    /** Of created, acknowledged, resolved. */
+    /** Of created, raised, acknowledged, resolved. */
     events: 'Array(LowCardinality(String))',
     /** Encrypted: it is needed to sign requests. */
     secret: 'String',
@@ -183,7 +186,7 @@ export const webhookDeliveries = table({
   columns: {
     target: 'String',
     at: 'Int64',
-    /** created, acknowledged, resolved or test. */
+    /** created, raised, acknowledged, resolved or test. */
     event: 'LowCardinality(String)',
     /** Number of the alert; 0 for a test. */
     iid: 'UInt64',
@@ -211,7 +214,7 @@ export const notifications = table({
     /** Position of the event, and index of the item. */
     position: 'UInt64',
     item: 'UInt32',
-    /** created, acknowledged or resolved. */
+    /** created, raised, acknowledged or resolved. */
     name: 'LowCardinality(String)',
     iid: 'UInt64',
     /** When the event was accepted. */

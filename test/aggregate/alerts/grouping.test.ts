@@ -75,11 +75,54 @@ describe('grouping', () => {
     }
   });
 
-  test('a repeat leaves the title as it was', () => {
+  test('only a repeat that raises the severity is told, and not of an alert that is ignored', () => {
     const project = new TestProject();
-    project.send({ fingerprint: 'f', title: 'first' });
-    project.send({ fingerprint: 'f', title: 'second' });
+    const send = (severity: string) => project.send({ fingerprint: 'f', severity }).outcomes[0];
+    const sent = ['low', 'low', 'info', 'medium', 'unknown', 'medium', 'high'].map(send);
+    expect(sent).toEqual(['created', 'grouped', 'grouped', 'raised', 'grouped', 'grouped', 'raised']);
+    project.set(1, 'ignored');
+    expect(send('critical')).toBe('grouped');
+    expect(project.alerts.get(1)).toMatchObject({ severity: 'critical', events: 8 });
+    project.set(1, 'acknowledged');
+    expect(send('critical')).toBe('grouped');
+  });
+
+  test.each(['triggered', 'acknowledged', 'ignored'] as const)('a repeat brings its texts (%s)', (status) => {
+    const project = new TestProject();
+    const send = (texts: object) => project.send({ fingerprint: 'f', ...texts });
+    send({ title: 'first', description: '80 %', runbook: 'https://wiki/a' });
+    project.set(1, status);
+    send({ title: 'second', description: '98 %', runbook: 'https://wiki/b' });
+    const second = { title: 'second', description: '98 %', runbook: 'https://wiki/b', status };
+    expect(project.alerts.get(1)).toMatchObject(second);
+    send({});
+    send({ title: ' ', description: null });
+    expect(project.alerts.get(1), 'a text that a repeat lacks stays').toMatchObject(second);
+    send({ description: '99 %' });
+    expect(project.alerts.get(1)).toMatchObject({ ...second, description: '99 %', events: 5 });
+  });
+
+  test('a repeat of the Prometheus format brings its texts; a retry and an end bring none', () => {
+    const project = new TestProject();
+    const send = (summary: string, more: object = {}) =>
+      project.send(prometheusBody([firing({ annotations: { summary }, ...more })])).outcomes;
+    send('first');
+    send('retried');
     expect(project.alerts.get(1)?.title).toBe('first');
+    project.after(60);
+    send('second');
+    expect(project.alerts.get(1)).toMatchObject({ title: 'second', y_label: 'second' });
+    expect(send('over', { status: 'resolved' })).toEqual(['resolved']);
+    expect(project.alerts.get(1)).toMatchObject({ title: 'second', status: 'resolved' });
+  });
+
+  test('the bytes of a state follow the texts of repeats', () => {
+    const project = new TestProject();
+    for (const length of [1, 900, 10]) {
+      project.send({ fingerprint: 'f', description: 'x'.repeat(length) });
+      const [alert] = project.state.byIid.values();
+      expect(project.state.bytes).toBe(alertBytes(alert as never));
+    }
   });
 
   test('without a fingerprint nothing is grouped and nothing resolved', () => {

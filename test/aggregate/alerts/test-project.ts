@@ -17,7 +17,7 @@ export class TestProject {
   readonly state = emptyState(1);
   readonly alerts = new Map<
     number,
-    { status: string; events: number; severity: string; ended_ms: number; title: string }
+    { status: string; events: number; severity: string; ended_ms: number; title: string; y_label: string }
   >();
   now = START;
 

@@ -23,6 +23,8 @@ const ADDED = [
   ['extrinsics', 'outcome'],
   ['extrinsics', 'general'],
   ['extrinsics', 'fee_bearing'],
+  ['alert_integrations', 'sealed_key'],
+  ['alert_integrations', 'old_sealed_key'],
 ] as const;
 
 describe('DDL', () => {

@@ -70,16 +70,19 @@ describe('an end that cannot be read', () => {
   };
   const note = expect.stringContaining('cannot be read');
 
-  test.each(['soon', 0, { at: 1 }])('as %j resolves when it is received, and the history says so', async (end) => {
-    const title = `unread ${JSON.stringify(end)}`;
-    await service.send(source, { title });
-    expect((await service.send(source, { title, end_time: end })).body).toEqual([]);
-    expect(await alertsOf(title)).toMatchObject([{ status: 'resolved', event_count: 1 }]);
-    expect(await historyOf(title)).toMatchObject([
-      { outcome: 'resolved', note },
-      { outcome: 'created', note: null },
-    ]);
-  });
+  test.each(['soon', 0, { at: 1 }])(
+    'as %j resolves when it is received, and the history says so',
+    async (end) => {
+      const title = `unread ${JSON.stringify(end)}`;
+      await service.send(source, { title });
+      expect((await service.send(source, { title, end_time: end })).body).toEqual([]);
+      expect(await alertsOf(title)).toMatchObject([{ status: 'resolved', event_count: 1 }]);
+      expect(await historyOf(title)).toMatchObject([
+        { outcome: 'resolved', note },
+        { outcome: 'created', note: null },
+      ]);
+    },
+  );
 
   test('is told of an item of the Prometheus format, and of no end that can be read', async () => {
     const titled = (title: string) => firing({ fingerprint: title, annotations: { title } });

@@ -194,9 +194,34 @@ describe('the on-call link', () => {
     await until('it was refused', () => answers.length === 0);
     await service.api(ann, 'PUT', `${path}/${source.id}`, { api_url: `${address}?corrected` });
     await until('it was forwarded', () => received.length === 1);
-    expect(received[0]).toMatchObject({ event: 'created', signature: '' });
+    expect(received[0]).toMatchObject({ event: 'created' });
     await service.api(ann, 'PUT', `${path}/${source.id}`, { active: false });
     expect((await service.api(ann, 'PUT', `${path}/${other.id}`, { active: true })).status).toBe(200);
+  });
+
+  test('signs its requests with its key, and with the previous one while that is valid', async () => {
+    const project = await service.project(ann);
+    const source = await service.source(ann, project, { type: 'ONCALL', name: 'link', api_url: address });
+    const path = `/projects/${project}/integrations/${source.id}`;
+    const signedBy = async (keys: readonly string[]) => {
+      received = [];
+      await service.send({ ...source, key: keys[0] as string }, { title: `signed by ${keys}` });
+      await until('it was forwarded', () => received.length === 1);
+      const [{ signature, text }] = received as [Received];
+      const [time, ...signed] = signature.split(',');
+      const secondsText = `${time?.slice('t='.length)}.${text}`;
+      const expected = keys.map((key) => `v1=${createHmac('sha256', key).update(secondsText).digest('hex')}`);
+      expect(signed).toEqual(expected);
+    };
+    await signedBy([source.key]);
+    const rotated = (await service.api(ann, 'POST', `${path}/rotate_key`, { hours: 1 })).body;
+    await signedBy([rotated.authorization_key, source.key]);
+    await service.api(ann, 'DELETE', `${path}/old_key`);
+    await signedBy([rotated.authorization_key]);
+    const reset = (await service.api(ann, 'POST', `${path}/reset_key`)).body;
+    await signedBy([reset.authorization_key]);
+    const { body: shown } = await service.api(ann, 'GET', path);
+    expect(JSON.stringify(shown)).not.toMatch(/sealed|authorization_key/);
   });
 
   test('requires a URL', async () => {

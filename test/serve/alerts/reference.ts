@@ -92,6 +92,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
   }
   if (open) {
     open.events += 1;
+    open.title = one.title;
     open.seen_ms = Math.max(open.seen_ms, at);
     if (ORDER.indexOf(one.severity) < ORDER.indexOf(open.severity)) open.severity = one.severity;
     return true;

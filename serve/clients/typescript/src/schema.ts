@@ -211,7 +211,7 @@ export interface paths {
         put?: never;
         /**
          * Send a generic alert
-         * @description Every field is optional: title, description, start_time, end_time (its presence resolves the alert), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name. Other fields are kept in the payload. Default limits: 1 MiB, 100 levels; a title is cut at 200 and a description at 1,000 characters.
+         * @description Every field is optional: title, description, start_time, end_time (its presence resolves the alert; ISO 8601 or a number since 1970), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name. Other fields are kept in the payload. Default limits: 1 MiB, 100 levels; a title is cut at 200 and a description at 1,000 characters.
          */
         post: operations["postAlertsEndpointNotifyJson"];
         delete?: never;
@@ -6156,6 +6156,8 @@ export interface operations {
                         };
                         /** @description the first alerts that it created or changed */
                         alert_iids: number[];
+                        /** @description alerts of the group that the sender left out, as Alertmanager does beyond max_alerts */
+                        truncated_alerts: number;
                     }[];
                 };
             };
@@ -6605,6 +6607,8 @@ export interface operations {
                         change: {
                             [key: string]: unknown;
                         };
+                        /** @description such as that an end time cannot be read */
+                        note: string | null;
                     }[];
                 };
             };
@@ -6898,7 +6902,7 @@ export interface operations {
                         id: string;
                         name: string;
                         url: string;
-                        events: ("created" | "acknowledged" | "resolved")[];
+                        events: ("created" | "raised" | "acknowledged" | "resolved")[];
                         active: boolean;
                         /** Format: date-time */
                         created_at: string;
@@ -6935,7 +6939,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     url: string;
-                    events?: ("created" | "acknowledged" | "resolved")[];
+                    events?: ("created" | "raised" | "acknowledged" | "resolved")[];
                     active?: boolean;
                 };
             };
@@ -6951,7 +6955,7 @@ export interface operations {
                         id: string;
                         name: string;
                         url: string;
-                        events: ("created" | "acknowledged" | "resolved")[];
+                        events: ("created" | "raised" | "acknowledged" | "resolved")[];
                         active: boolean;
                         /** Format: date-time */
                         created_at: string;
@@ -6997,7 +7001,7 @@ export interface operations {
                         id: string;
                         name: string;
                         url: string;
-                        events: ("created" | "acknowledged" | "resolved")[];
+                        events: ("created" | "raised" | "acknowledged" | "resolved")[];
                         active: boolean;
                         /** Format: date-time */
                         created_at: string;
@@ -7035,7 +7039,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     url?: string;
-                    events?: ("created" | "acknowledged" | "resolved")[];
+                    events?: ("created" | "raised" | "acknowledged" | "resolved")[];
                     active?: boolean;
                 };
             };
@@ -7051,7 +7055,7 @@ export interface operations {
                         id: string;
                         name: string;
                         url: string;
-                        events: ("created" | "acknowledged" | "resolved")[];
+                        events: ("created" | "raised" | "acknowledged" | "resolved")[];
                         active: boolean;
                         /** Format: date-time */
                         created_at: string;
@@ -7168,7 +7172,7 @@ export interface operations {
                         /** Format: date-time */
                         at: string;
                         /** @enum {string} */
-                        event: "created" | "acknowledged" | "resolved" | "test";
+                        event: "created" | "raised" | "acknowledged" | "resolved" | "test";
                         alert_iid: number | null;
                         /** @description status of the response; null when there was none */
                         status: number | null;
