@@ -9,6 +9,7 @@ import { Consequences } from './consequences/consequences.ts';
 import { EventRetention } from './consequences/event-retention.ts';
 import { ConsequenceProgress } from './consequences/progress.ts';
 import { ProjectJobs } from './consequences/project-jobs.ts';
+import { Refusals } from './intake/refusals.ts';
 import { HeartbeatStore } from './integrations/heartbeat-store.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
@@ -74,6 +75,7 @@ export interface AlertDomain {
   readonly receivedDeliveries: ReceivedDeliveries;
   readonly projects: Projects;
   readonly reader: AlertReader;
+  readonly refusals: Refusals;
   readonly savedFilters: SavedFilters;
   readonly testAlerts: TestAlerts;
   readonly users: UserLookup;
@@ -159,6 +161,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     progress,
     projects,
     reader,
+    refusals: new Refusals({ store, clock }),
     savedFilters: new SavedFilters({ records: records.savedFilters, clock, locks }),
     receivedDeliveries: new ReceivedDeliveries({ store, pipeline }),
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),

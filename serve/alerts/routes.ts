@@ -34,6 +34,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     pipeline,
     cache: domain.cache,
     heartbeats: domain.heartbeats,
+    refusals: domain.refusals,
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   });
@@ -64,12 +65,13 @@ function acceptNoBody(scope: FastifyInstance): void {
 
 function startBackgroundWork(
   app: FastifyInstance,
-  { consequences, eventRetention, heartbeats, webhookDeliveries }: AlertDomain,
+  { consequences, eventRetention, heartbeats, refusals, webhookDeliveries }: AlertDomain,
 ): void {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   consequences.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
+  refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
   eventRetention.start(
     (events) => events > 0 && app.log.info({ events }, 'old alert events were deleted'),
     logFailure('old alert events were not deleted; the next try is in an hour'),
@@ -77,6 +79,6 @@ function startBackgroundWork(
   app.addHook('onClose', async () => {
     heartbeats.stop();
     eventRetention.stop();
-    await Promise.all([consequences.stop(), webhookDeliveries.stop()]);
+    await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
   });
 }

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import { sha256 } from '../../../aggregate/alerts/formats/values.ts';
@@ -8,18 +7,20 @@ import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
 import { describeOnly } from '../../http/route.ts';
-import { hashSecret } from '../../identity/accounts/secrets.ts';
 import type { Heartbeats } from '../integrations/heartbeats.ts';
-import { type CachedIntegration, type IntegrationCache, NO_KEYS } from '../integrations/integration-cache.ts';
+import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
 import { INTEGRATION_TYPES } from '../integrations/types.ts';
+import { isKeyOf, keyOf } from './credentials.ts';
 import { deliveryOf } from './delivery.ts';
 import { describeIntake } from './openapi.ts';
+import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
 
 interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
   readonly cache: IntegrationCache;
   readonly heartbeats: Heartbeats;
+  readonly refusals: Refusals;
   readonly clock: Clock;
   readonly bodyBytesMax: number;
 }
@@ -28,7 +29,14 @@ interface IntakeRequest {
   Params: { endpoint: string };
 }
 
+/** The integration that a request names, and whether it has the key. */
+interface Identified {
+  readonly entry: CachedIntegration | undefined;
+  readonly hasKey: boolean;
+}
+
 const entries = new WeakMap<FastifyRequest, CachedIntegration>();
+const refused = new WeakMap<FastifyRequest, Refusal>();
 
 /**
  * The webhook receiver. A request passes these checks in order: method and content type, credentials, whether the
@@ -44,6 +52,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
     );
     handleErrors(intake, dialectOf(bodyLimit));
     describeOnly(intake);
+    recordRefusals(intake, dependencies);
     for (const { endpoint } of INTEGRATION_TYPES) {
       for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
@@ -87,13 +96,40 @@ const KEY_CHARACTERS_MAX = 255;
 /** A longer idempotency key is stored as its hash, which is as unique. */
 const shortKey = (key: string): string => (key.length > KEY_CHARACTERS_MAX ? sha256(key) : key);
 
+/**
+ * Counts what is refused, after the answer was sent: a sender without the key must not learn from the time of its answer
+ * whether there is such an integration.
+ */
+function recordRefusals(intake: FastifyInstance, dependencies: IntakeDependencies): void {
+  intake.addHook('onSend', async (request, { statusCode: status }, payload) => {
+    if (status < 400 || status > 499 || typeof payload !== 'string') return;
+    const { error: code, message } = JSON.parse(payload) as { error: string; message: string };
+    refused.set(request, { status, code, message });
+  });
+  intake.addHook('onResponse', async (request) => {
+    const refusal = refused.get(request);
+    if (refusal === undefined) return;
+    const { entry, hasKey } = await identify(dependencies, request as FastifyRequest<IntakeRequest>);
+    if (entry) dependencies.refusals.add(entry.integration.id, hasKey ? refusal : withoutKey(refusal));
+  });
+}
+
+async function identify(
+  { cache, clock }: Pick<IntakeDependencies, 'cache' | 'clock'>,
+  { params, headers }: FastifyRequest<IntakeRequest>,
+): Promise<Identified> {
+  const entry = await cache.find(params.endpoint);
+  return { entry, hasKey: isKeyOf(entry, keyOf(headers.authorization), clock.now()) };
+}
+
 async function admit(
-  { pipeline, cache, clock }: IntakeDependencies,
+  dependencies: IntakeDependencies,
   request: FastifyRequest<IntakeRequest>,
 ): Promise<void> {
   requireJson(request.headers['content-type']);
-  const entry = await cache.find(request.params.endpoint);
-  if (!isKeyOf(entry, keyOf(request.headers.authorization), clock.now()) || entry === undefined) {
+  const { pipeline } = dependencies;
+  const { entry, hasKey } = await identify(dependencies, request);
+  if (!hasKey || entry === undefined) {
     throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
       'www-authenticate': 'Bearer realm="Alerts", Basic realm="Alerts"',
     });
@@ -121,24 +157,6 @@ function requireJson(contentType = ''): void {
       'Send JSON in UTF-8 with the header Content-Type: application/json.',
     );
   }
-}
-
-/** The key: a bearer token, or the password of HTTP Basic, whose username is ignored. */
-function keyOf(authorization: string | undefined): string {
-  const [, scheme = '', credentials = ''] = /^\s*(\w+)\s+(\S+)\s*$/.exec(authorization ?? '') ?? [];
-  if (scheme.toLowerCase() === 'bearer') return credentials;
-  if (scheme.toLowerCase() !== 'basic') return '';
-  const [, key = ''] = /^[^:]*:([\s\S]*)$/.exec(Buffer.from(credentials, 'base64').toString('utf8')) ?? [];
-  return key;
-}
-
-/** Takes the same time for an unknown integration as for a wrong key. */
-function isKeyOf(entry: CachedIntegration | undefined, key: string, now: number): boolean {
-  const { current, old } = entry?.keys ?? NO_KEYS;
-  const given = Buffer.from(hashSecret(key));
-  const isCurrent = timingSafeEqual(given, current);
-  const isOld = timingSafeEqual(given, old);
-  return isCurrent || (isOld && now < (entry?.integration.old_key_ends_ms ?? 0));
 }
 
 const overloaded = () =>

@@ -19,12 +19,16 @@ import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
 import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
+import { refusalCard } from './refusal-card.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
 const LIST = '/projects/:id/integrations';
 
 interface IntegrationPageParts
-  extends Pick<AlertDomain, 'heartbeats' | 'integrations' | 'receivedDeliveries' | 'webhookSender'> {
+  extends Pick<
+    AlertDomain,
+    'heartbeats' | 'integrations' | 'receivedDeliveries' | 'refusals' | 'webhookSender'
+  > {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
   readonly url: () => string;
@@ -33,7 +37,7 @@ interface IntegrationPageParts
 
 /** The list of integrations, the page of one with its credentials, and the actions on it. */
 export function serveIntegrationPages(pages: FastifyInstance, parts: IntegrationPageParts): void {
-  const { frame, integrations, live, receivedDeliveries } = parts;
+  const { frame, integrations, live, receivedDeliveries, refusals } = parts;
   const showKey: ShowKey = ({ user }, reply, { integration, key }) =>
     showOnce(frame.accounts, reply, user, pathOf(integration), key);
   pages.get(LIST, async (request, reply) => {
@@ -68,7 +72,8 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
       store,
       render: async (by, now) => {
         const last = await receivedDeliveries.as(by).latest(integration, DELIVERIES_MAX);
-        return html`${waitingNote(last, now)}${deliveryCard(last, integration.project_id)}`;
+        const refused = await refusals.latest(integration.id, by);
+        return html`${waitingNote(last, now)}${deliveryCard(last, integration.project_id)}${refusalCard(refused)}`;
       },
     });
   });
@@ -183,7 +188,7 @@ function urlField(value: string, fault: string | null): Html {
 const EDITED: ReadonlySet<string> = new Set(['name', 'api_url', 'heartbeat_minutes']);
 
 async function sendOne(
-  { clock, frame, heartbeats, url, receivedDeliveries, webhookSender }: IntegrationPageParts,
+  { clock, frame, heartbeats, url, receivedDeliveries, refusals, webhookSender }: IntegrationPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -214,6 +219,7 @@ ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf
 ${credentials(integration, visit.token, now)}</div>
 ${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}
 ${!isForwarding && deliveryCard(last, integration.project_id)}
+${refusalCard(await refusals.latest(integration.id, visit.store))}
 <section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete integration ${integration.name}">Delete integration</a></section>`;
   return frame.send(request, reply, visit, {
     tab: 'integrations',

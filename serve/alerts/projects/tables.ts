@@ -84,6 +84,24 @@ export const heartbeats = table({
   orderBy: ['integration'],
 });
 
+export const alertRefusals = table({
+  name: 'alert_refusals',
+  doc: 'Requests to integrations that were refused in the last 7 days, counted for some seconds each.',
+  columns: {
+    integration: 'String',
+    /** Of the error. */
+    code: 'LowCardinality(String)',
+    status: 'UInt16',
+    message: 'String',
+    count: 'UInt64',
+    /** The time of the newest. */
+    last: 'Int64',
+  },
+  engine: 'MergeTree',
+  orderBy: ['integration', 'last'],
+  ttl: 'toDateTime(intDiv(last, 1000)) + INTERVAL 7 DAY',
+});
+
 export const incidents = storedTable({
   name: 'alert_incidents',
   doc: 'Incidents of alerts. The id is the project, a slash and the number.',
@@ -237,6 +255,7 @@ export const projectTables: readonly Table[] = [
   members,
   integrations,
   heartbeats,
+  alertRefusals,
   incidents,
   notes,
   savedFilters,

@@ -1,0 +1,106 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import { alertRefusals } from '../projects/tables.ts';
+
+/** An answer that refused a request; its message says nothing of what the request contained. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** How often requests of an integration were refused for a reason, and what the newest of them was told. */
+export interface CountedRefusal extends Refusal {
+  readonly count: number;
+  /** The time of the newest. */
+  readonly last: number;
+}
+
+/**
+ * The reason under which a request without the key counts. Few checks come before that of the key, so a sender without it
+ * can raise few counts, and none of those of requests with the key.
+ */
+export const withoutKey = ({ status, code, message }: Refusal): Refusal =>
+  code === 'unauthorized'
+    ? { status, code, message: 'The key is missing or wrong.' }
+    : { status, code: `${code} without key`, message: `${message} The request had no valid key either.` };
+
+const FLUSH_MS = 10_000;
+const MESSAGE_CHARACTERS_MAX = 300;
+const DAY_MS = 86_400_000;
+const DAYS_SHOWN = 7;
+
+interface RefusalsDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/**
+ * Counts the requests to integrations that were refused before they were accepted, since neither the log nor the
+ * history has them. A flood costs no more than one count and one row every ten seconds for each reason of an
+ * integration; a kill loses the counts of these seconds.
+ */
+export class Refusals {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  /** By integration and code, since the last write. */
+  #counts = new Map<string, CountedRefusal & { readonly integration: string }>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ store, clock }: RefusalsDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    this.#timer = setInterval(() => void this.flush().catch(onFailure), FLUSH_MS);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  add(integration: string, { status, code, message }: Refusal, count = 1): void {
+    const key = `${integration} ${code}`;
+    const before = this.#counts.get(key)?.count ?? 0;
+    this.#counts.set(key, {
+      ...{ integration, status, code, message: message.slice(0, MESSAGE_CHARACTERS_MAX) },
+      ...{ count: before + count, last: this.#clock.now() },
+    });
+  }
+
+  /** Stores what was counted since the last time. */
+  async flush(): Promise<void> {
+    const counted = [...this.#counts.values()];
+    if (counted.length === 0) return;
+    this.#counts = new Map();
+    try {
+      await this.#store.insert(
+        alertRefusals,
+        counted.map((row) => ({ ...row })),
+      );
+    } catch (error) {
+      for (const { integration, count, ...refusal } of counted) this.add(integration, refusal, count);
+      throw error;
+    }
+  }
+
+  /** The reasons of the last week, the newest first; those of other servers some seconds late. */
+  async latest(integration: string, store: Pick<Store, 'rows'> = this.#store): Promise<CountedRefusal[]> {
+    const own = [...this.#counts.values()].filter((counted) => counted.integration === integration);
+    const since = this.#clock.now() - DAYS_SHOWN * DAY_MS;
+    const stored = await store.rows<CountedRefusal>(
+      sql`SELECT code, argMax(newest.1, at) AS status, argMax(newest.2, at) AS message, sum(requests) AS count,
+          max(at) AS last
+        FROM (SELECT code, (status, message) AS newest, count AS requests, last AS at FROM ${alertRefusals}
+          WHERE integration = ${integration} AND last > ${since})
+        GROUP BY code`,
+    );
+    const all = new Map(stored.map((refusal) => [refusal.code, refusal]));
+    for (const { status, code, message, count, last } of own)
+      all.set(code, { status, code, message, count: count + (all.get(code)?.count ?? 0), last });
+    return [...all.values()].sort((a, b) => b.last - a.last);
+  }
+}
