@@ -6,7 +6,7 @@ import { namedRetryKey } from '../model/retry-key.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { readGeneric } from './generic.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
-import { isObject, sha256, shapeOf } from './values.ts';
+import { get, isObject, sha256, shapeOf } from './values.ts';
 
 /** A body from which no alert can be parsed, with the HTTP status that says why. */
 export class BodyError extends Error {
@@ -36,7 +36,7 @@ const REASONS_MAX = 5;
 /** Parses a body. Throws `BodyError` when every item of it is refused. */
 export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const { text, payload } = parseBody(body, rules);
-  if (!isObject(payload)) throw new BodyError(422, 'The body must be a JSON object.');
+  if (!isObject(payload)) throw new BodyError(422, `The body must be a JSON object.${listHint(payload)}`);
   const missing = missingAttributes(payload);
   if (missing.length > 0) {
     // Generic bodies are taken here too, but none has all that is required save one.
@@ -58,6 +58,15 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
     throw new BodyError(422, `No alert can be taken. ${reasonsIn(refused)}.`);
   }
   return { isJson: true, items, refused };
+}
+
+/** What to do with a list: Prometheus sends one, which is meant for the API of Alertmanager. */
+function listHint(payload: unknown): string {
+  if (!Array.isArray(payload)) return '';
+  const isOfPrometheus = payload.some((item) => isObject(get(item, 'labels')));
+  return isOfPrometheus
+    ? ' This list of alerts is the API of Alertmanager: let Prometheus send to an Alertmanager (alerting.alertmanagers), and that one to this URL (webhook_configs).'
+    : ' Send each item of a list in a request of its own, or all as alerts of the Prometheus format.';
 }
 
 const reasonsIn = (refused: ParsedDelivery['refused']): string =>

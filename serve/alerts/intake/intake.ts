@@ -126,7 +126,7 @@ async function admit(
   dependencies: IntakeDependencies,
   request: FastifyRequest<IntakeRequest>,
 ): Promise<void> {
-  requireJson(request.headers['content-type']);
+  requireJson(request.headers);
   const { pipeline } = dependencies;
   const { entry, hasKey } = await identify(dependencies, request);
   if (!hasKey || entry === undefined) {
@@ -150,13 +150,14 @@ function isJson(contentType: string): boolean {
   );
 }
 
-function requireJson(contentType = ''): void {
-  if (!isJson(contentType)) {
-    throw new HttpError(
-      'unsupported_media_type',
-      'Send JSON in UTF-8 with the header Content-Type: application/json.',
-    );
-  }
+const JSON_WANTED = 'Send JSON in UTF-8 with the header Content-Type: application/json.';
+const SNS_HINT =
+  'Amazon SNS sends it where the delivery policy of the subscription has "requestPolicy": {"headerContentType": "application/json"}.';
+
+function requireJson(headers: FastifyRequest['headers']): void {
+  if (isJson(headers['content-type'] ?? '')) return;
+  const isSns = headers['x-amz-sns-message-type'] !== undefined;
+  throw new HttpError('unsupported_media_type', isSns ? `${JSON_WANTED} ${SNS_HINT}` : JSON_WANTED);
 }
 
 const overloaded = () =>

@@ -182,6 +182,43 @@ describe('the order of checks', () => {
     },
   );
 
+  test('Amazon SNS, which sends text/plain, is told how it sends JSON, with the key or without', async () => {
+    const sns = { 'content-type': 'text/plain; charset=UTF-8', 'x-amz-sns-message-type': 'Notification' };
+    for (const key of [source.key, 'wrong']) {
+      const reply = await service.send({ ...source, key }, '{"Type":"Notification"}', sns);
+      expect(reply).toMatchObject({ status: 415, body: { error: 'unsupported_media_type' } });
+      expect(reply.body.message).toContain('"headerContentType": "application/json"');
+    }
+    const typed = { ...sns, 'content-type': 'application/json' };
+    const confirmation = { Type: 'SubscriptionConfirmation', SubscribeURL: 'https://sns.example/confirm' };
+    const [{ iid }] = (await service.send(source, confirmation, typed)).body;
+    const { body: alert } = await service.api(ann, 'GET', `/projects/${project}/alerts/${iid}`);
+    expect(alert.payload).toEqual(confirmation);
+  });
+
+  const ofPrometheus = {
+    labels: { alertname: 'Down', instance: 'h1', severity: 'page' },
+    annotations: { summary: 'Down' },
+    startsAt: '2026-11-21T03:10:27.487Z',
+    generatorURL: 'http://p/graph?g0.expr=up',
+  };
+  test.each<[string, unknown, RegExp]>([
+    ['what Prometheus sends to Alertmanager', [ofPrometheus, ofPrometheus], /alertmanagers.*webhook_configs/],
+    ['what only has labels', [{ labels: {} }], /alertmanagers.*webhook_configs/],
+    ['what has them in one item', [1, ofPrometheus], /alertmanagers.*webhook_configs/],
+    ['a list of generic alerts', [{ title: 'a' }, { title: 'b' }], /in a request of its own/],
+    ['a list of texts', ['labels'], /in a request of its own/],
+    ['an empty list', [], /in a request of its own/],
+    ['a text', 'labels', /object\.$/],
+    ['null', null, /object\.$/],
+  ])('%s is 422 with what to do, at both addresses', async (_what, body, told) => {
+    for (const door of ['notify.json', 'prometheus/alerts/notify.json']) {
+      const reply = await service.send({ path: path(door), key: source.key }, JSON.stringify(body));
+      expect(reply).toMatchObject({ status: 422, body: { error: 'invalid_payload' } });
+      expect(reply.body.message).toMatch(told);
+    }
+  });
+
   test.each([
     'application/json',
     'application/json; charset=utf-8',
