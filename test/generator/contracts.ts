@@ -41,7 +41,7 @@ export class ContractModel {
     if (random.chance(0.3)) return this.#ofEthereum();
     const withCode = random.chance(0.5);
     const code = withCode ? { code: '0x00' } : { code_hash: random.pick(CODES) };
-    if (random.chance(0.1)) return this.#older(code);
+    if (!this.#isWhole && random.chance(0.1)) return this.#older(code);
     return (actor) => ({
       call: withCode ? 'revive.instantiateWithCode' : 'revive.instantiate',
       args: { ...common, ...code, salt: null },
@@ -52,7 +52,7 @@ export class ContractModel {
   /** The pallet before revive, whose contracts are not served. */
   #older(code: object): Maker {
     const method = 'code' in code ? 'instantiateWithCode' : 'instantiate';
-    const isTold = this.#isWhole || this.#random.chance(0.7);
+    const isTold = this.#random.chance(0.7);
     const told: ShapedEvent = ['contracts.Made', 'by', 'it'];
     const instantiated: ShapedEvent = ['contracts.Instantiated', PEOPLE[0], PEOPLE[1]];
     return () => ({

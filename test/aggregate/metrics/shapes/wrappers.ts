@@ -80,7 +80,7 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
   ]),
   wrapped('recovery.initiateAttempt', { call: teleport }, []),
   wrapped('metaTx.dispatch', { meta_tx: { call: teleport, extension: [] } }, [['metaTx.Dispatched', OK]]),
-  wrapped('metaTx.dispatch', { meta_tx: { call: remarkCall, extension: [] }, call: teleport }, []),
+  wrapped('metaTx.dispatch', { meta_tx: { call: remarkCall, extension: [] } }, []),
   wrapped('transactionPayment.withFeeCurrency', { currency_id: '1', call: teleport }, []),
   wrapped('transactionPayment.withFeePaidBy', { payer: BOB, call: remarkCall }, []),
   wrapped('transactionPayment.setAlternativeFeePath', { call: teleport }, []),
