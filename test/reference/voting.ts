@@ -90,7 +90,6 @@ function step(state: Voting, one: Happening): void {
       stepState(state, one);
       break;
     case 'call':
-    case 'renumbering':
   }
 }
 

@@ -1,5 +1,4 @@
 import { accountRules } from './accounts.ts';
-import { bountyRules } from './bounties.ts';
 import { contractRules } from './contracts.ts';
 import { feeRules } from './fees.ts';
 import { outcomeRules } from './outcomes.ts';
@@ -11,7 +10,6 @@ export const RULES: Readonly<Record<string, readonly Rule[]>> = {
   fees: feeRules,
   outcomes: outcomeRules,
   wrappers: wrapperRules,
-  bounties: bountyRules,
   accounts: accountRules,
   contracts: contractRules,
 };
