@@ -3,6 +3,7 @@ import { decoders, recordDecoders } from './raw/decoders.ts';
 import { forgetAfterDamage } from './raw/loaded-blocks.ts';
 import { rawRetention } from './raw/retention.ts';
 import { rawTables } from './raw/tables.ts';
+import { unknownWrappers } from './raw/unknown-wrappers.ts';
 import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from './raw/views/snapshots.ts';
 import { ingestSettings } from './settings.ts';
@@ -10,7 +11,7 @@ import { ingestSettings } from './settings.ts';
 /** What this area brings to the product. */
 export const ingestModule = {
   settings: ingestSettings,
-  tables: [...rawTables, rawRetention, decoders],
+  tables: [...rawTables, unknownWrappers, rawRetention, decoders],
   landingTables: [...blockLandingTables, snapshotsIn],
   /** Views that turn rows of the landing tables into rows of the raw tables. */
   views: [...blockViews, ...snapshotViews],

@@ -9,6 +9,7 @@ import type { ChainOf } from '../../ingest/raw/canonical.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
 import { type Retention, readRetention } from '../../ingest/raw/retention.ts';
 import { chains, deadLetters, prices } from '../../ingest/raw/tables.ts';
+import { readUnreadCalls, type UnreadCalls } from '../../ingest/raw/unknown-wrappers.ts';
 import {
   countSkippedHeights,
   readSkippedHeights,
@@ -47,6 +48,7 @@ export interface SystemStatus {
     readonly latest: readonly { received_at: string; file: string; line: number; reason: string }[];
   };
   readonly refused_facts: number;
+  readonly unknown_wrappers: UnreadCalls;
   /** Snapshots and prices that other decoders loaded. */
   readonly outdated_snapshots: number;
   /** Null where no raw rows are deleted. */
@@ -111,6 +113,7 @@ export async function readStatus(
     deadLetterCount,
     latest,
     refused_facts,
+    unknown_wrappers,
     outdated_snapshots,
     retention,
     metrics,
@@ -126,6 +129,7 @@ export async function readStatus(
         ORDER BY received_at DESC, origin, line LIMIT ${DEAD_LETTERS_SHOWN}`,
     ),
     countRefusedFacts(store),
+    readUnreadCalls(store),
     readOutdatedSnapshots(store),
     readRetention(store),
     readMetricVersions(store, aggregator),
@@ -150,6 +154,7 @@ export async function readStatus(
       latest: latest.map(({ origin, ...deadLetter }) => ({ ...deadLetter, file: basename(origin) })),
     },
     refused_facts,
+    unknown_wrappers,
     outdated_snapshots,
     retention: boundsOf(retention),
     metrics,

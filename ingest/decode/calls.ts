@@ -4,7 +4,7 @@ import { type CallTree, type Domain, domainOf, isWrapper } from './domain.ts';
 import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
 import { EventsBackwards, eventsOf } from './events.ts';
 import { type CallName, callName, recordOf } from './names.ts';
-import { nestedCalls, ranInside } from './wrappers.ts';
+import { nestedCalls, ranInside, unreadCalls } from './wrappers.ts';
 
 // Which calls a block executed inside other calls, and for whom. Top-level calls stand in the block
 // itself; these have to be worked out from the tree of calls and the events.
@@ -13,9 +13,17 @@ import { nestedCalls, ranInside } from './wrappers.ts';
 type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
 type RefusedCall = { extrinsic_index: number | null; reason: string; raw: string };
 
-type DecodedExtrinsic = { calls: NestedCall[]; topLevelActor: string | null };
+/** An executed call that holds `calls` in its arguments, of which nobody knows whether they ran. */
+type UnknownWrapper = Pick<NestedCall, 'path' | 'pallet' | 'call'> & { calls: number };
+
+type DecodedExtrinsic = {
+  calls: NestedCall[];
+  unknown: UnknownWrapper[];
+  topLevelActor: string | null;
+};
 export type DecodedBlock = {
   calls: (NestedCall & { extrinsic_index: number })[];
+  unknown: (UnknownWrapper & { extrinsic_index: number })[];
   /** Of extrinsics that wrap others; every other domain follows from the name alone. */
   domains: { extrinsic_index: number; domain: Domain }[];
   ethereum: (EthereumTransaction & { extrinsic_index: number })[];
@@ -32,16 +40,22 @@ export function decodeBlock(block: unknown): DecodedBlock {
   const extrinsics = recordOf(block)?.extrinsics;
   if (Array.isArray(extrinsics)) return decodeExtrinsics(extrinsics.entries());
   return {
-    calls: [],
-    domains: [],
-    ethereum: [],
+    ...nothingDecoded(),
     refused: [refusal(null, 'extrinsics: not a list', extrinsics)],
   };
 }
 
+const nothingDecoded = (): DecodedBlock => ({
+  calls: [],
+  unknown: [],
+  domains: [],
+  ethereum: [],
+  refused: [],
+});
+
 /** Decodes extrinsics of a block by their positions in it; the others must hold nothing. */
 export function decodeExtrinsics(extrinsics: Iterable<readonly [number, unknown]>): DecodedBlock {
-  const decoded: DecodedBlock = { calls: [], domains: [], ethereum: [], refused: [] };
+  const decoded = nothingDecoded();
   for (const [extrinsic_index, extrinsic] of extrinsics) {
     try {
       addExtrinsic(decoded, extrinsic_index, extrinsic);
@@ -58,9 +72,12 @@ function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic:
   if (call === null) throw new Error('method: neither {pallet, method} nor "pallet.method"');
   if (isWrapper(call.pallet, call.call)) {
     decoded.domains.push({ extrinsic_index, domain: domainOf(call.pallet, call.call, treesInside(call)) });
-    // Without one outcome, whether it ran is unknown.
-    const ran = outcomesOf(extrinsic) === 1 ? decodeExtrinsic(extrinsic).calls : [];
-    for (const nested of ran) decoded.calls.push({ ...nested, extrinsic_index });
+  }
+  // Without one outcome, whether it ran is unknown.
+  if (outcomesOf(extrinsic) === 1) {
+    const { calls, unknown } = decodeExtrinsic(extrinsic);
+    for (const nested of calls) decoded.calls.push({ ...nested, extrinsic_index });
+    for (const wrapper of unknown) decoded.unknown.push({ ...wrapper, extrinsic_index });
   }
   if (call.pallet === 'revive' && call.call === 'ethTransact') {
     decoded.ethereum.push({ extrinsic_index, ...readEthereumTransaction(call.args.payload) });
@@ -72,11 +89,13 @@ export function decodeExtrinsic(extrinsic: unknown): DecodedExtrinsic {
   const fields = recordOf(extrinsic) ?? {};
   const call = readCall(extrinsic);
   const topLevelActor = keyOfSigner(recordOf(fields.signature)?.signer);
-  if (call === null || fields.success !== true) return { calls: [], topLevelActor };
-  return {
-    calls: executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields)), 1),
-    topLevelActor,
-  };
+  if (call === null || fields.success !== true) return { calls: [], unknown: [], topLevelActor };
+  const calls = executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields)), 1);
+  const unknown = [{ path: '', ...call }, ...calls].flatMap(({ path, pallet, call, args }) => {
+    const unread = unreadCalls({ pallet, call }, args);
+    return unread === 0 ? [] : [{ path, pallet, call, calls: unread }];
+  });
+  return { calls, unknown, topLevelActor };
 }
 
 function executedInside(

@@ -9,6 +9,8 @@
 const ARGUMENTS = ['"ca|ll":', '"ca|lls":', '"pro|posal":', '"fal|lback":'].map(searchedBy);
 /** What `ethTransact` and `EthTransact` share, and `eth_transact`. */
 const ETHEREUM = ['th|Transact', 'th|_transact'].map(searchedBy);
+/** The arguments of a call. Those of one inside another follow its name, and those of an extrinsic its nonce. */
+const CALL_ARGUMENTS = searchedBy('"a|rgs":');
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
 const [BRACE, BRACKET, BRACE_END, BRACKET_END] = [0x7b, 0x5b, 0x7d, 0x5d];
 
@@ -26,7 +28,8 @@ function searchedBy(text: string): Searched {
 export function mayHoldNestedCalls(json: Buffer): boolean {
   return (
     ARGUMENTS.some((argument) => occurs(json, argument, isObjectOrList)) ||
-    ETHEREUM.some((text) => occurs(json, text, () => true))
+    ETHEREUM.some((text) => occurs(json, text, () => true)) ||
+    occurs(json, CALL_ARGUMENTS, (_, end) => followsObject(json, end - '"args":'.length))
   );
 }
 
@@ -48,6 +51,18 @@ function isObjectOrList(json: Buffer, at: number): boolean {
   let next = at;
   while (json[next] === SPACE) next += 1;
   return json[next] === BRACE || json[next] === BRACKET;
+}
+
+/** Whether an object and a comma stand before the text that begins there. */
+function followsObject(json: Buffer, start: number): boolean {
+  const comma = skipSpaceBack(json, start - 1);
+  return json[comma] === COMMA && json[skipSpaceBack(json, comma - 1)] === BRACE_END;
+}
+
+function skipSpaceBack(json: Buffer, from: number): number {
+  let at = from;
+  while ((json[at] ?? COMMA) <= SPACE) at -= 1;
+  return at;
 }
 
 /** An extrinsic as Sidecar writes it, whose method can be read. */

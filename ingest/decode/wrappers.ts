@@ -1,7 +1,7 @@
 import { keyOf } from '../chains/address.ts';
 import { derivativeAccount, multisigAccount } from './derived-accounts.ts';
 import { type EventsBackwards, indexOf, isOk } from './events.ts';
-import { type CallName, recordOf } from './names.ts';
+import { type CallName, callName, recordOf } from './names.ts';
 
 // Which calls inside a wrapper ran, and for whom. A rule first takes the wrapper's own completion from the events;
 // without one nothing inside ran. Wrappers without a completion event fail when their call fails.
@@ -28,9 +28,24 @@ export function ranInside(name: CallName, args: Args, actor: string | null, even
   return ruleOf(name)?.(args, actor, events) ?? [];
 }
 
+/** How many calls a call holds in its arguments for which there is no rule. */
+export function unreadCalls(name: CallName, args: Args): number {
+  return ruleOf(name) ? 0 : Object.values(args).flatMap(partsOf).filter(isCall).length;
+}
+
+const partsOf = (value: unknown): unknown[] =>
+  isCall(value) || !(value instanceof Object) ? [value] : Object.values(value);
+
+/** Whether it is a call as Sidecar writes one. */
+function isCall(value: unknown): boolean {
+  const { method, args } = recordOf(value) ?? {};
+  return args !== undefined && callName(method) !== null;
+}
+
 /** Each chain has a remote proxy pallet for the chain whose proxies it checks, and names it after that chain. */
 function ruleOf({ pallet, call }: CallName): Rule | undefined {
-  return RULES.get(`${pallet.startsWith('remoteProxy') ? 'remoteProxy' : pallet}.${call}`);
+  const family = pallet.startsWith('remoteProxy') ? `remoteProxy*.${call}` : `${pallet}.*`;
+  return RULES.get(`${pallet}.${call}`) ?? RULES.get(family);
 }
 
 function* only(args: Args, actor: string | null): Iterable<Ran> {
@@ -119,6 +134,8 @@ const asDerivative: Rule = (args, actor) => {
   return only(args, isKnown ? derivativeAccount(actor, index) : null);
 };
 
+/** Its calls run later, or not at all. */
+const nothing: Rule = () => [];
 const noActor = () => null;
 const proxied = whenOk('proxy.ProxyExecuted', (args) => keyOf(args.real));
 const asRoot = whenOk('sudo.Sudid', noActor);
@@ -158,10 +175,13 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['utility.asMulti', asMulti('utility')],
   ['proxy.proxy', proxied],
   ['proxy.proxyAnnounced', proxied],
-  ['remoteProxy.remoteProxy', proxied],
-  ['remoteProxy.remoteProxyWithRegisteredProof', proxied],
+  ['remoteProxy*.remoteProxy', proxied],
+  ['remoteProxy*.remoteProxyWithRegisteredProof', proxied],
+  ['remoteProxy*.registerRemoteProxyProof', nothing],
   ['multisig.asMulti', asMulti('multisig')],
   ['multisig.asMultiThreshold1', asMultiThreshold1],
+  ['multisig.approveAsMulti', nothing],
+  ['scheduler.*', nothing],
   ['sudo.sudo', asRoot],
   ['sudo.sudoUncheckedWeight', asRoot],
   ['sudo.sudoAs', whenOk('sudo.SudoAsDone', (args) => keyOf(args.who))],

@@ -34,6 +34,7 @@ export const blocksIn = landingTable({
     run: 'String',
     calls:
       'Array(Tuple(extrinsic_index UInt32, position UInt32, path String, pallet String, call String, actor String, args String))',
+    wrappers: 'Array(Tuple(extrinsic_index UInt32, path String, pallet String, call String, calls UInt32))',
     domains: 'Array(Tuple(extrinsic_index UInt32, domain String))',
     senders: 'Array(Tuple(extrinsic_index UInt32, sender String, receiver String))',
     refused: 'Array(Tuple(fact String, reason String, raw String))',

@@ -15,7 +15,7 @@ import { DECODER_VERSIONS } from './decoders.ts';
 import { NO_PREFIX } from './views/parse-sql.ts';
 
 const CLOSE = Buffer.from('}');
-const NO_FACTS = { calls: [], domains: [], senders: [], refused: [] };
+const NO_FACTS = { calls: [], wrappers: [], domains: [], senders: [], refused: [] };
 const CONTENT_HEX_CHARS = 32;
 
 const prefixOf = (chain: Chain) => (chain.accounts === 'ss58' ? chain.ss58_prefix : NO_PREFIX);
@@ -87,7 +87,7 @@ function decodedFacts(payload: Buffer): object {
     // ClickHouse refuses the line as well, and the loader turns it into a dead letter.
     return {};
   }
-  const { calls, domains, ethereum, refused } = decoded;
+  const { calls, unknown, domains, ethereum, refused } = decoded;
   const facts = refused.map(({ extrinsic_index, ...told }) => ({
     fact: `extrinsic ${extrinsic_index}`,
     ...told,
@@ -107,6 +107,7 @@ function decodedFacts(payload: Buffer): object {
         return [];
       }
     }),
+    wrappers: unknown,
     domains,
     senders: ethereum.map(({ extrinsic_index, from, to }) => ({
       extrinsic_index,

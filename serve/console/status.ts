@@ -3,6 +3,7 @@ import { metrics } from '../../aggregate/metrics/index.ts';
 import type { PendingReason } from '../../aggregate/runner/pending.ts';
 import type { ChainCoverage, ChainStatus, SystemStatus } from '../../aggregate/status/status.ts';
 import { recent } from '../../infra/coordination/recent.ts';
+import { unreadCallsText } from '../../ingest/raw/unknown-wrappers.ts';
 import { sessionOf } from '../identity/accounts/sessions.ts';
 import { type Html, html } from '../pages/html.ts';
 import { sendPage } from '../pages/page.ts';
@@ -213,7 +214,8 @@ ${failed.length > 0 && tableOf('Failed computations', ['Computation', '#Attempts
 
 const REASON_CHARS_MAX = 1000;
 
-function refused({ chains, dead_letters, refused_facts, outdated_snapshots, retention }: SystemStatus): Html {
+function refused(status: SystemStatus): Html {
+  const { chains, dead_letters, refused_facts, unknown_wrappers, outdated_snapshots, retention } = status;
   const rows = dead_letters.latest.map(({ received_at, file, line, reason }) => [
     moment(received_at),
     html`<bdi>${plainText(file)}</bdi>`,
@@ -221,7 +223,7 @@ function refused({ chains, dead_letters, refused_facts, outdated_snapshots, rete
     html`<bdi>${plainText(reason)}</bdi>`,
   ]);
   const inconsistent = chains.reduce((sum, { inconsistent_blocks }) => sum + inconsistent_blocks, 0);
-  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.${inconsistent > 0 && ` ${count(inconsistent)} blocks have extrinsics that end with no outcome event, or with several: whether these succeeded is unknown.`}${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
+  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version. ${plainText(unreadCallsText(unknown_wrappers))}.${inconsistent > 0 && ` ${count(inconsistent)} blocks have extrinsics that end with no outcome event, or with several: whether these succeeded is unknown.`}${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
 ${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
 }
 

@@ -10,6 +10,7 @@ import { blocks } from '../../ingest/raw/tables.ts';
 import { schema } from '../stored-schema.ts';
 import { checkAddresses } from './addresses-check.ts';
 import { checkBlocks } from './blocks-check.ts';
+import { checkWrappers } from './wrappers-check.ts';
 
 /** Clocks that differ by less are the same. */
 const CLOCK_MS_MAX = 2000;
@@ -30,7 +31,11 @@ export async function checkStore(
     const found = [await checkVersion(store), schemaFound, await checkClock(store, clock)];
     const isReadable = schemaFound.state === 'ok' && (await hasTable(store, blocks));
     const ofBlocks = isReadable
-      ? [...(await checkBlocks(store)), ...(await checkAddresses(store, registry))]
+      ? [
+          ...(await checkBlocks(store)),
+          ...(await checkAddresses(store, registry)),
+          await checkWrappers(store),
+        ]
       : [];
     return [...found, ...(await checkRetention(store)), ...ofBlocks];
   } catch (error) {

@@ -87,6 +87,16 @@ export const statusSchema = z
       ),
     }),
     refused_facts: z.int(),
+    unknown_wrappers: z
+      .object({
+        calls: z.int(),
+        wrappers: z.array(
+          z.object({ relay_chain: z.string(), chain: z.string(), wrapper: z.string(), calls: z.int() }),
+        ),
+      })
+      .describe(
+        'calls inside executed calls whose rule is not known: whether they ran is unknown, and no metric counts them. The 20 wrappers that hold most are listed',
+      ),
     outdated_snapshots: z
       .int()
       .describe('snapshots and prices that other decoders loaded: ingest them again'),
@@ -190,6 +200,10 @@ export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
   ],
   dead_letters: { total: 0, latest: [] },
   refused_facts: 0,
+  unknown_wrappers: {
+    calls: 2,
+    wrappers: [{ relay_chain: 'kusama', chain: 'kusama', wrapper: 'council.propose', calls: 2 }],
+  },
   outdated_snapshots: 0,
   retention: { blocks_from: null, raw_rows_from: null },
   metrics: [

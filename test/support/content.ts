@@ -9,6 +9,7 @@ import {
   refusedFacts,
   snapshots,
 } from '../../ingest/raw/tables.ts';
+import { unknownWrappers } from '../../ingest/raw/unknown-wrappers.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { servedRows } from './served.ts';
 
@@ -20,7 +21,7 @@ const isLiving = sql`rank IN (SELECT rank FROM ${blocks} FINAL)`;
 const RAW: readonly (readonly [name: string, rows: Sql])[] = [
   [blocks.name, sql`SELECT * EXCEPT (rank, received_at, source, run) FROM ${blocks} FINAL`],
   // Rows of a living block appear once even where the engine has not merged anything yet.
-  ...[extrinsics, events, calls, refusedFacts].map(
+  ...[extrinsics, events, calls, refusedFacts, unknownWrappers].map(
     (table) => [table.name, sql`SELECT * EXCEPT rank FROM ${table} WHERE ${isLiving}`] as const,
   ),
   [snapshots.name, sql`SELECT * EXCEPT rank FROM ${snapshots} FINAL`],

@@ -21,6 +21,7 @@ import {
   extrinsics,
   refusedFacts,
 } from '../tables.ts';
+import { unknownWrappers } from '../unknown-wrappers.ts';
 import { UNTIMED } from '../untimed.ts';
 import { eventLandingTables, eventViews } from './event-rows.ts';
 import { extrinsicLandingTables, extrinsicsDecoded, extrinsicViews } from './extrinsic-rows.ts';
@@ -62,6 +63,16 @@ const nestedCallRows = view(
   sql`SELECT relay_chain, chain, number, c.extrinsic_index AS extrinsic_index, c.position AS position, c.path AS path,
     time, c.pallet AS pallet, c.call AS call, unhex(substring(c.actor, 3)) AS actor, c.args AS args, rank
   FROM ${unfoldedCalls} ARRAY JOIN calls AS c WHERE ${holdsFacts}`,
+);
+
+const unknownWrapperRows = view(
+  'ranked_to_unknown_wrappers',
+  blocksRanked,
+  unknownWrappers,
+  sql`SELECT relay_chain, chain, number, w.extrinsic_index AS extrinsic_index, w.path AS path, w.pallet AS pallet,
+    w.call AS call, w.calls AS calls, rank
+  FROM (SELECT relay_chain, chain, number, rank, wrappers FROM ${blocksRanked} WHERE is_deleted = 0)
+  ARRAY JOIN wrappers AS w`,
 );
 
 const refusedTime = sql`tuple(concat('extrinsic ', toString(at - 1), ' now'),
@@ -143,6 +154,7 @@ export const blockViews = [
   ...eventViews,
   topCallRows,
   nestedCallRows,
+  unknownWrapperRows,
   ...checkingViews,
   refusedCallRows,
   refusedExtrinsicRows,

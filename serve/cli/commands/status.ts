@@ -5,6 +5,7 @@ import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import { sizeOf } from '../../../infra/embedded/directory-check.ts';
 import { type Restored, readRestored } from '../../../infra/embedded/restore.ts';
 import type { Damage } from '../../../infra/ports.ts';
+import { unreadCallsText } from '../../../ingest/raw/unknown-wrappers.ts';
 import { headings, paint } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
@@ -177,7 +178,7 @@ function failing(metrics: SystemStatus['metrics'], now: number): string[] {
 }
 
 function refused(status: SystemStatus, now: number): string {
-  const { dead_letters, refused_facts } = status;
+  const { dead_letters, refused_facts, unknown_wrappers } = status;
   const latest = dead_letters.latest.map(({ received_at, file, line, reason }) => [
     `  ${age(received_at, now)}`,
     `${file}:${line}`,
@@ -187,6 +188,7 @@ function refused(status: SystemStatus, now: number): string {
     `dead letters    ${number(dead_letters.total)}${latest.length > 0 ? ', the latest:' : ''}`,
     ...(latest.length > 0 ? [alignedTable(latest)] : []),
     `refused facts   ${number(refused_facts)}`,
+    `unknown         ${unreadCallsText(unknown_wrappers)}`,
     ...deleted(status),
     ...inconsistent(status),
     ...outdated(status),

@@ -16,6 +16,7 @@ import {
   proxy,
   remark,
   remarks,
+  run,
 } from './wrapped-remarks.ts';
 
 describe('ifElse', () => {
@@ -166,3 +167,53 @@ test.each(['withFeeCurrency', 'withFeePath', 'withFeePaidBy', 'withFeeAggregated
     expect(remarks(paid(remark('a')), [], false)).toEqual([]);
   },
 );
+
+describe('wrappers without a rule', () => {
+  const sidecar = (name: string, args: object) => {
+    const [pallet, method] = name.split('.');
+    return { method: { pallet, method }, args };
+  };
+  const inner = sidecar('system.remark', { remark: '0x' });
+  const unknown = (extrinsic: Call, events: unknown[] = [], success: unknown = true) =>
+    run(extrinsic, events, success).unknown.map(
+      ({ path, pallet, call, calls }) => `${path} ${pallet}.${call} ${calls}`,
+    );
+
+  test.each<[name: string, args: Record<string, unknown>, calls: number]>([
+    ['council.propose', { threshold: '3', proposal: inner, length_bound: '9' }, 1],
+    ['whitelist.dispatchWhitelistedCallWithPreimage', { call: inner }, 1],
+    ['transactionPayment.withFeeOfFuture', { call: inner }, 1],
+    ['future.all', { calls: [inner, inner, '0x00'], other: inner }, 3],
+    ['future.within', { meta: { call: inner, nonce: 1 } }, 1],
+    ['future.batch', { call: sidecar('utility.batch', { calls: [inner, inner] }) }, 1],
+  ])('%s holds calls', (name, args, calls) => {
+    expect(unknown(call(name, args))).toEqual([` ${name} ${calls}`]);
+    expect(unknown(call(name, args), [], false)).toEqual([]);
+  });
+
+  test.each<[name: string, args: Record<string, unknown>]>([
+    ['council.vote', { proposal: '0x00', index: '1' }],
+    ['system.remark', { remark: 'call' }],
+    ['preimage.notePreimage', { bytes: '0x00' }],
+    ['polkadotXcm.send', { message: { V5: [{ transact: { call: { encoded: '0x00' } } }] } }],
+    ['future.call', { call: { method: { pallet: 'a', method: 'b' } } }],
+    ['future.deep', { a: { b: { c: inner } } }],
+  ])('%s holds none', (name, args) => {
+    expect(unknown(call(name, args))).toEqual([]);
+  });
+
+  test.each([
+    'scheduler.scheduleNamedAfter',
+    'multisig.approveAsMulti',
+    'remoteProxyRelayChain.registerRemoteProxyProof',
+    'proxy.proxy',
+  ])('%s has a rule, whatever ran', (name) => {
+    expect(unknown(call(name, { call: inner }))).toEqual([]);
+  });
+
+  test('inside others count where they ran', () => {
+    const propose = call('council.propose', { proposal: inner });
+    expect(unknown(batch(remark('a'), proxy(propose)), [PROXY_OK, DONE])).toEqual(['1.0 council.propose 1']);
+    expect(unknown(batch(remark('a'), proxy(propose)), [PROXY_ERR, DONE])).toEqual([]);
+  });
+});

@@ -28,6 +28,7 @@ describe('looking over a block', () => {
       const whole = decodeBlock(parseExact(line));
       const indexes = new Set(opened.map(([index]) => index));
       expect(part.calls).toEqual(whole.calls);
+      expect(part.unknown).toEqual(whole.unknown);
       expect(part.ethereum).toEqual(whole.ethereum);
       // A wrapper without calls is System, which the store knows of its name.
       const told = whole.domains.filter((of) => indexes.has(of.extrinsic_index) || of.domain !== 'System');
@@ -35,7 +36,7 @@ describe('looking over a block', () => {
     }
   });
 
-  const named = '{"method":{"pallet":"utility","method":"batch"},"args":';
+  const named = '{"method":{"pallet":"utility","method":"batch"},"nonce":null,"args":';
   test.each<[json: string, opened: [index: number, json: string][] | null]>([
     ['{"extrinsics":[]}', []],
     [`{"a":[{"extrinsics":[7]}],"extrinsics":[${named}{}}]}`, []],
@@ -74,6 +75,10 @@ describe('looking over a block', () => {
     ['{"main":{},"fallback": {}}', true],
     ['{"meta_tx":{"call":{}}}', true],
     ['{"pallet":"revive","method":"ethTransact"}', true],
+    ['{"motion":{"method":{"pallet":"a","method":"b"},"args":{}}}', true],
+    ['{"motions":[{"method":{"pallet":"a","method":"b"} ,\n  "args": {}}]}', true],
+    ['{"method":{"pallet":"a","method":"b"},"signature":null,"nonce":null,"args":{}}', false],
+    ['{"signature":{"signer":{}},"nonce":"1","args":{}}', false],
     ['{"call":"0x00"}', false],
     ['{"proposal": "0x00"}', false],
     ['{"call_hash":"0x00","recall":{}}', false],

@@ -4873,6 +4873,16 @@ export interface components {
                 }[];
             };
             refused_facts: number;
+            /** @description calls inside executed calls whose rule is not known: whether they ran is unknown, and no metric counts them. The 20 wrappers that hold most are listed */
+            unknown_wrappers: {
+                calls: number;
+                wrappers: {
+                    relay_chain: string;
+                    chain: string;
+                    wrapper: string;
+                    calls: number;
+                }[];
+            };
             /** @description snapshots and prices that other decoders loaded: ingest them again */
             outdated_snapshots: number;
             retention: {

@@ -1,0 +1,57 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { table } from '../../infra/clickhouse/table.ts';
+import type { Store } from '../../infra/ports.ts';
+import { plural } from '../../infra/words.ts';
+import type { ChainOf } from './canonical.ts';
+import { RANK } from './ordering.ts';
+import { blocks, replacedBlocks } from './tables.ts';
+
+export const unknownWrappers = table({
+  name: 'unknown_wrappers',
+  doc: 'Executed calls that hold other calls and whose rule is not known: no fact is read from these others.',
+  columns: {
+    relay_chain: 'LowCardinality(String)',
+    chain: 'LowCardinality(String)',
+    number: 'UInt64',
+    extrinsic_index: 'UInt32',
+    path: 'String', // Where it stands in the extrinsic; empty for the extrinsic itself.
+    pallet: 'LowCardinality(String)',
+    call: 'LowCardinality(String)',
+    calls: 'UInt32', // How many it holds.
+    rank: RANK,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['relay_chain', 'chain', 'number', 'extrinsic_index', 'path'],
+});
+
+/** Calls that ran inside others, or did not: the rule that tells is not known, so no metric counts them. */
+export interface UnreadCalls {
+  readonly calls: number;
+  /** The calls that hold most of them, most first. */
+  readonly wrappers: readonly (ChainOf & { readonly wrapper: string; readonly calls: number })[];
+}
+
+const WRAPPERS_MAX = 20;
+
+/** Counts the calls inside unknown wrappers of the canonical blocks. */
+export async function readUnreadCalls(store: Pick<Store, 'rows'>): Promise<UnreadCalls> {
+  const ofHeights = sql`(relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${unknownWrappers})`;
+  const rows = await store.rows<UnreadCalls['wrappers'][number]>(
+    sql`SELECT relay_chain, chain, concat(pallet, '.', call) AS wrapper, sum(unknown.calls) AS calls
+      FROM ${unknownWrappers} AS unknown FINAL
+      WHERE rank IN (SELECT rank FROM ${blocks} FINAL WHERE ${ofHeights})
+        AND rank NOT IN (SELECT rank FROM ${replacedBlocks} WHERE ${ofHeights})
+      GROUP BY relay_chain, chain, wrapper ORDER BY calls DESC, relay_chain, chain, wrapper`,
+  );
+  return {
+    calls: rows.reduce((sum, { calls }) => sum + calls, 0),
+    wrappers: rows.slice(0, WRAPPERS_MAX),
+  };
+}
+
+/** `12 calls inside unknown wrappers: council.propose of kusama (12)`. */
+export function unreadCallsText({ calls, wrappers }: UnreadCalls): string {
+  const names = wrappers.map(({ chain, wrapper, calls }) => `${wrapper} of ${chain} (${calls})`);
+  const of = names.length === 0 ? '' : `: ${names.join(', ')}`;
+  return `${plural(calls, 'call')} inside unknown wrappers${of}`;
+}
