@@ -57,6 +57,9 @@ export const EVENT_FIELDS = {
     fields: { era_index: 'whole', validator_stash: 'any', page: 'any', next: 'any' },
     lengths: [2, 4],
   },
+  'staking.ValidatorIncentivePaid': {
+    fields: { era: 'whole', validator_stash: 'account', dest: 'any', amount: 'amount' },
+  },
   'nominationPools.PaidOut': { fields: { member: 'account', pool_id: 'any', payout: 'amount' } },
   'revive.Instantiated': { fields: { deployer: 'account', contract: 'account' } },
   'revive.ContractEmitted': { fields: { contract: 'account', data: 'any', topics: 'any' } },

@@ -26,9 +26,13 @@ export const dailyStakingRewards = metric({
     date: date('UTC day of the payouts', { title: 'Day' }),
     account: text('stash or pool member, as SS58 of the chain', { title: 'Account' }),
     ...sumColumns('reward', 'staking_reward + pool_reward', { title: 'Rewards' }),
-    ...sumColumns('staking_reward', 'sum of `staking.Rewarded` (formerly `Reward`) of the stash', {
-      title: 'Staking rewards',
-    }),
+    ...sumColumns(
+      'staking_reward',
+      'sum of `staking.Rewarded` (formerly `Reward`) and `staking.ValidatorIncentivePaid` of the stash',
+      {
+        title: 'Staking rewards',
+      },
+    ),
     ...sumColumns('pool_reward', 'sum of `nominationPools.PaidOut` to the member', { title: 'Pool rewards' }),
     reward_usd: real('reward at the day’s price, in USD; null on a day without a price', {
       title: 'Rewards in USD',

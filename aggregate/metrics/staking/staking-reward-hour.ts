@@ -1,15 +1,17 @@
 import { count, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, hourSql, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { paidField } from '../../../ingest/raw/views/event-facts.ts';
 import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { metric } from '../../metric.ts';
 import { registryOf } from '../shared/sql.ts';
 
 const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
-  ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
+  ('staking', 'PayoutStarted'), ('staking', 'ValidatorIncentivePaid'), ('nominationPools', 'PaidOut'))`;
 
+const isReward = raw(`event IN ('Rewarded', 'ValidatorIncentivePaid')`);
 /** The payee in an event; a reward with `None` is not paid. */
-const isUnpaid = raw(`length(data) = 3 AND match(data[2], '(?i)^([{] *")?none')`);
+const isUnpaid = raw(`length(data) > 2 AND match(${paidField(2)}, '(?i)^([{] *")?none')`);
 
 /** The input of the rewards of days; no endpoint serves it. */
 export const stakingRewardHour = metric({
@@ -34,12 +36,14 @@ export const stakingRewardHour = metric({
   materialized: 'hourly',
   select: (window) => {
     const events = sql`
-      SELECT relay_chain, chain, ${hourSql('time')} AS hour, account, ${raw(addressSql('data[1]'))} AS written,
+      SELECT relay_chain, chain, ${hourSql('time')} AS hour, account, ${raw(addressSql(paidField(1)))} AS written,
         toUInt256(ifNull(amount, 0)) AS planck,
-        multiIf(pallet = 'nominationPools', 'pool', event != 'Rewarded', toString(event), ${isUnpaid}, 'nobody', 'stash') AS kind,
-        anyLast(if(event = 'PayoutStarted', toUInt64OrNull(data[1]), NULL)) OVER (
+        multiIf(pallet = 'nominationPools', 'pool', NOT ${isReward}, toString(event), ${isUnpaid}, 'nobody', 'stash') AS kind,
+        toUInt64OrNull(data[1]) AS first_field,
+        anyLast(if(event = 'PayoutStarted', first_field, NULL)) OVER (
           PARTITION BY rank, phase, extrinsic_index ORDER BY event_index
-          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS era
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS started,
+        if(event = 'ValidatorIncentivePaid', first_field, started) AS era
       FROM ${canonicalEvents(window, isWanted)}`;
     return sql`
       SELECT hour, relay_chain, chain, account, anyIf(written, ${raw(prefixSql('written'))} = prefix) AS written_here,

@@ -40,6 +40,9 @@ const list = (values: readonly unknown[]) => `[${values.join(', ')}]`;
 export const fieldSql = <Event extends KnownEvent>(event: Event, field: FieldOf<Event>, data: string) =>
   `${data}[${positionOf(event, field) + 1}]`;
 
+/** A field of an event that pays somebody, from 1: that of an incentive has its era before the account. */
+export const paidField = (position: number) => `data[${position} + (event = 'ValidatorIncentivePaid')]`;
+
 /** Whether an event's data has one of the numbers of fields that are known of it. */
 export const isComplete = (event: KnownEvent, data: string) => {
   const lengths = lengthsOf(event);

@@ -3,7 +3,7 @@ import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { CURATOR_CALLS } from '../../decode/fact-calls.ts';
 import { RANK } from '../ordering.ts';
 import { addressEncodingsDue, calls, chains, events, refusedFacts } from '../tables.ts';
-import { fieldSql, isIndex, isMask } from './event-facts.ts';
+import { fieldSql, isIndex, isMask, paidField } from './event-facts.ts';
 import { addressSql, amountSql, inSteps, keySql, namesOf, prefixSql } from './parse-sql.ts';
 
 /**
@@ -66,7 +66,7 @@ const RENEWED = `pallet = 'broker' AND event = 'Renewed'`;
 const TRANSFERRED = `pallet = 'broker' AND event = 'Transferred'`;
 const NO_WORKLOAD = 'workload: not masks with assignments';
 const NO_OWNER = 'owner: neither an address nor none';
-const IS_PAID = `(pallet, event) IN (('staking', 'Rewarded'), ('nominationPools', 'PaidOut'))`;
+const IS_PAID = `(pallet, event) IN (('staking', 'Rewarded'), ('staking', 'ValidatorIncentivePaid'), ('nominationPools', 'PaidOut'))`;
 
 export const eventsToCheck = landingTable({
   name: 'events_to_check',
@@ -120,7 +120,7 @@ const paidAddressEncodingRows = view(
   eventsToCheck,
   addressEncodingsDue,
   sql`SELECT DISTINCT account AS key, prefix
-  FROM ${inSteps(sql`${eventsToCheck}`, `${addressSql('data[1]')} AS address`)} AS paid
+  FROM ${inSteps(sql`${eventsToCheck}`, `${addressSql(paidField(1))} AS address`)} AS paid
     INNER JOIN (SELECT chain, prefix FROM ${chains} FINAL) AS registry USING (chain)
   WHERE ${raw(IS_PAID)} AND length(account) = 32 AND ${raw(prefixSql('address'))} != prefix`,
 );

@@ -54,6 +54,26 @@ const SHAPED: InputLine[] = [
       ['staking.Rewarded', BOB, { staked: null }, '20000000000'],
     ]),
     block(START + 2, '2026-03-02T00:00:06Z', [], [['staking.Rewarded', BOB, { staked: null }, '0']]),
+    block(START + 4, '2026-06-15T05:06:40Z', [
+      [
+        ['staking.PayoutStarted', '2244', ALICE, '0', null],
+        ['staking.Rewarded', ALICE, { stash: null }, '692156400000000'],
+        ['staking.ValidatorIncentivePaid', '2244', ALICE, { stash: null }, '346078200000000'],
+      ],
+      // Of another era than the payout, to another account, and alone on its day.
+      [
+        ['staking.PayoutStarted', '2244', ALICE, '0', null],
+        ['staking.ValidatorIncentivePaid', '2243', ALICE_GENERIC, { account: BOB }, '1'],
+      ],
+      [['staking.ValidatorIncentivePaid', '2242', BOB_GENERIC, 'Staked', '2']],
+      [
+        ['staking.ValidatorIncentivePaid', '2200', BOB, 'None', '1000'],
+        ['staking.ValidatorIncentivePaid', '2200', BOB, { none: null }, '1000'],
+        ['staking.ValidatorIncentivePaid', BOB, { staked: null }, '1000'],
+        ['staking.ValidatorIncentivePaid', '2200', BOB, { staked: null }, '-1'],
+        ['staking.ValidatorIncentivePaid', 'x', BOB, { staked: null }, '1'],
+      ],
+    ], [['staking.ValidatorIncentivePaid', '2241', BOB, { stash: null }, '3']]),
     block(START + 3, '2023-12-31T23:59:54Z', [[['staking.Rewarded', BOB, '1']]]),
   ]),
   ...blocksOf('westend', [block(1, '2026-03-01T10:00:00Z', [[['staking.Rewarded', ALICE, '1']]])]),
@@ -156,6 +176,22 @@ describe('a day’s rewards of an account', () => {
     expect(only(await on('2026-03-02'), ...fields)).toEqual([[BOB, 2, 9, 2, 8, 8]]);
   });
 
+  it('have the incentive of a validator with its own era, wherever it is sent', async () => {
+    const fields = ['account', 'staking_reward_planck', 'reward_planck', 'num_payouts', 'era_min', 'era_max'];
+    expect(only(await on('2026-06-15'), ...fields)).toEqual([
+      [BOB, '5', '5', 2, 2241, 2242],
+      [ALICE, '1038234600000001', '1038234600000001', 3, 2243, 2244],
+    ]);
+    const refused = await served.pipeline.runtime.store.rows<{ reason: string }>(
+      sql`SELECT reason FROM ${refusedFacts} FINAL WHERE number = ${START + 4} ORDER BY fact`,
+    );
+    expect(refused.map(({ reason }) => reason).sort()).toEqual([
+      'amount: not an unsigned integer',
+      'index: not a whole number',
+      'unknown number of fields: 3',
+    ]);
+  });
+
   it('in an unknown shape are refused with a reason', async () => {
     const refused = await served.pipeline.runtime.store.rows<{ fact: string; reason: string }>(
       sql`SELECT fact, reason FROM ${refusedFacts} FINAL WHERE number = ${START} ORDER BY fact`,
@@ -191,7 +227,7 @@ describe('a day’s rewards of an account', () => {
       paged.push(...answer.json<unknown[]>());
       next = /<([^>]+)>/.exec(String(answer.headers.link ?? ''))?.[1];
     }
-    expect(whole).toHaveLength(7);
+    expect(whole).toHaveLength(9);
     expect(paged).toEqual(whole);
   });
 });
