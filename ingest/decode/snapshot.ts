@@ -40,6 +40,14 @@ function roundedByDoubles(value: unknown): string | null {
 const count = z.int().nonnegative();
 /** Chains keep an asset's decimals in one byte. */
 const decimals = count.max(255);
+const NO_ID = 'neither digits nor an integer of at least 0';
+/** An id of any length, without leading zeros. */
+const id = z.unknown().transform((value, context) => {
+  const digits = typeof value === 'number' ? String(value) : value;
+  if (typeof digits === 'string' && /^\d+$/.test(digits)) return digits.replace(/^0+(?=\d)/, '');
+  context.addIssue({ code: 'custom', message: value === undefined ? MISSING : NO_ID });
+  return z.NEVER;
+});
 const text = z.string().min(1);
 const hex = z
   .string()
@@ -122,8 +130,30 @@ const PAYLOADS = {
     ),
   }),
   account_count: z.object({ count }),
+  child_bounty_ids: z.object({
+    ids: z
+      .array(z.object({ parent: id, old: id, new: id }))
+      .superRefine(isNamedOnce('old'))
+      .superRefine(isNamedOnce('new')),
+  }),
   track_table: z.object({ tracks: z.array(z.object({ id: count, name: text, origin: text })) }),
 };
+
+/** Refuses a list in which two child bounties of one parent have the same id. */
+function isNamedOnce(name: 'old' | 'new') {
+  return (ids: readonly Record<'parent' | 'old' | 'new', string>[], context: z.RefinementCtx) => {
+    const known = new Set<string>();
+    for (const [i, { parent, [name]: child }] of ids.entries()) {
+      const key = `${parent} ${child}`;
+      if (known.has(key)) {
+        const message = `${child} stands twice in parent ${parent}`;
+        context.addIssue({ code: 'custom', path: [i, name], message });
+        return;
+      }
+      known.add(key);
+    }
+  };
+}
 
 export type SnapshotKind = keyof typeof PAYLOADS;
 export const SNAPSHOT_KINDS = Object.keys(PAYLOADS) as SnapshotKind[];

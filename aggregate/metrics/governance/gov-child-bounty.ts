@@ -10,7 +10,7 @@ export const govChildBounty = metric({
   record: 'GovChildBounty',
   title: 'Child bounties',
   domain: 'governance',
-  doc: 'One row per child bounty, which its parent and its own id name together. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.',
+  doc: 'One row per child bounty. Its parent and its own id name it together, but ids were given again when they began at 0 within each parent: rows of one id stand in the order of their first events, and each whose addition is known has its own `added_at`. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the newest event or call that changed the child bounty', { title: 'Chain' }),
@@ -58,10 +58,12 @@ export const govChildBounty = metric({
       nullable: true,
     }),
   },
-  key: ['relay_chain', 'chain', 'parent_bounty_id', 'child_bounty_id'],
+  // Position among the child bounties of one id, by their first events.
+  internal: { opening: 'UInt32' },
+  key: ['relay_chain', 'chain', 'parent_bounty_id', 'child_bounty_id', 'opening'],
   materialized: 'whole',
   select: bountyFacts,
-  version: 2,
+  version: 3,
   fold: (facts, window) => childBountyRecords(window.relay_chain, facts),
   endpoints: [
     {

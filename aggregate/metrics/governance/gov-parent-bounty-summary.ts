@@ -104,7 +104,7 @@ export const govParentBountySummary = metric({
   key: ['relay_chain', 'chain', 'parent_bounty_id'],
   materialized: 'whole',
   select: bountyFacts,
-  version: 4,
+  version: 5,
   fold: (facts, window) => bountySummaries(window.relay_chain, facts),
   endpoints: [
     {

@@ -3,6 +3,7 @@ import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { keyOf } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
+import type { SnapshotKind } from '../../../ingest/decode/snapshot.ts';
 import { canonicalFacts, relayOf, type Window, within } from '../../../ingest/raw/canonical.ts';
 import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts';
 import { chainsOf, dateSql, pricesOf } from './sql.ts';
@@ -10,7 +11,8 @@ import { chainsOf, dateSql, pricesOf } from './sql.ts';
 /**
  * The input of a fold, in chain order: over all chains of a relay by block time, chain and height; within a block its
  * initialization, its extrinsics, its finalization; within an extrinsic its events, then its executed calls. A snapshot
- * follows the blocks of its time. Chains and prices precede all other facts.
+ * follows the blocks of its time; one that tells what a block changes precedes those of its chain. Chains and prices
+ * precede all other facts.
  */
 export interface Fact {
   /** Its position in the input. */
@@ -59,8 +61,12 @@ const factRows = (relayChain: string, { events, calls, snapshots }: FactSelectio
   ...(snapshots ? [snapshotRows(relayChain, snapshots, window)] : []),
 ];
 
+/** Snapshots of what a block of their time changes, so that its events are read with it. */
+const BEFORE_BLOCKS: readonly SnapshotKind[] = ['child_bounty_ids'];
+
 const inOrder = (parts: readonly Sql[]): Sql => sql`SELECT
-      row_number() OVER (ORDER BY at, kind = 'snapshot', chain_name, number, place, kind = 'call', position) AS "order",
+      row_number() OVER (ORDER BY at, kind = 'snapshot' AND name NOT IN ${BEFORE_BLOCKS}, chain_name,
+        number NULLS FIRST, place, kind = 'call', position) AS "order",
       kind, chain_name AS chain, at, number, extrinsic_index, place, name, data, actor, refused
     FROM (${join(parts, ' UNION ALL ')}) ORDER BY "order"`;
 

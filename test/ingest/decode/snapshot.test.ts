@@ -61,6 +61,7 @@ const PAYLOADS: Record<string, Record<string, unknown>> = {
     delegations: [{ delegator: ALICE, target: ALICE, track: 0, conviction: 1, balance: '1' }],
   },
   account_count: { count: 1 },
+  child_bounty_ids: { ids: [{ parent: '11', old: '2519', new: '0' }] },
   track_table: { tracks: [{ id: 0, name: 'root', origin: 'Root' }] },
 };
 
@@ -143,6 +144,40 @@ describe('a snapshot', () => {
   test('tells its moment in UTC', () => {
     const parsed = parseSnapshot({ ...document('price'), as_of: '2024-03-21T01:00:00+02:00' });
     expect(parsed).toMatchObject({ ok: true, snapshot: { as_of: '2024-03-20T23:00:00.000Z' } });
+  });
+});
+
+describe('ids of child bounties', () => {
+  const ids = (...entries: readonly [unknown, unknown, unknown][]) =>
+    payloadOf('child_bounty_ids', {
+      ids: entries.map(([parent, before, after]) => ({ parent, old: before, new: after })),
+    });
+
+  test('are digits or integers, kept as digits', () => {
+    expect(ids([11, '002519', 0], ['0', '18446744073709551616', 7])).toEqual({
+      ids: [
+        { parent: '11', old: '2519', new: '0' },
+        { parent: '0', old: '18446744073709551616', new: '7' },
+      ],
+    });
+    expect(ids()).toEqual({ ids: [] });
+  });
+
+  test.each([[-1], [1.5], ['-1'], ['1.0'], ['0x01'], [''], [null], [{}]])('are not %j', (wrong) => {
+    expect(ids([1, 2, 3], [wrong, 4, 5])).toBe(
+      'payload.ids.1.parent: neither digits nor an integer of at least 0',
+    );
+    expect(ids([1, wrong, 5])).toMatch(/^payload\.ids\.0\.old: /);
+    expect(ids([1, 4, wrong])).toMatch(/^payload\.ids\.0\.new: /);
+  });
+
+  test('stand once each within their parent', () => {
+    expect(ids([1, 2, 3], [1, 3, 2], [2, 2, 3])).toMatchObject({ ids: expect.any(Array) });
+    expect(ids([1, 2, 3], [1, '02', 4])).toBe('payload.ids.1.old: 2 stands twice in parent 1');
+    expect(ids([1, 2, 3], [2, 2, 3], [1, 4, 3])).toBe('payload.ids.2.new: 3 stands twice in parent 1');
+    expect(payloadOf('child_bounty_ids', { ids: [{ parent: 1, old: 2 }] })).toBe(
+      'payload.ids.0.new: missing',
+    );
   });
 });
 

@@ -1465,7 +1465,7 @@ export interface paths {
         };
         /**
          * Child bounties with value, beneficiary, status and what was claimed
-         * @description One row per child bounty, which its parent and its own id name together. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.
+         * @description One row per child bounty. Its parent and its own id name it together, but ids were given again when they began at 0 within each parent: rows of one id stand in the order of their first events, and each whose addition is known has its own `added_at`. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.
          */
         get: operations["gov-child-bounties"];
         put?: never;
@@ -3432,12 +3432,12 @@ export interface components {
             reward_planck: string;
             /**
              * Staking rewards
-             * @description sum of `staking.Rewarded` (formerly `Reward`) of the stash, in native tokens: planck / 10^decimals
+             * @description sum of `staking.Rewarded` (formerly `Reward`) and `staking.ValidatorIncentivePaid` of the stash, in native tokens: planck / 10^decimals
              */
             staking_reward: number;
             /**
              * Staking rewards in planck
-             * @description sum of `staking.Rewarded` (formerly `Reward`) of the stash, in planck
+             * @description sum of `staking.Rewarded` (formerly `Reward`) and `staking.ValidatorIncentivePaid` of the stash, in planck
              */
             staking_reward_planck: string;
             /**
@@ -3888,7 +3888,7 @@ export interface components {
         };
         /**
          * GovChildBounty
-         * @description One row per child bounty, which its parent and its own id name together. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.
+         * @description One row per child bounty. Its parent and its own id name it together, but ids were given again when they began at 0 within each parent: rows of one id stand in the order of their first events, and each whose addition is known has its own `added_at`. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.
          */
         GovChildBounty: {
             /**

@@ -43,7 +43,10 @@ export interface Bounty {
   becameActive: Moment | null;
   /** `childBounties.Added` events. */
   added: number;
-  readonly children: Map<number, ChildBounty>;
+  /** In the order of their first events. */
+  readonly children: ChildBounty[];
+  /** The child bounty that an id names now: ids are given again, and a child may have an old one and a new one. */
+  readonly named: Map<number, ChildBounty>;
   last: Moment;
 }
 
@@ -62,6 +65,9 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
       else applyToChild(bounty, fact, submission);
       bounties.set(id, bounty);
       bounty.last = fact;
+    }
+    for (const fact of group) {
+      if (fact.kind === 'snapshot') renumber(bounties, fact);
     }
     const before = new Set(group.filter(({ kind }) => kind === 'event').map(({ order }) => order));
     for (const fact of group) {
@@ -135,10 +141,35 @@ function applyBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | u
 function applyToChild(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
   const id = parseIndex(fact.data[1]);
   if (id === null || !isChildEvent(fact.name)) return;
-  if (fact.name === 'childBounties.Added') bounty.added++;
-  const child = bounty.children.get(id) ?? unknownChild(id, fact);
-  bounty.children.set(id, child);
+  const isAddition = fact.name === 'childBounties.Added';
+  if (isAddition) bounty.added++;
+  const child = (isAddition ? undefined : bounty.named.get(id)) ?? openChild(bounty, id, fact);
   applyChildEvent(child, fact, submission);
+}
+
+/** Its id is its own from now on, whatever it named before. */
+function openChild({ children, named }: Bounty, id: number, fact: Fact): ChildBounty {
+  const child = unknownChild(id, fact);
+  children.push(child);
+  named.set(id, child);
+  return child;
+}
+
+/** Gives child bounties new ids, all at once; an old id goes on naming its child until another one takes it. */
+function renumber(bounties: ReadonlyMap<number, Bounty>, snapshot: Fact): void {
+  const { ids } = asFields(parseNested(snapshot.data[0]));
+  const renamed = (Array.isArray(ids) ? ids : []).map(asFields).flatMap((entry) => {
+    const bounty = bounties.get(parseIndex(entry.parent) ?? -1);
+    const id = parseIndex(entry.new);
+    if (!bounty || id === null) return [];
+    return [{ bounty, id, child: bounty.named.get(parseIndex(entry.old) ?? -1) }];
+  });
+  for (const { bounty, id, child } of renamed) {
+    if (child) {
+      child.id = id;
+      bounty.named.set(id, child);
+    } else bounty.named.delete(id);
+  }
 }
 
 /** Curators are changed by calls. `before` are the events of the same extrinsic, which were applied first. */
@@ -148,7 +179,7 @@ function applyCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySe
   if (!parent) return;
   if (call.name.startsWith('bounties.')) applyParentCall(parent, call, args, before);
   else {
-    const child = parent.children.get(parseIndex(args.child_bounty_id) ?? -1);
+    const child = parent.named.get(parseIndex(args.child_bounty_id) ?? -1);
     if (!child) return;
     applyChildCall(child, call, args, before);
     if (child.last === call) parent.last = call;
@@ -185,6 +216,7 @@ const unknownBounty = (id: number, last: Moment): Bounty => ({
   proposed: null,
   becameActive: null,
   added: 0,
-  children: new Map(),
+  children: [],
+  named: new Map(),
   last,
 });

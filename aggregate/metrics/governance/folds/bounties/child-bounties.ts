@@ -14,7 +14,8 @@ export const CHILD_STATUSES = [
 export type ChildStatus = (typeof CHILD_STATUSES)[number];
 
 export interface ChildBounty {
-  readonly id: number;
+  /** Its newest name among the child bounties of its parent. */
+  id: number;
   status: ChildStatus;
   /** The event or call that set the status. */
   by: Moment;

@@ -9,7 +9,9 @@ type Row = Readonly<Record<string, unknown>>;
 
 export function childBountyRecords(relayChain: string, rows: readonly Fact[]): Row[] {
   return bountyRows(relayChain, rows, (bounty, chains) =>
-    [...bounty.children.values()].map((child) => childRow(bounty, child, chains)),
+    [...Map.groupBy(bounty.children, ({ id }) => id).values()].flatMap((ofId) =>
+      ofId.map((child, opening) => ({ ...childRow(bounty, child, chains), opening })),
+    ),
   );
 }
 
@@ -84,7 +86,7 @@ function addClaim(claims: Claims, child: ChildBounty, chains: Chains): void {
 function summaryRow(bounty: Bounty, chains: Chains): Row {
   const { chain } = bounty.last;
   const native = (planck: bigint | null) => (planck === null ? null : chains.native(planck, chain));
-  const children = [...bounty.children.values()];
+  const { children } = bounty;
   const claimed = children.filter((child) => child.claimed !== null);
   const all = noClaims();
   for (const child of claimed) addClaim(all, child, chains);

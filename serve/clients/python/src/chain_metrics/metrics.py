@@ -800,9 +800,9 @@ class DailyStakingRewards(TypedDict):
     reward_planck: str
     """staking_reward + pool_reward, in planck"""
     staking_reward: float
-    """sum of `staking.Rewarded` (formerly `Reward`) of the stash, in native tokens: planck / 10^decimals"""
+    """sum of `staking.Rewarded` (formerly `Reward`) and `staking.ValidatorIncentivePaid` of the stash, in native tokens: planck / 10^decimals"""
     staking_reward_planck: str
-    """sum of `staking.Rewarded` (formerly `Reward`) of the stash, in planck"""
+    """sum of `staking.Rewarded` (formerly `Reward`) and `staking.ValidatorIncentivePaid` of the stash, in planck"""
     pool_reward: float
     """sum of `nominationPools.PaidOut` to the member, in native tokens: planck / 10^decimals"""
     pool_reward_planck: str
@@ -993,7 +993,7 @@ class ExplorerNetworkStats(TypedDict):
 
 
 class GovChildBounty(TypedDict):
-    """One row per child bounty, which its parent and its own id name together. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed."""
+    """One row per child bounty. Its parent and its own id name it together, but ids were given again when they began at 0 within each parent: rows of one id stand in the order of their first events, and each whose addition is known has its own `added_at`. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed."""
 
     relay_chain: Literal["polkadot", "kusama", "solo"]
     """relay chain"""
