@@ -38,11 +38,19 @@ export function limitConnections(
   const server = app.server as Server;
   const open = new Map<Socket, Progress>();
   const byAddress = new Map<string, number>();
+  /** Connections by address that wait for their next request. */
+  const idle = new Map<string, Set<Socket>>();
   server.maxConnections = CONNECTIONS_MAX;
   // An idle connection gives way to a new one.
   server.on('drop', () => server.closeIdleConnections());
-  const isFull = (peer: string) =>
-    (byAddress.get(countedPeer(peer)) ?? 0) >= CONNECTIONS_PER_ADDRESS && !isProxy(peer);
+  const isFull = (peer: string) => {
+    const address = countedPeer(peer);
+    if ((byAddress.get(address) ?? 0) < CONNECTIONS_PER_ADDRESS || isProxy(peer)) return false;
+    // Here too: one tool may keep all connections of its address open, and others there could send nothing.
+    const [waiting] = idle.get(address) ?? [];
+    waiting?.destroy();
+    return waiting === undefined;
+  };
   if (CONNECTIONS_PER_ADDRESS > 0) Object.assign(server, { blockList: new FullAddresses(isFull) });
   server.on('connection', (socket: Socket) => {
     const address = countedPeer(socket.remoteAddress ?? '');
@@ -50,9 +58,22 @@ export function limitConnections(
     open.set(socket, { sent: 0, at: Date.now() });
     socket.once('close', () => {
       open.delete(socket);
+      endIdle(socket, address);
       const left = (byAddress.get(address) ?? 1) - 1;
       if (left > 0) byAddress.set(address, left);
       else byAddress.delete(address);
+    });
+  });
+  const endIdle = (socket: Socket, address: string) => {
+    const waiting = idle.get(address);
+    waiting?.delete(socket);
+    if (waiting?.size === 0) idle.delete(address);
+  };
+  server.on('request', ({ socket }, response) => {
+    const address = countedPeer(socket.remoteAddress ?? '');
+    endIdle(socket, address);
+    response.once('finish', () => {
+      if (!socket.destroyed) idle.set(address, (idle.get(address) ?? new Set()).add(socket));
     });
   });
   const check = setInterval(() => {

@@ -164,6 +164,19 @@ describe('a connection', () => {
     await expect.poll(askAnew, PATIENT).toContain('404');
   });
 
+  it('above the limit of its address takes the place of an idle one, and of none that asks or has not asked', async () => {
+    await serve({ CONNECTIONS_PER_ADDRESS: 3 });
+    const silent = await open();
+    const asking = await open(`${head('/open', 100)}{"a":`);
+    const idle = await open('GET /none HTTP/1.1\r\nhost: test\r\n\r\n');
+    await once(idle, 'data');
+    const gone = closed(idle);
+    expect(await askAnew()).toContain('404');
+    await gone;
+    expect([silent.destroyed, asking.destroyed]).toEqual([false, false]);
+    for (let i = 0; i < 5; i++) await expect.poll(askAnew, PATIENT).toContain('404');
+  });
+
   it('above the limit of all takes the place of an idle one', async () => {
     await serve({ CONNECTIONS_MAX: 1 });
     const idle = await open('GET /none HTTP/1.1\r\nhost: test\r\n\r\n');
