@@ -21,6 +21,15 @@ export function lackOf(block: unknown): string | null {
   return isWhole ? null : EVENTS_MISSING;
 }
 
+/** The same of a line as a source gave it; what is no JSON is refused when it is loaded. */
+export function lackOfLine(line: Buffer): string | null {
+  try {
+    return lackOf(JSON.parse(line.toString('utf8')));
+  } catch {
+    return null;
+  }
+}
+
 /** How many outcomes stand among the events of an extrinsic: one, unless its source is at fault. */
 export function outcomesOf(extrinsic: unknown): number {
   const events = recordOf(extrinsic)?.events;

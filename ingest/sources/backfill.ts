@@ -1,5 +1,6 @@
 import { pMapIterable } from 'p-map';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { lackOfLine } from '../decode/completeness.ts';
 import { type Heights, heightsOf } from './heights.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
@@ -12,8 +13,10 @@ export type BlockSource = Pick<Sidecar, 'block' | 'head'> & {
   readonly probe?: (number: number) => Promise<unknown>;
 };
 
-/** The block of a height as a line, or why there is none. */
-export type FetchedHeight = { readonly number: number; readonly line: Buffer } | UnservedHeight;
+/** The block of a height as a line, why there is none, or both for a block that cannot be whole: its line is refused. */
+export type FetchedHeight =
+  | { readonly number: number; readonly line: Buffer; readonly reason?: string }
+  | UnservedHeight;
 
 /**
  * Fetches many heights, in order: several at a time, and no more than are taken. A height that fails is given as
@@ -39,7 +42,8 @@ export async function* fetchHeights(
   const fetchLine = async (number: number): Promise<FetchedHeight> => {
     const line = await source.block(number);
     servedAt = performance.now();
-    return { number, line };
+    const reason = lackOfLine(line);
+    return reason === null ? { number, line } : { number, line, reason };
   };
   const fetchOne = async (number: number): Promise<FetchedHeight> => {
     const began = performance.now();

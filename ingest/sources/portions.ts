@@ -49,10 +49,9 @@ export async function* portions(
 
 function add(portion: Portion, height: FetchedHeight): void {
   portion.last = height.number;
-  if ('reason' in height) {
-    portion.unserved.push(height);
-    return;
-  }
+  const { number, reason } = height;
+  if (reason !== undefined) portion.unserved.push({ number, reason });
+  if (!('line' in height)) return;
   portion.lines.push(height.line, LINE_END);
   portion.blocks++;
   portion.bytes += height.line.length;

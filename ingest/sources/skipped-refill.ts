@@ -67,15 +67,15 @@ async function tryAgain(
     block: (number: number) => source.block(number, patience.get(number)),
   };
   for await (const height of fetchHeights(patient, rangesOf([...patience.keys()]), CONCURRENCY)) {
-    if ('reason' in height) unserved.push(height);
-    else {
+    const { number, reason } = height;
+    if ('line' in height) {
       // One at a time, since a block may be large; there are few of them.
       const bytes = Readable.from([height.line, LINE_END]);
       const { refused_lines } = await target.ingest({ name: source.url, bytes, chain });
       // It counts as a try, or a block that is refused would be fetched again at every turn.
-      if (refused_lines > 0) unserved.push({ number: height.number, reason: REFUSED });
+      if (refused_lines > 0 || reason !== undefined) unserved.push({ number, reason: reason ?? REFUSED });
       else filled++;
-    }
+    } else unserved.push(height);
   }
   if (filled > 0) say(`filled ${plural(filled, 'skipped height')}`);
   if (unserved.length > 0) await target.noteSkipped(chain, unserved);
