@@ -22,6 +22,14 @@ with roles as (
     where pallet = 'balances' and event = 'Transfer' and refused = ''
 ),
 
+-- On an asset hub an Ethereum address counts as the account that the runtime gives to it.
+accounts as (
+    select
+        relay_chain, chain, date, role,
+        case when length(account) = 42 and chain like 'asset-hub-%' then account || repeat('ee', 12) else account end as account
+    from roles
+),
+
 days as (
     select distinct relay_chain, chain, date
     from {{ source('raw', 'blocks') }}
@@ -35,5 +43,5 @@ select
     count(distinct account) as num_accounts_active_signed_plus_received_combined,
     count(distinct account) filter (role in ('ethereum_sent', 'ethereum_received')) as unique_evm_addresses
 from days
-left join roles using (relay_chain, chain, date)
+left join accounts using (relay_chain, chain, date)
 group by all

@@ -1,8 +1,8 @@
 with paid as (
     -- Amounts are decimal texts of up to 39 digits.
-    select relay_chain, chain, date, fee::hugeint as fee, true as is_transaction
+    select relay_chain, chain, date, fee::hugeint as fee, true as is_paid_for
     from {{ source('raw', 'extrinsics') }}
-    where signed or ethereum
+    where fee_bearing
 ),
 
 days as (
@@ -12,9 +12,10 @@ days as (
 
 select
     relay_chain, chain, date,
-    coalesce(sum(fee), 0)::varchar as total_fees_planck,
-    count_if(fee > 0) as num_fee_paying,
-    count_if(is_transaction and fee is null) as fee_unknown
+    -- Unknown, and not 0, where no fee of the day is known.
+    case when count(is_paid_for) = 0 or count(fee) > 0 then coalesce(sum(fee), 0)::varchar end as total_fees_planck,
+    count(*) filter (fee > 0) as num_fee_paying,
+    count(*) filter (is_paid_for and fee is null) as fee_unknown
 from days
 left join paid using (relay_chain, chain, date)
 group by all

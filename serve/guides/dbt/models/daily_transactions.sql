@@ -1,14 +1,14 @@
 with transactions as (
-    select relay_chain, chain, date, time, signed
+    select relay_chain, chain, date, time, signed, ethereum
     from {{ source('raw', 'extrinsics') }}
-    where signed or ethereum
+    where signed or ethereum or general
 ),
 
 days as (
     select
         relay_chain, chain, date,
         count_if(signed) as num_transactions_signed,
-        count_if(not signed) as evm_num_transactions,
+        count_if(ethereum) as evm_num_transactions,
         count(*) as num_transactions_combined
     from transactions
     group by all
