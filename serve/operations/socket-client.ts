@@ -34,12 +34,16 @@ export class SocketClient implements OperationClient {
   ): Promise<ResultOf<Name>> {
     const { files, onProgress = () => undefined, signal } = context;
     const { body = Readable.from(files ? packFiles(files) : [], { objectMode: false }) } = context;
-    // A source that cannot be read to its end is the fault to report, not the call that broke off with it.
-    let fault: unknown;
+    // A source that cannot be read to its end is the fault to report, not the call that broke off with it; a call that
+    // breaks off ends the body with its own error.
+    let [fault, broken]: unknown[] = [];
     body.once('error', (error) => {
-      fault = error;
+      if (error !== broken) fault = error;
     });
-    const answer = await this.#send(name, input, body, signal);
+    const onBroken = (error: unknown) => {
+      broken = error;
+    };
+    const answer = await this.#send({ name, input, onBroken }, body, signal);
     if (answer.statusCode !== 200) throw fromWire(JSON.parse(await text(answer)) as WireError);
     if (answer.headers['content-type'] === 'application/octet-stream') return answer as never;
     try {
@@ -59,7 +63,15 @@ export class SocketClient implements OperationClient {
 
   async close(): Promise<void> {}
 
-  #send(name: string, input: object, body: Readable, signal?: AbortSignal): Promise<IncomingMessage> {
+  #send(
+    {
+      name,
+      input,
+      onBroken,
+    }: { readonly name: string; readonly input: object; readonly onBroken: (error: unknown) => void },
+    body: Readable,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const call = request(
         {
@@ -74,8 +86,11 @@ export class SocketClient implements OperationClient {
         },
         resolve,
       );
+      call.on('error', (error) => {
+        onBroken(error);
+        reject(gone());
+      });
       body.once('error', reject);
-      call.on('error', () => reject(gone()));
       // When the server ends the call early, its answer says why.
       pipeline(body, call).catch(ignore('operations.body'));
     });

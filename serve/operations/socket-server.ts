@@ -88,7 +88,7 @@ async function answer(
   reply.raw.once('close', () => hungUp.abort());
   const input = JSON.parse(decodeURIComponent(String(request.headers[INPUT_HEADER] ?? '{}'))) as never;
   const call = client.call(name, input, {
-    body: (request.body as Readable | undefined) ?? Readable.from([]),
+    body: request.body instanceof Readable ? separate(request.body) : Readable.from([]),
     onProgress: (progress: unknown) => write({ progress }),
     signal: hungUp.signal,
   });
@@ -106,11 +106,21 @@ async function answer(
       (result) => write({ result: result ?? null }),
       (error) => {
         if (reply.raw.destroyed) reply.log.warn({ operation: name }, 'the caller hung up before the result');
-        else if (!(error instanceof ProductError))
-          reply.log.warn({ err: error, operation: name }, 'an operation failed');
+        else if (!(error instanceof ProductError) || error.code.startsWith('store_'))
+          reply.log.warn({ err: error, operation: name }, `an operation failed: ${reasonOf(error)}`);
         write({ error: toWire(error) });
       },
     )
     .finally(() => lines.end());
   return reply.type('application/x-ndjson').send(lines);
+}
+
+/** The bytes of a request, for who may stop reading them: to destroy the request would take the connection, and the answer, along. */
+function separate(request: Readable): Readable {
+  const body = new PassThrough();
+  request.once('error', (error) => body.destroy(error));
+  request.once('close', () => {
+    if (!request.readableEnded) body.destroy(new Error('the caller hung up'));
+  });
+  return request.pipe(body);
 }
