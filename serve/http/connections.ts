@@ -53,6 +53,8 @@ export function limitConnections(
   };
   if (CONNECTIONS_PER_ADDRESS > 0) Object.assign(server, { blockList: new FullAddresses(isFull) });
   server.on('connection', (socket: Socket) => {
+    // It is read again behind a request that asked for another protocol.
+    if (open.has(socket)) return;
     const address = countedPeer(socket.remoteAddress ?? '');
     byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
     open.set(socket, { sent: 0, at: Date.now() });

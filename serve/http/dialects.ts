@@ -1,4 +1,6 @@
+import { metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { didYouMean } from '../../infra/nearest-name.ts';
 import { readableHeaders } from './cross-origin.ts';
 import { type Dialect, HttpError, type HttpErrorCode, ParameterError, RETRY_SOON } from './errors.ts';
 import { queryIssues } from './parameter-issues.ts';
@@ -16,6 +18,8 @@ const TITLES: Record<number, string> = {
   503: 'Service Unavailable',
 };
 
+const PATHS = metrics.flatMap(({ endpoints }) => endpoints.map(({ path }) => path));
+
 /** The metrics API and what operators read: RFC 9457, and a list of issues where parameters are wrong. */
 export const problemDialect: Dialect = {
   explains: ['input_missing', 'input_unreadable', 'unknown_metric', 'unknown_chain', 'usage'],
@@ -29,8 +33,14 @@ export const problemDialect: Dialect = {
       .type('application/problem+json')
       .send({ type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail });
   },
-  unknownPath: ({ method, url }) =>
-    new HttpError('not_found', `Nothing is served at ${method} ${url.split('?')[0]}; see /docs.`),
+  unknownPath: ({ method, url }) => {
+    const [path = ''] = url.split('?');
+    const near = didYouMean(path, PATHS);
+    return new HttpError(
+      'not_found',
+      `Nothing is served at ${method} ${path}${near ? `: ${near} See` : '; see'} /docs.`,
+    );
+  },
 };
 
 /** Answers of OAuth endpoints contain secrets: no cache may store them (RFC 6749 §5.1). */

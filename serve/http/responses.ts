@@ -8,6 +8,11 @@ const problem = z
   .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
   .meta({ id: 'Problem', description: 'An error as of RFC 9457' });
 
+/** What refuses a request before its path is known has the members of every API. */
+const unreadable = problem
+  .extend({ error: z.string().optional(), message: z.string().optional() })
+  .meta({ id: 'UnreadableRequest', description: 'A request that cannot be read' });
+
 const validationError = z
   .object({
     detail: z.array(
@@ -28,6 +33,11 @@ export const problemResponse = (description: string): ResponseDescription => ({
 
 /** What every route of the metrics API may answer to a caller. */
 export const callerResponses = {
+  400: {
+    description:
+      'The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8',
+    content: { 'application/problem+json': { schema: unreadable } },
+  },
   401: problemResponse('The API key or access token is not valid'),
   429: problemResponse('More requests than an anonymous caller may send'),
 };

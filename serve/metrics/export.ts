@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint, Relay } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
-import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
@@ -90,7 +90,10 @@ function chainsOf(
       name,
       namesOf(registry).filter((one) => one !== name),
     );
-    throw new ProductError('unknown_chain', `no chain${of} is called ${name}${near && `: ${near}`}`);
+    throw new ProductError(
+      'unknown_chain',
+      `no chain${of} is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them`,
+    );
   }
   if (found !== undefined && !endpoint.relays.includes(found.relay_chain)) {
     throw usage(`--chain ${name}: ${metric} covers only chains of ${endpoint.relays.join(', ')}`);
@@ -105,7 +108,7 @@ function daysOf({ metric, from, until }: ExportRequest, endpoint: MetricEndpoint
   if (from !== undefined && until !== undefined && from > until) {
     throw usage(`--until ${until} is before --from ${from}`);
   }
-  return { isDated, start: from ?? FIRST_DAY, end: until ?? LAST_DAY };
+  return { isDated, start: inDateRange(from ?? FIRST_DAY), end: inDateRange(until ?? LAST_DAY) };
 }
 
 const usage = (text: string) => new ProductError('usage', text);

@@ -21,7 +21,15 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-const date = z.iso.date('not a day of the form YYYY-MM-DD');
+const NO_DAY = 'not a day of the form YYYY-MM-DD';
+/** A day from 0001-01-01 to 9999-12-31. */
+export const date = z.iso.date(NO_DAY).refine((day) => day >= '0001', NO_DAY);
+
+/** Two days that are given are in order; one alone is compared with nothing but the data. */
+export function requireOrder(start: string | undefined, end: string | undefined): void {
+  if (start !== undefined && end !== undefined && start > end)
+    throw wrongParameter('end_date', 'end_date is before start_date', end);
+}
 
 /** How many rows an answer has at most. */
 export type RowBounds = Pick<HttpSettings, 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX'>;
@@ -174,8 +182,8 @@ export function queryOf(
   registry: Registry,
   today: string,
 ): Query {
-  const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
-  if (start > end) throw wrongParameter('end_date', 'end_date is before start_date', end);
+  const { start_date, end_date } = values as Record<string, string | undefined>;
+  requireOrder(start_date, end_date);
   const named = values.chain as string | undefined;
   const chain = named === undefined ? endpoint.defaults?.chain : (registry.find(named)?.name ?? named);
   const relay =
@@ -188,9 +196,9 @@ export function queryOf(
   return {
     relay_chain: relay,
     chain,
-    isDated: values.start_date !== undefined || values.end_date !== undefined,
-    start: inDateRange(start),
-    end: inDateRange(end),
+    isDated: start_date !== undefined || end_date !== undefined,
+    start: inDateRange(start_date ?? FIRST_DAY),
+    end: inDateRange(end_date ?? LAST_DAY),
     conditions: Object.entries(endpoint.filters ?? {}).flatMap(([name, { condition }]) =>
       values[name] === undefined ? [] : [condition(values[name] as never)],
     ),

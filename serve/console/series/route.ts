@@ -7,6 +7,7 @@ import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
 import { callerResponses, problemResponse, validationResponse } from '../../http/responses.ts';
 import { route } from '../../http/route.ts';
+import { date, requireOrder } from '../../metrics/parameters.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { PERIODS, SERIES_MAX } from '../chart-state.ts';
 import { addDays } from '../periods.ts';
@@ -14,8 +15,6 @@ import { LINE_CHARS_MAX, type Line, lineOf } from './drawn.ts';
 import { DAYS_MAX, type SeriesReader } from './series.ts';
 
 const DAYS_USUAL = 90;
-
-const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
 const query = z.strictObject({
   series: z
@@ -98,12 +97,7 @@ export function serveSeries(
       request,
       reply,
     }) => {
-      const until = inDateRange(end_date ?? series.today);
-      const from = inDateRange(start_date ?? addDays(until, 1 - DAYS_USUAL));
-      if (from > until) throw wrongParameter('end_date', 'end_date is before start_date', until);
-      if (addDays(from, DAYS_MAX) <= until) {
-        throw wrongParameter('start_date', `more than ${DAYS_MAX} days before end_date`, from);
-      }
+      const { from, until } = rangeOf(start_date, end_date, series.today);
       const lines = ids.map(requireLine);
       const reader = await readers.open(request, reply);
       if (format !== 'json') {
@@ -122,6 +116,18 @@ export function serveSeries(
       return sendCompressed(request, reply, JSON.stringify(body));
     },
   );
+}
+
+/** A day alone is compared with nothing but the data: of a long time the newest days are answered. */
+function rangeOf(start: string | undefined, end: string | undefined, today: string) {
+  requireOrder(start, end);
+  const given = start === undefined ? undefined : inDateRange(start);
+  const until = inDateRange(end ?? (given !== undefined && given > today ? given : today));
+  const first = addDays(until, 1 - DAYS_MAX);
+  const from = given ?? inDateRange(addDays(until, 1 - DAYS_USUAL));
+  if (from >= first) return { from, until };
+  if (end === undefined) return { from: first, until };
+  throw wrongParameter('start_date', `more than ${DAYS_MAX} days before end_date`, from);
 }
 
 function requireLine(id: string): Line {

@@ -56,6 +56,14 @@ describe('analytics', () => {
       { title: 'flaps', alerts: 3, last_iid: 3, median_seconds_open: 600 },
     ]);
     expect(await read('alerts_by_day?start_date=2020-01-01&end_date=2020-12-31')).toEqual([]);
+    for (const day of [
+      'start_date=9999-12-31',
+      'start_date=2149-06-07',
+      'end_date=1969-12-31',
+      'end_date=0001-01-01',
+    ])
+      for (const what of ['alerts_by_day', 'noisiest_alerts', 'flapping_alerts'])
+        expect(await read(`${what}?${day}`)).toEqual([]);
   });
 
   test.each(['alerts_by_day', 'noisiest_alerts', 'flapping_alerts'])(

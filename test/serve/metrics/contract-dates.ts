@@ -22,7 +22,7 @@ export function describeDates(client: ContractClient): void {
 
     test.each(['start_date', 'end_date'])('%s is a day of the form YYYY-MM-DD or refused', async (name) => {
       const bad = [
-      '', ' ', '2023', '2023-01', '2023-1-1', '20230101', '2023-01-01T00:00:00Z', '2023/01/01', '01-01-2023', '2023-13-01', '2023-00-10',
+      '', ' ', '2023', '2023-01', '2023-1-1', '20230101', '2023-01-01T00:00:00Z', '2023/01/01', '01-01-2023', '0000-12-31', '2023-13-01', '2023-00-10',
       '2023-01-00', '2023-01-32', '2023-02-29', '2100-02-29', '2023-04-31', ' 2023-01-01', '2023-01-01 ', '+2023-01-01', '-2023-01-01',
       '２０２３-01-01', 'today', "2023-01-01'", '12023-01-01',
     ]; // biome-ignore format: a list of texts
@@ -43,6 +43,21 @@ export function describeDates(client: ContractClient): void {
     test('a range that ends before it begins is refused', async () => {
       const issues = await client.refusal(endpoint, { start_date: '2023-01-02', end_date: '2023-01-01' });
       expect(issues).toHaveLength(1);
+    });
+
+    test('one day alone outside the data is an empty answer, in every format', async () => {
+      if (endpoint.parameters.start_date?.required) return;
+      const alone = [
+        ...['2100-01-01', '2149-06-06', '2149-06-07', '9999-12-31'].map((start_date) => ({ start_date })),
+        ...['0001-01-01', '1969-12-31', '1970-01-01', '2015-01-01'].map((end_date) => ({ end_date })),
+      ];
+      for (const query of alone) {
+        expect(await client.rowsOf(endpoint, { ...needed(endpoint), ...query })).toEqual([]);
+        for (const format of ['csv', 'ndjson', 'parquet', 'arrow'])
+          expect((await client.ask(endpoint, { ...needed(endpoint), ...query, format })).statusCode).toBe(
+            200,
+          );
+      }
     });
 
     const { start_date: start, end_date: end } = endpoint.parameters;

@@ -26,6 +26,33 @@ describe('errors', () => {
     expect(answer.json().detail).toContain('/docs');
   });
 
+  it.each([
+    ['/api/daily-feees', '/api/daily-fees'],
+    ['/api/monthly-gov-token?limit=1', '/api/monthly-gov-tokens'],
+    ['/api/Daily_Tps', '/api/daily-tps'],
+    ['/api/explorer/recent-extrinsic', '/api/explorer/recent-extrinsics'],
+  ])('a path that is nearly %s names the nearest', async (url, near) => {
+    expect((await get(url)).json().detail).toMatch(`did you mean ${near}? See /docs.`);
+  });
+
+  it.each([
+    ['a start that is to come', 'start_date=9999-12-31'],
+    ['a start before any block', 'start_date=0001-01-01'],
+    ['an end before any block', 'end_date=0001-01-01'],
+    ['an end that is to come', 'end_date=9999-12-31'],
+  ])('%s alone is no fault of a series', async (_what, day) => {
+    for (const format of ['json', 'csv', 'parquet']) {
+      const answer = await get(
+        `/api/series?series=daily-tps.num_blocks@polkadot/polkadot&${day}&format=${format}`,
+      );
+      expect(answer.statusCode, answer.body.slice(0, 300)).toBe(200);
+    }
+    const reversed = await get(
+      '/api/series?series=daily-tps.num_blocks@polkadot/polkadot&start_date=1960-01-02&end_date=1960-01-01',
+    );
+    expect(reversed.json().detail).toMatchObject([{ loc: ['query', 'end_date'] }]);
+  });
+
   it('a key that nobody was given is 401, not anonymous', async () => {
     const answer = await get('/api/daily-tps', { authorization: 'Bearer guess' });
     expect(answer.statusCode).toBe(401);

@@ -4955,6 +4955,15 @@ export interface components {
             /** @description absent if rows are told apart by columns that are not served */
             primaryKey?: string[];
         };
+        /** @description A request that cannot be read */
+        UnreadableRequest: {
+            type: string;
+            title: string;
+            status: number;
+            detail: string;
+            error?: string;
+            message?: string;
+        };
         User: {
             id: number;
             username: string;
@@ -7409,6 +7418,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -7519,6 +7537,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -7631,6 +7658,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -7741,6 +7777,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -7853,6 +7898,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -7961,6 +8015,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -8073,6 +8136,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -8179,6 +8251,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -8295,6 +8376,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -8408,6 +8498,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -8515,6 +8614,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -8619,6 +8727,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -8732,6 +8849,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -8850,6 +8976,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -8961,6 +9096,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -9065,6 +9209,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -9174,6 +9327,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -9286,6 +9448,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -9396,6 +9567,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -9508,6 +9688,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -9618,6 +9807,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -9730,6 +9928,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -9836,6 +10043,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -9948,6 +10164,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -10058,6 +10283,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -10170,6 +10404,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -10276,6 +10519,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -10388,6 +10640,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -10499,6 +10760,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -10603,6 +10873,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -10715,6 +10994,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -10822,6 +11110,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -10928,6 +11225,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -11038,6 +11344,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -11145,6 +11460,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -11247,6 +11571,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -11352,6 +11685,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
             };
             /** @description The API key or access token is not valid */
             401: {
@@ -11462,6 +11804,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -11534,6 +11885,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -11588,6 +11948,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SystemStatus"];
+                };
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
                 };
             };
             /** @description The API key or access token is not valid */
@@ -11651,6 +12020,15 @@ export interface operations {
                     "application/json": components["schemas"]["ChainCoverage"][];
                 };
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -11708,6 +12086,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TableSchema"];
+                };
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
                 };
             };
             /** @description The API key or access token is not valid */
@@ -11779,6 +12166,15 @@ export interface operations {
                     "application/json": components["schemas"]["ChangesPage"];
                 };
             };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
+                };
+            };
             /** @description The API key or access token is not valid */
             401: {
                 headers: {
@@ -11844,6 +12240,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnreadableRequest"];
                 };
             };
             /** @description The API key or access token is not valid */
