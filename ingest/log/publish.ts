@@ -2,10 +2,11 @@ import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
 import { awaitedLater } from '../../infra/ignore.ts';
+import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
-import type { Registry } from '../chains/registry.ts';
+import { namesOf, type Registry } from '../chains/registry.ts';
 import { bareName, chainOfFile, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet-broken.ts';
 import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
@@ -108,7 +109,7 @@ async function readSource(
         const opens = isFirst && isOpening(line.bytes, read.refused);
         const reason = opens
           ? spreadReason(line.bytes)
-          : explain(read.refused, chain, chainName ?? bareName(name), line.bytes);
+          : explain(read.refused, { chain, name: chainName ?? bareName(name), registry }, line.bytes);
         batches.refuse(origin, reason, line.bytes);
       } else {
         address.lookAt(read);
@@ -245,12 +246,20 @@ const rewrittenBy = (line: Buffer) =>
     ? "`jq -c '.[]' FILE` writes a list so"
     : '`jq -c . FILE` writes it so';
 
-function explain(reason: string, chain: Chain | undefined, name: string, line: Buffer): string {
+function explain(
+  reason: string,
+  {
+    chain,
+    name,
+    registry,
+  }: { readonly chain: Chain | undefined; readonly name: string; readonly registry: Registry },
+  line: Buffer,
+): string {
   if (reason === NO_OBJECT && line[0] === LIST)
     return `${NO_OBJECT}: a line has to hold one document; ${rewrittenBy(line)}`;
-  return chain === undefined && reason.startsWith('a bare block')
-    ? `chain: unknown ${name}; ${reason}`
-    : reason;
+  if (chain !== undefined || !reason.startsWith('a bare block')) return reason;
+  const near = didYouMean(name, namesOf(registry));
+  return `chain: unknown ${name}; ${near && `${near} `}${reason}`;
 }
 
 const LIST = 0x5b;

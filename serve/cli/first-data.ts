@@ -56,21 +56,24 @@ export interface DemoLoad {
 
 /**
  * Marks a store as one of demo data, before anybody can read it; returns what loads them, until the signal. Loading makes
- * the same lines at each attempt, so it is repeated whole after a kill, and a later start adds the days since. Throws
- * `usage` where the store holds anything but the sample: what was measured and what was made up are never mixed.
+ * the same lines at each attempt, so it is repeated whole after a kill, and a later start adds the days since. Returns
+ * null, and says so, where the store holds anything but the sample: what was measured is served, and never mixed with
+ * what was made up.
  */
-export async function prepareDemo({
-  runtime,
-  registry,
-  config,
-}: Pipeline): Promise<(client: OperationClient, say: Say, signal: AbortSignal) => DemoLoad> {
+export async function prepareDemo(
+  { runtime, registry, config }: Pipeline,
+  say: Say,
+): Promise<((client: OperationClient, say: Say, signal: AbortSignal) => DemoLoad) | null> {
   const { store, clock, location } = runtime;
   if (config.PROFILE === 'distributed') throw refused('--demo: demo data are for the embedded profile');
-  if (config.FOLLOW.length > 0) throw refused('--demo: FOLLOW would add measured blocks to demo data');
   const known = await readDemoMark(store);
   if (known === null && !(await holdsOnlySample(store))) {
-    throw refused(`--demo: ${location} holds data already; set DATA_DIR to a directory without any`);
+    say(
+      `${location} holds data of your own: they are served, without demo data. Demo data need an empty DATA_DIR.\n`,
+    );
+    return null;
   }
+  if (config.FOLLOW.length > 0) throw refused('--demo: FOLLOW would add measured blocks to demo data');
   const now = clock.now();
   const mark: DemoMark = known ?? { first_day: firstDemoDay(now), loaded_until: null };
   if (known === null) await writeDemoMark(store, mark);

@@ -7,6 +7,7 @@ import { alertsReplay } from './commands/alerts.ts';
 import { applications, applicationsHelp } from './commands/applications.ts';
 import { backfill } from './commands/backfill.ts';
 import { backup } from './commands/backup.ts';
+import { chains } from './commands/chains.ts';
 import { check } from './commands/check.ts';
 import { completion } from './commands/completion.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
@@ -34,6 +35,7 @@ const COMMANDS: readonly CliCommand[] = [
   backfill,
   follow,
   status,
+  chains,
   gaps,
   check,
   doctor,

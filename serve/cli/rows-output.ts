@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { userUmask } from '../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
+import { RowWatch } from './no-rows.ts';
 import { bytes } from './words.ts';
 
 const BINARY = ['parquet', 'arrow'];
@@ -30,6 +31,20 @@ export function refuseBinaryTerminal(format: string, output: string | undefined)
       `${format} is not for a terminal: name a file with --output, or use a pipe`,
     );
   }
+}
+
+/** Writes rows and, where there are none, says why on standard error: a header alone explains nothing. */
+export async function putWatchedRows(
+  rows: Readable,
+  { format, output }: { readonly format: string; readonly output: string | undefined },
+  why: () => Promise<string | null>,
+): Promise<void> {
+  const watch = new RowWatch(format);
+  rows.once('error', (error) => watch.destroy(error));
+  await putRows(rows.pipe(watch), output);
+  rows.destroy();
+  const reason = watch.readableEnded && (await watch.isEmpty()) ? await why() : null;
+  if (reason !== null) process.stderr.write(`no rows: ${reason}\n`);
 }
 
 /** Writes rows to a file, and says how many bytes they are, or to standard output. */

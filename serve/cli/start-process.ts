@@ -61,7 +61,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     }
     tellNewStore();
     const client = new LocalClient(pipeline);
-    const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline) : null;
+    const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline, say) : null;
     const server = isServer ? await buildServer(pipeline) : null;
     if (server) stop.first(() => server.close());
     // A process without the role `serve` is one of several.

@@ -16,8 +16,7 @@ export function requireKnownChain(
   if (typeof name !== 'string' || name === ECOSYSTEM) return;
   const chain = registry.find(name);
   if (chain === undefined) {
-    const near = didYouMean(name, namesOf(registry));
-    throw wrongParameter('chain', `no chain is called that${near && `: ${near}`}`, name);
+    throw wrongParameter('chain', unknownChain(name, registry), name);
   }
   if (typeof relay_chain === 'string' && chain.relay_chain !== relay_chain) {
     throw wrongParameter(
@@ -42,6 +41,10 @@ export function unknownChainHeader(
   registry: Registry,
 ): Readonly<Record<string, string>> {
   if (chain === undefined || chain === ECOSYSTEM || registry.find(chain) !== undefined) return {};
-  const near = didYouMean(chain, namesOf(registry));
-  return { 'x-unknown-chain': `no chain is called that${near && `: ${near}`}` };
+  return { 'x-unknown-chain': `${unknownChain(chain, registry)}; /api/status lists those with blocks` };
+}
+
+function unknownChain(name: string, registry: Registry): string {
+  const near = didYouMean(name, namesOf(registry));
+  return `no chain is called that${near && `: ${near}`}`;
 }

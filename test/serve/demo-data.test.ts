@@ -43,14 +43,16 @@ beforeAll(async () => {
     headers: page.headers,
   });
   await measured.close();
-  await expect(prepareDemo(pipeline)).rejects.toThrow('holds data already');
+  const told: string[] = [];
+  expect(await prepareDemo(pipeline, (text) => told.push(text))).toBeNull();
+  expect(told.join()).toMatch(/holds data of your own: they are served.*an empty DATA_DIR/);
   expect(await readDemoMark(pipeline.runtime.store)).toBeNull();
   await emptyPipeline(pipeline);
 
   const sample = new URL('asset-hub-westend.ndjson.gz', folderOf('blocks'));
   await pipeline.ingest(createReadStream(sample), { name: 'asset-hub-westend.ndjson.gz' });
   await pipeline.waitUntilLoaded();
-  await prepareDemo(pipeline);
+  await prepareDemo(pipeline, () => undefined);
   app = await buildServer(pipeline);
   const history = new DemoHistory({ firstDay: first, now: NOW, registry: pipeline.registry });
   const lines = [...history.days(dayAt(FIRST_TESTED))].flat();
@@ -142,9 +144,9 @@ describe('demo data', () => {
     const ended = `start_date=${dayAt(FIRST_TESTED)}&end_date=${dayAt(178)}`;
     const [tps, fees] = [await rows(`/api/daily-tps?${ended}`), await rows(`/api/daily-fees?${ended}`)];
     await writeDemoMark(store, { first_day: first, loaded_until: new Date(NOW - DAY_MS).toISOString() });
-    const load = await prepareDemo(pipeline);
+    const load = await prepareDemo(pipeline, () => undefined);
     const said: string[] = [];
-    await load(new LocalClient(pipeline), (text) => said.push(text), new AbortController().signal).ready;
+    await load?.(new LocalClient(pipeline), (text) => said.push(text), new AbortController().signal).ready;
     expect(said.join()).toMatch(`from ${dayAt(178)} until now`);
     expect(await rows(`/api/daily-tps?${ended}`)).toEqual(tps);
     expect(await rows(`/api/daily-fees?${ended}`)).toEqual(fees);

@@ -9,7 +9,7 @@ import type { Pipeline } from '../../serve/compose.ts';
  * out: a shorter history is computed sooner.
  */
 export async function loadDemo(pipeline: Pipeline, now: number, daysLeftOut: number): Promise<void> {
-  await prepareDemo(pipeline);
+  await prepareDemo(pipeline, () => undefined);
   const firstDay = firstDemoDay(now);
   const history = new DemoHistory({ firstDay, now, registry: pipeline.registry });
   const lines = [...history.days(isoDay(Date.parse(firstDay) + daysLeftOut * 86_400_000))].flat();

@@ -5,7 +5,8 @@ import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { parseDay } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { formatOf, putRows, refuseBinaryTerminal } from '../rows-output.ts';
+import { whyNoRows } from '../no-rows.ts';
+import { formatOf, putRows, putWatchedRows, refuseBinaryTerminal } from '../rows-output.ts';
 
 interface ExportOptions {
   readonly format?: string;
@@ -56,13 +57,17 @@ Examples:
     // A wrong request fails before the store is opened.
     const { exportStatement } = await import('../../metrics/export.ts');
     const { readRegistry } = await import('../../../ingest/chains/registry.ts');
-    const { floor } = exportStatement(request, readRegistry(config), FIRST_DAY);
+    const { floor, query } = exportStatement(request, readRegistry(config), FIRST_DAY);
     if (floor !== undefined && [rest.from, rest.until].some((day) => day !== undefined && day < floor))
       process.stderr.write(beginsOn(metric, floor));
     return withOperations(config, async (client) => {
       const { pending, begins } = await client.call('pendingRows', request);
       if (begins !== null) process.stderr.write(beginsOn(metric, begins));
-      await putRows(await client.call('export', request), output);
+      await putWatchedRows(await client.call('export', request), { format, output }, async () =>
+        begins !== null
+          ? null
+          : whyNoRows((await client.call('status', {})).chains, { ...request, chain: query.chain }),
+      );
       if (pending !== null) {
         const why = pending.reason.replaceAll('_', ' ');
         process.stderr.write(

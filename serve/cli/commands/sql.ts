@@ -8,7 +8,8 @@ import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { formatOf, putRows, refuseBinaryTerminal } from '../rows-output.ts';
+import { whyNoRows } from '../no-rows.ts';
+import { formatOf, putWatchedRows, refuseBinaryTerminal } from '../rows-output.ts';
 import { guardStandardInput, isPiped, STANDARD_INPUT, standardInput } from '../standard-input.ts';
 import { alignedTable } from '../words.ts';
 
@@ -75,7 +76,10 @@ Examples:
     return withOperations(config, async (client) => {
       const ask = (format: string) => client.call('sql', { query, format, ...range, ...place });
       if (format === 'table') process.stdout.write(await tableOf(await ask('ndjson')));
-      else await putRows(await ask(format), output);
+      else
+        await putWatchedRows(await ask(format), { format, output }, async () =>
+          whyNoRows((await client.call('status', {})).chains, { ...range, ...place }),
+        );
       return EXIT.ok;
     });
   },

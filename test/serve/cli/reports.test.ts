@@ -142,12 +142,14 @@ it('exports what the API answers, through a server and alone, and lists the gaps
 
 it('says that rows of days are left out that the path does not serve', async () => {
   const own = { DATA_DIR: join(place.path, 'early') };
-  const input = `${block(1, '2022-12-31')}\n`;
+  const input = `${block(101, '2022-12-31')}\n`;
   expect((await run(['ingest', '--chain', 'moonbeam', '-'], { env: own, input })).code).toBe(0);
   const told = async (...of: string[]) => linesOf((await run(['export', ...of], { env: own })).stderr);
   const begins = 'daily-fees begins on 2023-01-01: there are no rows of earlier days';
   expect(await told('daily-fees')).toEqual([begins]);
-  expect(await told('daily-fees', '--chain', 'polkadot')).toEqual([]);
+  expect(await told('daily-fees', '--chain', 'polkadot')).toEqual([
+    'no rows: no block of polkadot is stored; `chain-metrics chains` shows the stored heights',
+  ]);
 });
 
 /** Through the server that runs: killed in the middle, once more, and then there is nothing to do. */

@@ -1,0 +1,82 @@
+import { Transform } from 'node:stream';
+
+/** Enough for the head of any format; one without rows is not longer. */
+const HEAD_BYTES_MAX = 2 ** 20;
+const LINE_END = 0x0a;
+const ARROW_END = Buffer.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+
+/** Passes rows on, and tells at their end whether there were any. */
+export class RowWatch extends Transform {
+  readonly #format: string;
+  readonly #head: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(format: string) {
+    super();
+    this.#format = format;
+  }
+
+  override _transform(piece: Buffer, _encoding: string, done: (error: null, piece: Buffer) => void): void {
+    if (this.#bytes < HEAD_BYTES_MAX) this.#head.push(piece);
+    this.#bytes += piece.length;
+    done(null, piece);
+  }
+
+  /** Whether the answer is whole and holds no row. */
+  async isEmpty(): Promise<boolean> {
+    if (this.#bytes > HEAD_BYTES_MAX) return false;
+    const bytes = Buffer.concat(this.#head);
+    switch (this.#format) {
+      case 'csv': {
+        const end = bytes.indexOf(LINE_END);
+        return end < 0 || end === bytes.length - 1;
+      }
+      case 'ndjson':
+        return bytes.length === 0;
+      case 'json':
+        return /^\s*\[\s*\]\s*$/.test(bytes.toString('utf8'));
+      case 'arrow':
+        return isEmptyArrow(bytes);
+      default:
+        return isEmptyParquet(bytes);
+    }
+  }
+}
+
+/** The schema, and the end behind it. */
+function isEmptyArrow(bytes: Buffer): boolean {
+  if (bytes.length < 8) return true;
+  const rest = bytes.subarray(8 + bytes.readInt32LE(4));
+  return rest.length === 0 || rest.subarray(0, 8).equals(ARROW_END);
+}
+
+async function isEmptyParquet(bytes: Buffer): Promise<boolean> {
+  const { parquetMetadata } = await import('hyparquet');
+  const whole = new Uint8Array(bytes).buffer;
+  return parquetMetadata(whole).num_rows === 0n;
+}
+
+/** Why there may be none: what is stored of the chains that were asked for. */
+export function whyNoRows(
+  stored: readonly { readonly chain: string; readonly relay_chain: string }[],
+  asked: {
+    readonly chain?: string | undefined;
+    readonly relay_chain?: string | undefined;
+    readonly from?: string | undefined;
+    readonly until?: string | undefined;
+  },
+): string {
+  if (stored.length === 0)
+    return 'no block is stored yet: `chain-metrics ingest PATH…` or `chain-metrics backfill` takes them in';
+  const { chain, relay_chain, from, until } = asked;
+  const isStored = stored.some(
+    (one) =>
+      (chain === undefined || one.chain === chain) &&
+      (relay_chain === undefined || one.relay_chain === relay_chain),
+  );
+  if (!isStored && chain !== 'ecosystem')
+    return `no block of ${chain ?? `a chain of ${relay_chain}`} is stored; \`chain-metrics chains\` shows the stored heights`;
+  if (from !== undefined || until !== undefined)
+    return `nothing is stored for it ${[from && `from ${from}`, until && `until ${until}`].filter(Boolean).join(' ')}; \`chain-metrics gaps\` shows the stored days`;
+  return 'nothing that is stored matches';
+}
