@@ -4,7 +4,7 @@ import type { ShapedEvent } from '../reference/shaped.ts';
 import { multiAddress, PEOPLE, printed } from './accounts.ts';
 import { amountOf, type Maker } from './actions.ts';
 
-type Child = { readonly parent: number; readonly id: number; stage: number };
+type Child = { readonly parent: number; id: number; stage: number };
 
 const DESCRIPTIONS = ['Übersetzung', 'French', 'plain words', ''];
 
@@ -13,6 +13,8 @@ export class BountyModel {
   readonly #random: Random;
   #bounties = 0;
   readonly #children: Child[] = [];
+  /** At first all children share one sequence of numbers, later each parent has its own. */
+  #isRenumbered = false;
 
   constructor(random: Random) {
     this.#random = random;
@@ -22,6 +24,32 @@ export class BountyModel {
     if (this.#bounties === 0) return [];
     const id = String(this.#random.whole(0, this.#bounties - 1));
     return [[this.#random.pick(['bounties.BountyBecameActive', 'bounties.BountyExtended']), id]];
+  }
+
+  /** Children get the numbers from 0 on within their parent. What is told of it may leave some out, or be wrong. */
+  renumber(): object {
+    const random = this.#random;
+    const written = (id: number) => (random.chance(0.5) ? id : String(id));
+    const entry = (parent: number, old: number, now: number) => ({
+      parent: written(parent),
+      old: written(old),
+      new: written(now),
+    });
+    const ids = [...Map.groupBy(this.#children, ({ parent }) => parent)].flatMap(([parent, children]) => {
+      const numbers = children.map(({ id }) => id);
+      const entries = children.map((child, now) => {
+        const { id } = child;
+        child.id = now;
+        // Of several with one number only the last is still named.
+        return numbers.lastIndexOf(id) === now ? [entry(parent, id, now)] : [];
+      });
+      const unseen = random.chance(0.2) ? [entry(parent, 10 ** 6, children.length)] : [];
+      return [...entries.flat(), ...unseen];
+    });
+    this.#isRenumbered = true;
+    const kept = ids.filter(() => !random.chance(0.1));
+    const repeated = random.chance(0.1) ? kept.slice(0, 1) : [];
+    return { ids: [...kept, ...repeated] };
   }
 
   action(chain: Chain): Maker {
@@ -54,7 +82,10 @@ export class BountyModel {
         description: `0x${Buffer.from(description).toString('hex')}`,
       },
       perform: () => {
-        const id = this.#children.filter((child) => child.parent === parent).length;
+        const siblings = this.#children.filter((child) => child.parent === parent).length;
+        const next = this.#isRenumbered ? siblings : this.#children.length;
+        // At times a number that was another child's before.
+        const id = random.chance(0.3) ? random.whole(0, next) : next;
         this.#children.push({ parent, id, stage: 0 });
         return [['childBounties.Added', String(parent), String(id)]];
       },

@@ -189,7 +189,7 @@ export class History {
     const relay = random.pick(['polkadot', 'polkadot', 'kusama']);
     const hub = `asset-hub-${relay}`;
     const line = () => {
-      switch (random.pick(['any', 'any', 'any', 'any', 'coretime', 'contracts', 'delegations'])) {
+      switch (random.pick(['any', 'any', 'any', 'any', 'coretime', 'contracts', 'delegations', 'children'])) {
         case 'coretime':
           return this.#stated('coretime_config', `coretime-${relay}`, this.#coretime[relay]?.state());
         case 'contracts':
@@ -198,11 +198,21 @@ export class History {
           if (random.chance(0.5)) this.governance[relay]?.delegateUnseen();
           return this.#stated('delegations', relay, this.governance[relay]?.state(chainNamed(relay)));
         }
+        case 'children':
+          return this.#renumbered(relay);
         default:
           return anyStatement(random, this.#time);
       }
     };
     this.lines.push({ line: line() });
+  }
+
+  /** Child bounties begin again at 0, at the moment of a block or between two. */
+  #renumbered(relay: string): string {
+    const chain = relay === 'polkadot' && this.#migration === 'after' ? `asset-hub-${relay}` : relay;
+    const block = this.#tips.get(chain);
+    const time = block && this.#random.chance(0.4) ? block.time : this.#time;
+    return snapshotLine('child_bounty_ids', chain, time, this.#bounties[relay]?.renumber() ?? { ids: [] });
   }
 
   #stated(kind: string, chain: string, payload: object | undefined): string {

@@ -75,6 +75,21 @@ export function payout(random: Random, chain: Chain): Maker {
         ? ['staking.PayoutStarted', String(era), someone()]
         : ['staking.PayoutStarted', String(era), someone(), '0', null];
       const rewards = Array.from({ length: random.whole(1, 8) }, () => rewarded(random, someone(), amount()));
+      const destination = random.pick([
+        'None',
+        { none: null },
+        'Staked',
+        { stash: null },
+        { account: someone() },
+      ]);
+      const incentive: ShapedEvent = [
+        'staking.ValidatorIncentivePaid',
+        String(random.whole(1, 40)),
+        someone(),
+        destination,
+        amount(),
+      ];
+      if (random.chance(0.4)) rewards.push(incentive);
       return random.chance(0.9) ? [started, ...rewards] : rewards;
     },
   });
@@ -125,6 +140,8 @@ export function unreadable(random: Random, chain: Chain): readonly ShapedEvent[]
     [['treasury.Deposit', '-1']],
     [['balances.Transfer', someone, someone, '1,000']],
     [['staking.Rewarded', someone, { staked: null }, '1', '2']],
+    [['staking.ValidatorIncentivePaid', '5', someone, '7']],
+    [['staking.ValidatorIncentivePaid', '5', someone, { staked: null }, '7', '0']],
     [['childBounties.Claimed', '0', '0', '1.5', someone]],
     [['referenda.ConfirmStarted', '0', '1']],
     [['nominationPools.PaidOut', someone, '1', '-7']],

@@ -2,15 +2,16 @@ import { type AccountKey, parseAccount } from './accounts.ts';
 import { isNamed, type PlacedEvent } from './calls.ts';
 import type { ExecutedCall } from './executed.ts';
 import type { Extrinsic } from './facts.ts';
-import type { Government, Happening, Moment } from './governance.ts';
+import type { ChildId, Government, Happening, Moment } from './governance.ts';
 import { parseAmount, parseIndex } from './numbers.ts';
 import { callRefusalReason } from './shapes.ts';
 
 export type ChildStatus = 'Added' | 'CuratorProposed' | 'Active' | 'PendingPayout' | 'Claimed' | 'Canceled';
 
+/** One of the children that a pair of numbers names over time. */
 export type ChildBounty = {
   readonly parent: number;
-  readonly child: number;
+  child: number;
   status: ChildStatus;
   value: bigint | null;
   description: string | null;
@@ -29,7 +30,10 @@ export type Bounty = {
   value: bigint | null;
   proposed: Moment | null;
   active: Moment | null;
+  /** In the order of their first events. */
   readonly children: ChildBounty[];
+  /** Which child a number names now. */
+  named: Map<number, ChildBounty>;
   last: Moment;
 };
 
@@ -39,6 +43,7 @@ export function bountiesOf(government: Government): readonly Bounty[] {
   for (const one of government.story) {
     if (one.kind === 'event') tellEvent(bounties, one);
     if (one.kind === 'call') tellCall(bounties, one);
+    if (one.kind === 'renumbering') renumber(bounties, one.ids);
   }
   return [...bounties.values()];
 }
@@ -60,9 +65,33 @@ function tellEvent(bounties: Map<number, Bounty>, one: Happening & { kind: 'even
   const bounty = bountyOf(bounties, id, at);
   const childId = parseIndex(event.data[1]);
   if (childId !== null && ['Added', 'Awarded', 'Claimed', 'Canceled'].includes(event.method)) {
-    const child = bounty.children.find((known) => known.child === childId) ?? unknownChild(id, childId, at);
-    if (!bounty.children.includes(child)) bounty.children.push(child);
-    tellChild(child, one);
+    // What is added is another child than the one that had its number before.
+    const known = event.method === 'Added' ? undefined : bounty.named.get(childId);
+    tellChild(known ?? openChild(bounty, childId, at), one);
+  }
+}
+
+function openChild(bounty: Bounty, childId: number, at: Moment): ChildBounty {
+  const child = unknownChild(bounty.id, childId, at);
+  bounty.children.push(child);
+  bounty.named.set(childId, child);
+  return child;
+}
+
+/** All children get their new numbers at once; old ones go on naming them until others take those. */
+function renumber(bounties: ReadonlyMap<number, Bounty>, ids: readonly ChildId[]): void {
+  for (const [parent, ofParent] of Map.groupBy(ids, (id) => id.parent)) {
+    const bounty = bounties.get(parent);
+    if (!bounty) continue;
+    const named = new Map(bounty.named);
+    for (const id of ofParent) {
+      const child = bounty.named.get(id.old);
+      if (child) {
+        child.child = id.new;
+        named.set(id.new, child);
+      } else named.delete(id.new);
+    }
+    bounty.named = named;
   }
 }
 
@@ -108,7 +137,7 @@ const NEXT: Readonly<Record<string, ChildStatus>> = {
 function tellCall(bounties: Map<number, Bounty>, { call, at }: Happening & { kind: 'call' }): void {
   if (!isNamed(call, 'childBounties', ...Object.keys(NEXT)) || callRefusalReason(call) !== null) return;
   const bounty = bounties.get(parseIndex(call.args.parent_bounty_id) ?? -1);
-  const child = bounty?.children.find((known) => known.child === parseIndex(call.args.child_bounty_id));
+  const child = bounty?.named.get(parseIndex(call.args.child_bounty_id) ?? -1);
   if (!bounty || !child) return;
   if (call.method === 'proposeCurator') child.curatorFee = parseAmount(call.args.fee) ?? child.curatorFee;
   child.last = at;
@@ -162,6 +191,7 @@ function bountyOf(bounties: Map<number, Bounty>, id: number, at: Moment): Bounty
     proposed: null,
     active: null,
     children: [],
+    named: new Map(),
     last: at,
   };
   bounty.last = at;

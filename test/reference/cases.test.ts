@@ -19,6 +19,7 @@ type Case = {
 
 const HUB = 'asset-hub-polkadot';
 const VOTES = 'gov-voter-history';
+const REWARDS = 'daily-staking-rewards?start_date=2000-01-01&end_date=2100-01-01';
 const CHILDREN = 'gov-child-bounties';
 const aye = (voter: string, capital: number, more: Row = {}) => ({
   voter,
@@ -50,9 +51,14 @@ const CASES: readonly Case[] = [
   { files: ['P15f'], chain: HUB, title: 'dispatchAsFallible around a vote', answers: { [VOTES]: [aye(ALICE, 1)] } },
   { files: ['P16'], chain: HUB, title: 'a remote proxy around a delegation', answers: { [VOTES]: [aye(BOB, 5, { delegated_to: ALICE, conviction: 1 }), aye(ALICE, 1, { delegated_votes: 5 })] } },
   { files: ['P17d'], chain: HUB, title: 'an inherited account that delegates', answers: { [VOTES]: [aye('12xtAYsRUrmbniiWQqJtECiBQrMn8AypQcXhnQAc6RB6XkLW', 5, { delegated_to: BOB }), aye(BOB, 1, { delegated_votes: 5 })] } },
+  { files: ['P19'], chain: HUB, title: 'a payout with an incentive', answers: { [REWARDS]: [{ account: BOB, reward_planck: '1038234600000000', num_payouts: 2 }] } },
   { files: ['P20'], chain: 'polkadot', title: 'a child bounty before and after it got another number', answers: {
     [CHILDREN]: [{ child_bounty_id: 0, status: 'Claimed', claimed_amount: 50, added_at: null }, { child_bounty_id: 2519, status: 'Added', claimed_amount: null }],
     'gov-parent-bounty-summary': [{ child_bounty_count: 1, total_claimed: 50 }],
+  } },
+  { files: ['P20c'], chain: 'polkadot', title: 'two child bounties of one number', answers: {
+    [CHILDREN]: [{ child_bounty_id: 4, claimed_amount: 10 }, { child_bounty_id: 4, claimed_amount: 70 }],
+    'gov-parent-bounty-summary': [{ child_bounty_count: 2, child_bounties_claimed: 2, total_claimed: 80 }],
   } },
   { files: ['P26-1', 'P26-2'], chain: 'bulletin', title: 'a network that began again', refused: [/another genesis/, /another genesis/], answers: {
     [`${SUMMARY}&chain=bulletin`]: [{ num_blocks: 10, first_block: 1, last_block: 10 }],

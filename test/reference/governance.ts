@@ -27,6 +27,9 @@ export type DelegationTerms = {
   readonly balance: bigint;
 };
 
+/** A child bounty gets another number. */
+export type ChildId = { readonly parent: number; readonly old: number; readonly new: number };
+
 type What =
   | { readonly kind: 'event'; readonly event: PlacedEvent; readonly extrinsic: Extrinsic | null }
   | { readonly kind: 'vote'; readonly voter: AccountKey; readonly poll: number; readonly vote: AccountVote }
@@ -34,6 +37,7 @@ type What =
   | { readonly kind: 'delegate'; readonly terms: DelegationTerms }
   | { readonly kind: 'undelegate'; readonly delegator: AccountKey; readonly track: number }
   | { readonly kind: 'state'; readonly terms: readonly DelegationTerms[] }
+  | { readonly kind: 'renumbering'; readonly ids: readonly ChildId[] }
   | { readonly kind: 'call'; readonly call: ExecutedCall; readonly extrinsic: Extrinsic };
 
 /** One thing that happened in a governance. */
@@ -67,6 +71,17 @@ function storyOf(
     compareKeys([a.time, a.chain.name, a.height], [b.time, b.chain.name, b.height]),
   );
   const told: Unordered[] = inOrder.flatMap(happeningsOf);
+  const renumberings = snapshotsOf(input, 'child_bounty_ids').flatMap((snapshot): readonly Unordered[] => {
+    const chain = chainNamed(snapshot.chain);
+    if (!isOf(chain)) return [];
+    const ids = new Payload(snapshot.payload).items('ids').map((entry) => ({
+      parent: entry.index('parent'),
+      old: entry.index('old'),
+      new: entry.index('new'),
+    }));
+    const at = { time: snapshot.asOf, chain, height: null, extrinsicId: null };
+    return [{ kind: 'renumbering', ids, at }];
+  });
   const states = snapshotsOf(input, 'delegations').flatMap((snapshot): readonly Unordered[] => {
     const chain = chainNamed(snapshot.chain);
     if (!isOf(chain)) return [];
@@ -79,8 +94,12 @@ function storyOf(
     }));
     return [{ kind: 'state', terms, at: { time: snapshot.asOf, chain, height: null, extrinsicId: null } }];
   });
-  // Sorting is stable: what is told of one moment keeps its order, and a state follows what led to it.
-  const all = [...told, ...states].toSorted((a, b) => a.at.time - b.at.time);
+  // Sorting is stable: what is told of one moment keeps its order, and children are renumbered before the block of it.
+  const named = [...renumberings, ...told].toSorted((a, b) =>
+    compareKeys([a.at.time, a.at.chain.name], [b.at.time, b.at.chain.name]),
+  );
+  // A state of delegations follows what led to it, on whichever chain.
+  const all = [...named, ...states].toSorted((a, b) => a.at.time - b.at.time);
   return all.map((one, order) => ({ ...one, at: { ...one.at, order } }));
 }
 

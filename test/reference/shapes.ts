@@ -53,6 +53,7 @@ const SHAPES: Readonly<Record<string, readonly (readonly Field[])[]>> = {
     ['index', 'any'],
     ['index', 'any', 'any', 'any'],
   ],
+  'staking.ValidatorIncentivePaid': [['index', 'account', 'any', 'amount']],
   'nominationPools.PaidOut': [['account', 'any', 'amount']],
   'revive.Instantiated': [['h160', 'h160']],
   'revive.ContractEmitted': [['h160', 'any', 'any']],

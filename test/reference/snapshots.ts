@@ -12,6 +12,7 @@ type Demand =
   | 'amount'
   | 'amount?'
   | 'index'
+  | 'id'
   | 'text'
   | 'hex'
   | 'conviction'
@@ -94,6 +95,7 @@ const PAYLOADS: Readonly<Record<string, Fields>> = {
   },
   account_count: { count: 'index' },
   track_table: { tracks: [{ id: 'index', name: 'text', origin: 'text' }] },
+  child_bounty_ids: { ids: [{ parent: 'id', old: 'id', new: 'id' }] },
 };
 
 const STRONGEST_CONVICTION = 6;
@@ -104,7 +106,15 @@ export function isSnapshotKind(kind: string): boolean {
 
 /** The first field of a payload that is missing or malformed; null for a payload that is whole. */
 export function faultOf(kind: string, payload: JsonObject): string | null {
-  return faultIn(payload, PAYLOADS[kind] ?? {});
+  return faultIn(payload, PAYLOADS[kind] ?? {}) ?? (kind === 'child_bounty_ids' ? repeatedId(payload) : null);
+}
+
+/** A child has one number before and one after it got another. */
+function repeatedId(payload: JsonObject): string | null {
+  const ids = new Payload(payload).items('ids');
+  const isRepeated = (field: string) =>
+    new Set(ids.map((id) => `${id.index('parent')} ${id.index(field)}`)).size < ids.length;
+  return ['old', 'new'].find(isRepeated) ?? null;
 }
 
 function faultIn(value: Json | undefined, fields: Fields): string | null {
@@ -132,6 +142,8 @@ function meets(value: Json | undefined, demand: Demand): boolean {
       return value === null || parseAmount(value) !== null;
     case 'index':
       return indexOf(value) !== null;
+    case 'id':
+      return parseIndex(value) !== null;
     case 'text':
       return isText(value);
     case 'hex':

@@ -90,6 +90,7 @@ function step(state: Voting, one: Happening): void {
       stepState(state, one);
       break;
     case 'call':
+    case 'renumbering':
   }
 }
 

@@ -42,5 +42,29 @@ it.each(names)(
   600_000,
 );
 
+it('a date alone is compared with nothing but the data', async () => {
+  await served.ingest(...(RULES.fees ?? []).flatMap(({ lines }) => lines));
+  const status = async (query: string) => (await served.app.inject(`/api/daily-fees?${query}`)).statusCode;
+  const all = await served.rows('/api/daily-fees');
+  expect(all.length).toBeGreaterThan(3);
+  for (const [query, rows] of [
+    ['start_date=9999-12-31', []],
+    ['start_date=2999-02-28', []],
+    ['end_date=1969-12-31', []],
+    ['end_date=0001-01-01', []],
+    ['start_date=0001-01-01', all],
+    ['end_date=9999-12-31', all],
+    ['start_date=0001-01-01&end_date=9999-12-31', all],
+  ] as const) {
+    expect([query, await served.rows(`/api/daily-fees?${query}`)]).toEqual([query, rows]);
+  }
+  const refused = [
+    'start_date=9999-12-31&end_date=9999-12-30',
+    'end_date=2023-02-29',
+    'start_date=10000-01-01',
+  ];
+  expect(await Promise.all(refused.map(status))).toEqual([422, 422, 422]);
+}, 600_000);
+
 const textOf = (value: unknown) =>
   JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? part.toString() : part));

@@ -67,8 +67,14 @@ export function dailyStakingRewards(input: Input): DailyStakingRewards[] {
 
 function payoutsOf(block: Block): readonly Payout[] {
   return block.events.flatMap((event, at): readonly Payout[] => {
-    const account = parseAccount(event.data[0]);
     const amount = parseAmount(event.data.at(-1));
+    if (isNamed(event, 'staking', 'ValidatorIncentivePaid')) {
+      const [era, stash, destination] = event.data;
+      const validator = parseAccount(stash);
+      if (validator === null || amount === null || isNone(destination)) return [];
+      return [{ kind: 'staking', account: validator, amount, era: parseIndex(era) }];
+    }
+    const account = parseAccount(event.data[0]);
     if (account === null || amount === null) return [];
     if (isNamed(event, 'staking', 'Reward', 'Rewarded')) {
       const paysNobody = event.data.length === 3 && isNone(event.data[1]);

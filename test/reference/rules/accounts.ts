@@ -1,8 +1,8 @@
 import { Transaction } from 'micro-eth-signer';
 import type { ShapedEvent, ShapedExtrinsic } from '../shaped.ts';
-import { ALICE, general, Rule, remark, SUMMARY } from './rule.ts';
+import { ALICE, BOB, general, Rule, remark, SUMMARY } from './rule.ts';
 
-// Accounts of asset hubs that are addresses of Ethereum.
+// Accounts of asset hubs that are addresses of Ethereum, and the incentives of validators.
 
 const SECRET = '11'.repeat(32);
 const TO = `0x${'22'.repeat(20)}`;
@@ -74,4 +74,50 @@ chain
     { number_of_unique_addresses: 1, number_of_new_addresses: 2 },
   ]);
 
-export const accountRules = [hub, chain];
+const incentive = (...data: readonly unknown[]): ShapedEvent => ['staking.ValidatorIncentivePaid', ...data];
+const started = (era: number): ShapedEvent => ['staking.PayoutStarted', String(era), ALICE, '0', null];
+const rewards = 'daily-staking-rewards?start_date=2000-01-01&end_date=2100-01-01';
+const row = (
+  account: string,
+  staking_reward_planck: string,
+  num_payouts: number,
+  era_min: number | null,
+  era_max: number | null,
+) => ({
+  account,
+  staking_reward_planck,
+  reward_planck: staking_reward_planck,
+  num_payouts,
+  era_min,
+  era_max,
+});
+const staking = new Rule('polkadot', { number: 9000, day: '2025-12-01' });
+const paid = (title: string, rows: readonly object[], ...events: ShapedEvent[]) =>
+  staking.opening(...events).rows(title, rewards, { chain: 'polkadot', date: staking.date }, rows as never);
+paid('makes a row by itself', [row(ALICE, '7', 1, 5, 5)], incentive('5', ALICE, { stash: null }, '7'));
+paid(
+  'adds to the reward of its stash',
+  [row(ALICE, '17', 2, 5, 6)],
+  started(6),
+  ['staking.Rewarded', ALICE, { staked: null }, '10'],
+  incentive('5', ALICE, 'Staked', '7'),
+);
+paid('wherever it is paid to', [row(ALICE, '7', 1, 5, 5)], incentive('5', ALICE, { account: BOB }, '7'));
+paid(
+  'has an era of its own',
+  [row(ALICE, '8', 2, 2, 9)],
+  started(6),
+  incentive('9', ALICE, { stash: null }, '7'),
+  incentive('2', ALICE, { stash: null }, '1'),
+);
+paid('pays nobody', [], incentive('5', ALICE, 'None', '7'), incentive('5', BOB, { none: null }, '7'));
+paid(
+  'is refused with other fields',
+  [row(BOB, '3', 1, 1, 1)],
+  incentive('5', ALICE, '7'),
+  incentive('5', ALICE, {}, '7', '0'),
+  incentive('1', BOB, {}, '3'),
+);
+paid('is refused without an amount', [], incentive('5', ALICE, { stash: null }, '7.5'));
+
+export const accountRules = [hub, chain, staking];

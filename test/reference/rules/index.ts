@@ -1,4 +1,5 @@
 import { accountRules } from './accounts.ts';
+import { bountyRules } from './bounties.ts';
 import { contractRules } from './contracts.ts';
 import { feeRules } from './fees.ts';
 import { outcomeRules } from './outcomes.ts';
@@ -10,6 +11,7 @@ export const RULES: Readonly<Record<string, readonly Rule[]>> = {
   fees: feeRules,
   outcomes: outcomeRules,
   wrappers: wrapperRules,
+  bounties: bountyRules,
   accounts: accountRules,
   contracts: contractRules,
 };

@@ -253,6 +253,13 @@ votes(
   (n) => metaTx(vote(n, BOB), ['0x']),
   () => [voted(BOB), dispatched(OK)],
 );
+votes(
+  'known: the root takes no event',
+  [],
+  (n) => call('sudo.sudo', { call: vote(n) }),
+  () => [voted(BOB), ['sudo.Sudid', OK]],
+);
+
 // What needs no account counts, and what needs one does not.
 const standing = (
   title: string,
