@@ -4,7 +4,7 @@ import { type CallTree, type Domain, domainOf, isWrapper } from './domain.ts';
 import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
 import { EventsBackwards, eventsOf } from './events.ts';
 import { type CallName, callName, recordOf } from './names.ts';
-import { nestedCalls, ranInside, unreadCalls } from './wrappers.ts';
+import { NO_ACCOUNT, nestedCalls, ranInside, unreadCalls } from './wrappers.ts';
 
 // Which calls a block executed inside other calls, and for whom. Top-level calls stand in the block
 // itself; these have to be worked out from the tree of calls and the events.
@@ -111,10 +111,12 @@ function executedInside(
     const nested = readCall(ran.call);
     if (nested === null) continue; // opaque bytes, which the source could not decode
     const at = path === '' ? `${ran.index}` : `${path}.${ran.index}`;
-    siblings.push([
-      { path: at, ...nested, actor: ran.actor },
-      ...executedInside(nested, ran.actor, at, events, depth + 1),
-    ]);
+    const inside = executedInside(nested, ran.actor, at, events, depth + 1);
+    const hasAccount = ran.actor !== NO_ACCOUNT;
+    // Nobody votes for the root: without an account it must not be taken for a vote of an unknown one.
+    const isVote = nested.pallet === 'convictionVoting';
+    const own = { path: at, ...nested, actor: hasAccount ? ran.actor : null };
+    siblings.push(isVote && !hasAccount ? inside : [own, ...inside]);
   }
   return siblings.reverse().flat();
 }

@@ -6,7 +6,10 @@ import { type CallName, callName, recordOf } from './names.ts';
 // Which calls inside a wrapper ran, and for whom. A rule first takes the wrapper's own completion from the events;
 // without one nothing inside ran. Wrappers without a completion event fail when their call fails.
 
-/** A nested call that ran: where it stands in the wrapper, and its actor (null: root, none or unknown). */
+/** The actor of a call that runs for no account, which is known of it. */
+export const NO_ACCOUNT = 'none';
+
+/** A nested call that ran: where it stands in the wrapper, and its actor, null where it is unknown. */
 type Ran = { index: number; call: unknown; actor: string | null };
 
 type Args = Record<string, unknown>;
@@ -120,31 +123,34 @@ const asMulti =
     return only(args, keyOf(end.data[2]));
   };
 
+const isAccount = (actor: string | null): actor is string => actor !== null && actor !== NO_ACCOUNT;
+
 const asMultiThreshold1: Rule = (args, actor) => {
   const listed = args.other_signatories ?? args.otherSignatories;
   const others = Array.isArray(listed) ? listed.map(keyOf) : [null];
   const signatories = [actor, ...others];
-  const isKnown = signatories.every((key) => key !== null);
-  return only(args, isKnown ? multisigAccount(signatories, 1) : null);
+  return only(args, signatories.every(isAccount) ? multisigAccount(signatories, 1) : null);
 };
 
 const asDerivative: Rule = (args, actor) => {
   const index = indexOf(args.index);
-  const isKnown = actor !== null && index !== null && index <= 0xffff;
-  return only(args, isKnown ? derivativeAccount(actor, index) : null);
+  return only(
+    args,
+    isAccount(actor) && index !== null && index <= 0xffff ? derivativeAccount(actor, index) : null,
+  );
 };
 
 /** Its calls run later, or not at all. */
 const nothing: Rule = () => [];
-const noActor = () => null;
 const proxied = whenOk('proxy.ProxyExecuted', (args) => keyOf(args.real));
-const asRoot = whenOk('sudo.Sudid', noActor);
+const asRoot = whenOk('sudo.Sudid', () => NO_ACCOUNT);
 
-/** The account of a signed origin, `{system: {signed: …}}`; null for root and every other. */
+/** The account of a signed origin, `{system: {signed: …}}`; root and every other origin has none. */
 function signedOrigin(args: Args): string | null {
   const origin = recordOf(args.as_origin ?? args.asOrigin) ?? {};
   const system = recordOf(origin.system ?? origin.System) ?? {};
-  return keyOf(system.signed ?? system.Signed);
+  const signed = system.signed ?? system.Signed;
+  return signed === undefined ? NO_ACCOUNT : keyOf(signed);
 }
 
 /** The account that signed a meta transaction, where its extensions show it: `{signed: {account: …}}`. */

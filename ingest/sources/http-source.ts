@@ -72,7 +72,8 @@ export class HttpSource {
         await setTimeout(error.waitMs, undefined, { signal });
         until += error.waitMs;
       },
-      shouldRetry: () => leftMs() > 0,
+      // In a moment no source answers, and the last failure would hide the first.
+      shouldRetry: () => leftMs() > timeoutMs / 10,
       ...(signal === undefined ? {} : { signal }),
     });
   }

@@ -34,7 +34,7 @@ const lineRows = view(
   linesIn,
   lines,
   sql`SELECT id, payload.name AS name, arraySum(arrayMap(a -> toUInt128(a), payload.amounts)) AS total,
-    sequence + throwIf(payload.name = 'broken view', 'the view is broken') AS sequence FROM ${linesIn}`,
+    sequence + intDiv(0, payload.name != 'broken view') AS sequence FROM ${linesIn}`,
 );
 
 export const MAX_128 = 2n ** 128n - 1n;

@@ -170,7 +170,7 @@ async function exportsRawTables(): Promise<void> {
   expect(written.tables.blocks.written + written.tables.blocks.unchanged).toBe(3);
   expect(written.tables.blocks.unchanged).toBeGreaterThanOrEqual(Math.min(3, before) - 2);
   expect(filesIn().sort()).toEqual(
-    ['blocks', 'extrinsics'].flatMap((table) =>
+    ['blocks', 'events', 'extrinsics'].flatMap((table) =>
       ['01', '02', '05'].map((day) => `${table}/chain=polkadot/date=2024-03-${day}/part-0.parquet`),
     ),
   );
@@ -178,7 +178,7 @@ async function exportsRawTables(): Promise<void> {
   // A busy machine takes long enough for lines of progress.
   const lines = linesOf(again.stderr).filter((line) => !/^exporting \d+ %/.test(line));
   expect([again.code, lines]).toEqual([0, []]);
-  expect(again.stdout).toMatch(/raw: 0 files written \(0 rows, 0 B\), 6 unchanged, in /);
+  expect(again.stdout).toMatch(/raw: 0 files written \(0 rows, 0 B\), 9 unchanged, in /);
   const wrong = await runHere(['export-raw', 'metrics', '--to', raw], env);
   expect(wrong).toMatchObject({
     code: 2,
