@@ -160,7 +160,13 @@ it(
 
     const price: InputLine = {
       line: JSON.stringify({
-        ...{ schema: 'snapshot/1', kind: 'price', relay_chain: 'polkadot', chain: 'polkadot', block_number: 1 },
+        ...{
+          schema: 'snapshot/1',
+          kind: 'price',
+          relay_chain: 'polkadot',
+          chain: 'polkadot',
+          block_number: 1,
+        },
         ...{ as_of: `${new Date(timeIn(first)).toISOString().slice(0, 10)}T00:00:00.000Z` },
         payload: { symbol: 'DOT', usd: 7.25 },
       }),
