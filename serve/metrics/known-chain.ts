@@ -41,7 +41,7 @@ export function unknownChainHeader(
   registry: Registry,
 ): Readonly<Record<string, string>> {
   if (chain === undefined || chain === ECOSYSTEM || registry.find(chain) !== undefined) return {};
-  return { 'x-unknown-chain': `${unknownChain(chain, registry)}; /api/status lists those with blocks` };
+  return { 'x-unknown-chain': `${unknownChain(chain, registry)} (/api/status lists those with blocks)` };
 }
 
 function unknownChain(name: string, registry: Registry): string {

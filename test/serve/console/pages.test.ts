@@ -199,7 +199,7 @@ describe('the pages of the metrics', () => {
   it('are empty by the API for a chain that nobody knows, which a header says', async () => {
     const { headers, body } = await get('/api/daily-tps?chain=polkadt');
     expect([headers['x-unknown-chain'], JSON.parse(body)]).toEqual([
-      'no chain is called that: did you mean polkadot?',
+      'no chain is called that: did you mean polkadot? (/api/status lists those with blocks)',
       [],
     ]);
     for (const query of ['', '?chain=polkadot', '?chain=statemint', '?chain=ecosystem'])
