@@ -14,7 +14,7 @@ import { readConfig } from '../../serve/settings.ts';
 import { History } from '../generator/history.ts';
 import { ANSWERS, type Answer } from '../reference/answers.ts';
 import { type Input, type InputLine, readLines } from '../reference/input.ts';
-import { difference } from '../support/compared.ts';
+import { difference, exactRows } from '../support/compared.ts';
 import { Mirror } from '../support/mirror.ts';
 import type { Row } from '../support/served.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -66,7 +66,7 @@ async function answerOf(app: FastifyInstance, url: string): Promise<Claimed> {
   expect(answer.statusCode, url).toBe(200);
   const header = (name: string) => answer.headers[name] as string | undefined;
   return {
-    rows: answer.json<Row[]>(),
+    rows: exactRows(answer.body) as Row[],
     pendingFrom: header('x-pending-from'),
     coverage: header('x-coverage'),
     asOf: header('x-data-as-of'),

@@ -113,3 +113,11 @@ const isSame = (a: unknown, b: unknown) => textOf(a) === textOf(b);
 /** As JSON; a bigint, which is gas, with all its digits. */
 const textOf = (value: unknown) =>
   JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? `${part} of gas` : part));
+
+/** The rows of an answer with the digits of gas as bigints, which a double does not hold. */
+export const exactRows = (body: string): Row[] => JSON.parse(body, withExactGas as Reviver) as Row[];
+
+type Reviver = (key: string, value: unknown) => unknown;
+
+const withExactGas = (key: string, value: unknown, { source }: { source: string }) =>
+  typeof value === 'number' && (key === 'gas_limit' || key === 'gas_price') ? BigInt(source) : value;

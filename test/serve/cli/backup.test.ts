@@ -21,6 +21,7 @@ import { SocketClient } from '../../../serve/operations/socket-client.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { contentOf, differences } from '../../support/content.ts';
 import { openPipelineAt, openTestPipeline } from '../../support/pipeline.ts';
+import { rooted } from '../../support/rooted.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run, serve } from './program.ts';
 import { runHere } from './run-here.ts';
@@ -32,7 +33,8 @@ const BACKUP = join(place.path, 'backup');
 
 const lineOf = (number: number) => {
   const now = String(Date.parse('2024-03-01T12:00:00Z') + number * 6000);
-  const block = madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: { now } })] });
+  const made = madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: { now } })] });
+  const block = rooted(made, 'polkadot');
   return `${JSON.stringify(block)}\n`;
 };
 

@@ -5,6 +5,7 @@ import type { Pipeline } from '../../../../serve/compose.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
+import { exactRows } from '../../../support/compared.ts';
 import { emptyPipeline, ingestAndCompute, openTestPipeline } from '../../../support/pipeline.ts';
 
 /** A server for the test: it ingests lines and requests rows. */
@@ -46,7 +47,7 @@ export async function openServed(...options: Parameters<typeof openTestPipeline>
     pipeline,
     ingest: (...lines) => ingestAndCompute(pipeline, lines),
     rows,
-    exactRows: async (url) => JSON.parse(await answerOf(url), withExactGas as Reviver),
+    exactRows: async (url) => exactRows(await answerOf(url)),
     fields: async (url, ...names) => (await rows(url)).map((row) => names.map((name) => row[name])),
     refusals: () =>
       pipeline.runtime.store.rows({
@@ -74,11 +75,6 @@ export async function openServed(...options: Parameters<typeof openTestPipeline>
     },
   };
 }
-
-type Reviver = (key: string, value: unknown) => unknown;
-
-const withExactGas = (key: string, value: unknown, { source }: { source: string }) =>
-  typeof value === 'number' && (key === 'gas_limit' || key === 'gas_price') ? BigInt(source) : value;
 
 export const blockOf = (chain: string, block: ShapedBlock): InputLine => ({
   line: JSON.stringify(shapeBlock(block, chain)),
