@@ -59,7 +59,7 @@ export const govChildBounty = metric({
     }),
   },
   // Position among the child bounties of one id, by their first events.
-  internal: { opening: 'UInt32' },
+  internal: { opening: 'UInt64' },
   key: ['relay_chain', 'chain', 'parent_bounty_id', 'child_bounty_id', 'opening'],
   materialized: 'whole',
   select: bountyFacts,

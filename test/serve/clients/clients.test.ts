@@ -57,6 +57,12 @@ const ERRORS = [
   { status: 401, code: 'unauthorized', message: expect.stringMatching(/key/), issues: [] },
 ];
 
+/** Arrow has no integer of 256 bits: gas is text in it. */
+const inFrames = <Rows>(rows: Rows): Rows =>
+  JSON.parse(
+    JSON.stringify(rows, (key, value) => (/^gas_(limit|price)$/.test(key) && value ? String(value) : value)),
+  );
+
 describe('the TypeScript client, packed and installed in an empty project', () => {
   let project: string;
   beforeAll(async () => {
@@ -160,7 +166,8 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
     const names = ['every_path', 'frames', 'libraries', 'many_rows'];
     const answers = await runPython(python, names, given);
     expect(answers.every_path).toEqual(expected);
-    for (const [path, rows] of Object.entries(expected)) {
+    for (const [path, answered] of Object.entries(expected)) {
+      const rows = inFrames(answered);
       const framed = (answers.frames as typeof expected)[path];
       expect(flat(framed, rows), path).toEqual(flat(rows, framed));
     }
@@ -185,7 +192,7 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
 
   it('warns of a chain that the server does not know', async () => {
     const { unknown_chain } = await runPython(python, ['unknown_chain'], given);
-    const warning = expect.stringMatching(/^polkadott: .*did you mean polkadot\?$/);
+    const warning = expect.stringMatching(/^polkadott: .*did you mean polkadot\? \(.*\)$/);
     expect(unknown_chain).toEqual([
       [0, 0],
       [warning, warning],
