@@ -164,7 +164,7 @@ describe('a block is loaded, and what cannot be read of it is refused as a fact'
     const number = height;
     expect(await send('blocks', message)).toEqual([]);
     expect(await facts(number)).toEqual([
-      { fact: 'event 0 balances.Deposit', reason: 'account: not an address' },
+      { fact: 'event 1 balances.Deposit', reason: 'account: not an address' },
       { fact: 'extrinsic 1 signer', reason: 'not an address' },
     ]);
   });

@@ -22,6 +22,7 @@ import {
   madeExtrinsic,
 } from '../../ingest/made.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { rooted } from '../../support/rooted.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 
 let test: TestPipeline;
@@ -56,7 +57,7 @@ const price = (day: string, usd: number) =>
 const ingest = (chain: string, ...lines: string[]) =>
   ingestLines(
     test.pipeline,
-    lines.map((line) => ({ line, chain })),
+    lines.map((line) => ({ line: JSON.stringify(rooted(JSON.parse(line), chain)), chain })),
   );
 
 /** Nothing is computed meanwhile: an export reads no metric. */
@@ -122,10 +123,11 @@ describe('the export of raw tables', () => {
           ['prices', 'snapshots'].map((table) => `${table}/chain=kusama/date=2026-01-31/part-0.parquet`),
         ),
     );
-    expect(report).toMatchObject({ rows: 4 + 4 + 8 + 2, tables: { blocks: { written: 3, unchanged: 0 } } });
-    expect(await rowsOf('events/chain=polkadot/date=2026-01-31/part-0.parquet')).toEqual(
+    expect(report).toMatchObject({ rows: 4 + 12 + 8 + 2, tables: { blocks: { written: 3, unchanged: 0 } } });
+    const ofDay = await rowsOf('events/chain=polkadot/date=2026-01-31/part-0.parquet');
+    expect(ofDay.filter((row) => (row as { event: string }).event === 'Transfer')).toEqual(
       [1n, 2n].map((number) => ({
-        ...{ relay_chain: 'polkadot', number, event_index: 0n, extrinsic_index: 1n, phase: 'extrinsic' },
+        ...{ relay_chain: 'polkadot', number, event_index: 1n, extrinsic_index: 1n, phase: 'extrinsic' },
         time: new Date(FIRST + Number(number) * 60_000),
         ...{ pallet: 'balances', event: 'Transfer', data: [ALICE, BOB_GENERIC, MOST], amount: MOST },
         account: `0x${ALICE_KEY}`,
@@ -138,6 +140,7 @@ describe('the export of raw tables', () => {
       ...{ relay_chain: 'polkadot', number: 1n, extrinsic_index: 1n, time: new Date(FIRST + 60_000) },
       ...{ hash: hash('e'), pallet: 'balances', call: 'transferKeepAlive', pallet_written: 'balances' },
       ...{ signed: true, signer: ALICE, signer_key: `0x${ALICE_KEY}`, success: true, succeeded: true },
+      ...{ outcome: true, general: false, fee_bearing: true },
       ...{ ethereum: false, ethereum_from: null, ethereum_to: null, fee: '17', tip: '7', domain: 'Assets' },
       args: { dest: `{"id":"${BOB_GENERIC}"}`, value: MOST, memo: null },
     });
