@@ -47,12 +47,11 @@ export async function splitOtherGenesis(
   if (first.length === 0) return { kept: lines, refused: [] };
   const judged = first.map(({ head, original }) => ({ ...head, payload: original }));
   const reasons = await refusalsOfFirst(runtime.store, registry, judged);
-  const reasonOf = new Map(first.map((line, at) => [line, reasons[at] ?? null]));
+  const others = new Map(first.flatMap((line, at) => (reasons[at] ? [[line, reasons[at]]] : [])));
   return {
-    kept: lines.filter((line) => (reasonOf.get(line) ?? null) === null),
-    refused: first.flatMap((line) => {
-      const reason = reasonOf.get(line) ?? null;
-      return reason === null ? [] : [deadLetterOf(TOPICS.blocks, line.head, reason, line.original)];
-    }),
+    kept: lines.filter((line) => !others.has(line)),
+    refused: [...others].map(([{ head, original }, reason]) =>
+      deadLetterOf(TOPICS.blocks, head, reason, original),
+    ),
   };
 }

@@ -17,8 +17,8 @@ interface FirstBlock {
 export const isFirst = (number: string): boolean => BigInt(number) <= 1n;
 
 /**
- * Judges first blocks in the order of reading, each by the hash that the registry knows for its chain, else by what is
- * stored, else by the first one judged. Returns for each why it is of another network, or null.
+ * Tells of each first block why it is of another network, or null. It is compared with the hash in the registry. Where
+ * the registry has none it is compared with what is stored, and on an empty store with the first block that was read.
  */
 export async function refusalsOfFirst(
   store: Pick<Store, 'rows'>,

@@ -1,8 +1,8 @@
 import { methodNames, recordOf } from './names.ts';
 
 /**
- * Every applied extrinsic has one outcome among its own events. A source that has lost the events of a block, or its
- * extrinsics, serves it all the same: such a block is refused whole, so that its height stays missing.
+ * Every applied extrinsic has one outcome among its own events. Some sources serve blocks whose events or extrinsics are
+ * lost. Such a block is refused, so that its height stays missing and another source is asked.
  */
 export const OUTCOME_PALLETS = ['system', 'System', 'SYSTEM'];
 export const OUTCOME_EVENTS = ['ExtrinsicSuccess', 'extrinsicSuccess', 'ExtrinsicFailed', 'extrinsicFailed'];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { firstFault, shapeError } from '../../infra/shape-error.ts';
 import { byPosition } from './event-data.ts';
+import { refusalOfHeldBlocks } from './held-blocks.ts';
 import { isNumberAsWritten } from './json.ts';
 import { recordOf } from './names.ts';
 
@@ -65,17 +66,6 @@ const NO_HASH = 'not a 32-byte hash';
 const hash = z.string(unlessMissing(NO_HASH)).regex(/^0x[0-9a-fA-F]{64}$/, NO_HASH);
 const NO_HEIGHT = 'not a height of up to 18 decimal digits';
 
-const WORD = /^[a-zA-Z_]\w{0,50}$/;
-
-/** The key under which a document holds a whole block, as answers of other services do. */
-function holderOfBlock(document: unknown): string | null {
-  const holders = Object.entries(recordOf(document) ?? {}).filter(([key, value]) => {
-    const held = recordOf(value);
-    return WORD.test(key) && held !== null && ['number', 'hash', 'extrinsics'].every((name) => name in held);
-  });
-  return holders[0]?.[0] ?? null;
-}
-
 const block = z.object({
   number: z
     .union([z.string(), z.number(), z.bigint()], unlessMissing(NO_HEIGHT))
@@ -95,12 +85,7 @@ export function normaliseBlock(
 ): { number: string; payload: Readonly<Record<string, unknown>> } | { refused: string } {
   const read = block.safeParse(document, { error: shapeError });
   if (!read.success) {
-    const holder = holderOfBlock(document);
-    if (holder !== null)
-      return {
-        refused: `no block: it is within ${holder}; take it out, as \`jq -c .${holder} FILE\` does of JSON`,
-      };
-    return { refused: `no block: ${firstFault(read.error)}` };
+    return { refused: refusalOfHeldBlocks(document) ?? `no block: ${firstFault(read.error)}` };
   }
   const { number, hash, parentHash, authorId, finalized, onInitialize, extrinsics, onFinalize } = read.data;
   const payload = {

@@ -8,7 +8,6 @@ import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
 import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
-import { refusalOfBlockList } from './block-lists.ts';
 import { refusalOf } from './refusal.ts';
 
 /** Where a line came from, for dead letters and provenance. */
@@ -182,7 +181,7 @@ const EMPTY_BLOCK = { hash: NO_HASH, parentHash: NO_HASH, extrinsics: [] };
 
 function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object): Read {
   const block = normaliseBlock(payload);
-  if ('refused' in block) return { refused: refusalOfBlockList(payload) ?? block.refused };
+  if ('refused' in block) return block;
   const lack = 'is_deleted' in more ? null : lackOf(block.payload);
   if (lack !== null) return { refused: lack };
   return blockEnvelope(chain, block.number, Buffer.from(jsonLine(block.payload)), origin, more);

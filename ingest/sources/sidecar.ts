@@ -95,8 +95,8 @@ export class Sidecar {
   }
 
   /**
-   * One block as a line: the source's own bytes. A hash gives that very block, whatever is best by now. `patience` is a
-   * factor of the time that it may take.
+   * One block as a line: the source's own bytes. A hash gives that very block, whatever is best by now. The time limit is
+   * multiplied by `patience`.
    */
   block(id: number | string, patience = 1): Promise<Buffer> {
     const take = (bytes: Buffer) => {

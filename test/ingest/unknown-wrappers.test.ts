@@ -31,7 +31,7 @@ const counted = async () => {
 const find = () => checkWrappers(opened.pipeline.runtime.store);
 
 describe('calls inside unknown wrappers', () => {
-  test('are none where no block has any', async () => {
+  test('are 0 in blocks that hold none', async () => {
     await load('kusama', 1, [{ ...propose, call: 'council.vote', args: { proposal: '0x' } }]);
     expect(await counted()).toEqual({ calls: 0, wrappers: [] });
     expect(await find()).toMatchObject({ state: 'ok', text: '0 calls inside unknown wrappers' });

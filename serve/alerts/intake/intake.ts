@@ -97,8 +97,8 @@ const KEY_CHARACTERS_MAX = 255;
 const shortKey = (key: string): string => (key.length > KEY_CHARACTERS_MAX ? sha256(key) : key);
 
 /**
- * Counts what is refused, after the answer was sent: a sender without the key must not learn from the time of its answer
- * whether there is such an integration.
+ * Counts refused requests after their answers are sent. Otherwise the time of an answer would show a sender without the
+ * key whether the integration exists.
  */
 function recordRefusals(intake: FastifyInstance, dependencies: IntakeDependencies): void {
   intake.addHook('onSend', async (request, { statusCode: status }, payload) => {

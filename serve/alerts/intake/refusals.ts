@@ -36,8 +36,7 @@ interface RefusalsDependencies {
 }
 
 /**
- * Counts the requests to integrations that were refused before they were accepted, since neither the log nor the
- * history has them. A flood costs no more than one count and one row every ten seconds for each reason of an
+ * Counts requests to integrations that were refused. Neither the log nor the history has them. A flood costs no more than one count and one row every ten seconds for each reason of an
  * integration; a kill loses the counts of these seconds.
  */
 export class Refusals {
