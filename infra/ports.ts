@@ -231,12 +231,11 @@ export interface Log {
   close(): Promise<void>;
 }
 
+/** Jobs of a queue start in the order in which they were added. */
 export interface Job<Data> {
   /** A job replaces a waiting one of the same id. One that is added while the same id runs is run afterwards. */
   readonly id: string;
   readonly data: Data;
-  /** Lower numbers run first; jobs of one priority run in the order in which they were added. */
-  readonly priority: number;
 }
 
 export interface FailedJob {

@@ -61,7 +61,7 @@ export class RoundRequests {
 
   async request(): Promise<void> {
     await this.#causes.note();
-    await this.#options.runtime.queue.add(QUEUE, { id: ROUND_JOB, data: null, priority: 1 });
+    await this.#options.runtime.queue.add(QUEUE, { id: ROUND_JOB, data: null });
   }
 
   /** Every load up to this number is computed for all metrics that do not fail. */

@@ -110,7 +110,6 @@ export class WindowQueue {
       // Another run may wait for the same window, of another time.
       id: `${run}/${idOf(window)}`,
       data: { window, run, ...traced },
-      priority: 1,
     });
     const schedule = new Schedule(windows, readsOf(metrics));
     const queued = new Map<string, PlannedWindow>();

@@ -33,7 +33,7 @@ interface OpenQueue {
 type Data = { readonly id: string; readonly data: unknown };
 
 const IDLE_POLL_MS = 20;
-const WAITING_STATES = ['wait', 'prioritized', 'delayed'] as const;
+const WAITING_STATES = ['wait', 'delayed'] as const;
 
 /**
  * BullMQ. The id of a job is its deduplication id: an equal job replaces it while it waits, and runs after it while it
@@ -62,14 +62,13 @@ export class DistributedQueue implements Queue {
     for (;;) {
       const { id } = await bull.add(queue, data, {
         jobId,
-        priority: job.priority,
         deduplication: { id: job.id, replace: true, keepLastIfActive: true },
       });
       // Another id is the one of an earlier job. If that runs, BullMQ keeps these data until it ends.
       if (id === undefined || id === jobId || (await this.#isAdded(queue, job.id))) return;
       // If it waits, it gets the data.
       const earlier = await bull.getJob(id);
-      if (earlier && (await isUpdated(earlier, data, job.priority))) return;
+      if (earlier && (await isUpdated(earlier, data))) return;
     }
   }
 
@@ -212,12 +211,11 @@ export class DistributedQueue implements Queue {
   }
 }
 
-/** Gives a waiting job the newer data and the higher priority; false when it may have started without them. */
-async function isUpdated(earlier: BullJob<Data>, data: Data, priority: number): Promise<boolean> {
+/** Gives a waiting job the newer data; false when it may have started without them. */
+async function isUpdated(earlier: BullJob<Data>, data: Data): Promise<boolean> {
   try {
     await earlier.updateData(data);
-    if (priority < earlier.priority) await earlier.changePriority({ priority });
-    return ['waiting', 'prioritized', 'delayed'].includes(await earlier.getState());
+    return ['waiting', 'delayed'].includes(await earlier.getState());
   } catch (error) {
     // A job that has ended meanwhile is gone; its caller adds another one.
     return ignore('queue.update', false)(error);

@@ -2,6 +2,7 @@ import { reasonOf } from '../errors.ts';
 import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 
 interface State {
+  /** In the order in which they run. */
   readonly waiting: Map<string, QueuedJob>;
   readonly running: Map<string, { next: QueuedJob | undefined }>;
   /** Timers of jobs that run again. */
@@ -13,9 +14,7 @@ interface State {
 }
 
 interface QueuedJob extends Job<unknown> {
-  attempts: number;
-  /** Number of the call that added it. */
-  added: number;
+  readonly attempts: number;
 }
 
 export interface AttemptOptions {
@@ -28,7 +27,6 @@ export interface AttemptOptions {
 export class EmbeddedQueue implements Queue {
   readonly #queues = new Map<string, State>();
   readonly #options: AttemptOptions;
-  #added = 0;
   #isClosed = false;
 
   constructor(options: AttemptOptions) {
@@ -38,13 +36,14 @@ export class EmbeddedQueue implements Queue {
   async add<Data>(queue: string, job: Job<Data>): Promise<void> {
     const state = this.#state(queue);
     const running = state.running.get(job.id);
-    const added: QueuedJob = { ...job, attempts: 0, added: ++this.#added };
+    const added: QueuedJob = { ...job, attempts: 0 };
     state.failed.delete(job.id);
     // A new job replaces one that waits to run again.
     clearTimeout(state.delayed.get(job.id));
     state.delayed.delete(job.id);
-    if (running) running.next = collapsed(running.next, added);
-    else state.waiting.set(job.id, collapsed(state.waiting.get(job.id), added));
+    if (running) running.next = added;
+    // A waiting job of the same id keeps its position.
+    else state.waiting.set(job.id, added);
     this.#startJobs(state);
   }
 
@@ -106,15 +105,8 @@ export class EmbeddedQueue implements Queue {
   }
 
   #startJobs(state: State): void {
-    while (
-      !this.#isClosed &&
-      state.handler &&
-      state.running.size < state.concurrency &&
-      state.waiting.size > 0
-    ) {
-      const next = [...state.waiting.values()].reduce((a, b) =>
-        b.priority < a.priority || (b.priority === a.priority && b.added < a.added) ? b : a,
-      );
+    for (const next of state.waiting.values()) {
+      if (this.#isClosed || !state.handler || state.running.size >= state.concurrency) break;
       state.waiting.delete(next.id);
       state.running.set(next.id, { next: undefined });
       void this.#run(state, next);
@@ -154,17 +146,11 @@ export class EmbeddedQueue implements Queue {
     }
     const runAgain = () => {
       state.delayed.delete(job.id);
-      state.waiting.set(job.id, { ...job, added: ++this.#added });
+      state.waiting.set(job.id, job);
       this.#startJobs(state);
     };
     state.delayed.set(job.id, setTimeout(runAgain, ms));
   }
-}
-
-/** A job with the newest data, the highest priority and the earliest position of two jobs of one id. */
-function collapsed(earlier: QueuedJob | undefined, added: QueuedJob): QueuedJob {
-  if (!earlier) return added;
-  return { ...added, added: earlier.added, priority: Math.min(earlier.priority, added.priority) };
 }
 
 const closedError = () => new Error('the queue was closed while jobs were left');

@@ -232,9 +232,7 @@ async function queueing(): Promise<Figure> {
     logger: openLogger({ LOG_LEVEL: 'silent' }),
   });
   const product = await milliseconds(async () => {
-    await inParallel(jobs, (i) =>
-      queue.add('windows', { id: `daily_fees/polkadot/${i}`, data: i, priority: 5 }),
-    );
+    await inParallel(jobs, (i) => queue.add('windows', { id: `daily_fees/polkadot/${i}`, data: i }));
     await queue.process('windows', 50, async () => undefined);
     await queue.idle('windows');
   });
@@ -242,7 +240,7 @@ async function queueing(): Promise<Figure> {
   const connection = redis();
   const bare = new BullQueue('bare', { connection, prefix: 'bench' });
   const peer = await milliseconds(async () => {
-    await inParallel(jobs, (i) => bare.add('job', i, { removeOnComplete: true, priority: 5 }));
+    await inParallel(jobs, (i) => bare.add('job', i, { removeOnComplete: true }));
     const worker = new Worker('bare', async () => undefined, {
       connection,
       prefix: 'bench',

@@ -88,7 +88,7 @@ export class ProjectJobs {
     try {
       for (const [id, task] of this.#pending) {
         this.#pending.delete(id);
-        await queue.add(name, { id, data: task, priority: 1 });
+        await queue.add(name, { id, data: task });
       }
     } finally {
       this.#isAdding = false;

@@ -22,7 +22,7 @@ test('a queue whose Redis went away closes: its job ends, and then it waits no l
     isDone = true;
   });
   await queue.process('idle', 1, async () => undefined);
-  await queue.add('queue', { id: 'job', data: 1, priority: 1 });
+  await queue.add('queue', { id: 'job', data: 1 });
   await begun.promise;
   await service.close();
   const closed = queue.close().then(

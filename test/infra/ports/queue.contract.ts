@@ -8,7 +8,7 @@ export interface AttemptOptions {
 }
 
 const OPTIONS: AttemptOptions = { attempts: 4, backoffMs: 40 };
-const job = (id: string, data: unknown = id, priority = 1): Job<unknown> => ({ id, data, priority });
+const job = (id: string, data: unknown = id): Job<unknown> => ({ id, data });
 
 export function queueContract(name: string, open: (options: AttemptOptions) => Promise<Opened<Queue>>): void {
   describe(`queue: ${name}`, () => {
@@ -27,7 +27,7 @@ export function queueContract(name: string, open: (options: AttemptOptions) => P
         if (data === 'blocker') await blocked.opened;
         else seen.push(data);
       });
-      await queue.add(name, job('blocker', 'blocker', 0));
+      await queue.add(name, job('blocker'));
       await until('the blocker runs', async () => (await queue.waiting(name)) === 0);
       return blocked.open;
     }
@@ -42,17 +42,13 @@ export function queueContract(name: string, open: (options: AttemptOptions) => P
         expect(seen).toEqual([{ day: '2026-01-01', of: [1, 2] }, 'plain']);
       });
 
-      test('lower priorities run first, and jobs of one priority in the order in which they were added', async () => {
+      test('run in the order in which they were added', async () => {
         const seen: unknown[] = [];
         const go = await block('jobs', seen);
-        await queue.add('jobs', job('c', 'c', 5));
-        await queue.add('jobs', job('a', 'a', 2));
-        await queue.add('jobs', job('d', 'd', 5));
-        await queue.add('jobs', job('b', 'b', 2));
-        await queue.add('jobs', job('first', 'first', 1));
+        for (const id of ['c', 'a', 'd', 'b']) await queue.add('jobs', job(id));
         go();
         await queue.idle('jobs');
-        expect(seen).toEqual(['first', 'a', 'b', 'c', 'd']);
+        expect(seen).toEqual(['c', 'a', 'd', 'b']);
       });
 
       test.each([1, 3])('%i jobs of a queue run concurrently', async (concurrency) => {
@@ -93,12 +89,12 @@ export function queueContract(name: string, open: (options: AttemptOptions) => P
         expect(seen).toEqual(['newest']);
       });
 
-      test('a replaced job keeps its position and its higher priority', async () => {
+      test('a replaced job keeps its position', async () => {
         const seen: unknown[] = [];
         const go = await block('jobs', seen);
-        await queue.add('jobs', job('same', 'old', 3));
-        await queue.add('jobs', job('other', 'other', 3));
-        await queue.add('jobs', job('same', 'new', 5));
+        await queue.add('jobs', job('same', 'old'));
+        await queue.add('jobs', job('other', 'other'));
+        await queue.add('jobs', job('same', 'new'));
         go();
         await queue.idle('jobs');
         expect(seen).toEqual(['new', 'other']);

@@ -71,7 +71,7 @@ describe('Redis behind Sentinels', () => {
     const done = new Set<string>();
     await queue.process<string>('jobs', 1, async (data) => void done.add(data));
     await keyValue.set('a', 'before');
-    await queue.add('jobs', { id: 'before', data: 'before', priority: 1 });
+    await queue.add('jobs', { id: 'before', data: 'before' });
     await until('the first job is done', () => done.has('before'));
 
     // Replication is asynchronous; what it has not sent is lost with the master, and is rebuilt.
@@ -80,7 +80,7 @@ describe('Redis behind Sentinels', () => {
     const isSet = () => keyValue.set('b', 'after').catch(() => false);
     await until('the new master takes keys', isSet, FAILOVER_MS_MAX);
     // A server that was just made the master may still answer that it is read only.
-    const add = () => queue.add('jobs', { id: 'after', data: 'after', priority: 1 });
+    const add = () => queue.add('jobs', { id: 'after', data: 'after' });
     await until(
       'the new master takes jobs',
       () =>
