@@ -27,6 +27,7 @@ import { readNewestNumber } from './ledger.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
 import { forgetEntities } from './refold.ts';
 import { RoundRequests } from './round-requests.ts';
+import { RoundStateReader } from './round-state.ts';
 import { Rounds } from './rounds.ts';
 import { MetricVersions } from './versions.ts';
 import { type ComputedRound, type ComputeOptions, STOPPED, WindowQueue } from './window-queue.ts';
@@ -84,6 +85,7 @@ export class Aggregator {
   readonly #claims: Claims;
   readonly #windows: WindowQueue;
   readonly #rounds: Rounds;
+  readonly #roundState: RoundStateReader;
   readonly #versions: MetricVersions;
   readonly #dataSignal: DataSignal;
   readonly #requests: RoundRequests;
@@ -112,10 +114,12 @@ export class Aggregator {
       computer: new WindowComputer({ ...options, metrics, measures, claims: this.#claims }),
       onComputed: (metric, version, round) => this.#versions.set(metric, version, round),
     });
+    this.#roundState = new RoundStateReader({ ...options, metrics, measures });
     this.#rounds = new Rounds({
       ...options,
       metrics,
       measures,
+      state: this.#roundState,
       compute: (windows, options) => this.#compute(windows, options),
       dataSignal: this.#dataSignal,
     });
@@ -216,7 +220,7 @@ export class Aggregator {
     const ports = { store: this.#runtime.store, numbers: this.#options.numbers };
     const count = await this.#requests.exclusively(async () => {
       await forgetEntities(ports, metrics, RELAY_CHAINS);
-      const windows = await this.#rounds.planRebuild(names, from, until);
+      const windows = await this.#roundState.planRebuild(names, from, until);
       const options = { queue: 'others', meanwhile: () => this.#rounds.computeLastDays() } as const;
       const [failure] = (await this.#compute(windows, options)).failures.values();
       if (failure) throw new ProductError('metrics_failed', failure.reason, failure.detail);
@@ -312,7 +316,7 @@ export class Aggregator {
     const now = performance.now();
     if ((await this.#requests.failed()) && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
-    if (await this.#rounds.hasDirtyDays()) await this.requestRound();
+    if (await this.#roundState.hasDirtyDays()) await this.requestRound();
   }
 
   async #compute(

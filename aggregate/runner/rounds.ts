@@ -4,38 +4,28 @@ import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
-import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { DataSignal } from './data-signal.ts';
-import {
-  countDirtyDays,
-  type NumberedDirtyDay,
-  palletsOf,
-  readDaysToRebuild,
-  readDirty,
-} from './dirty-days.ts';
 import { firstOf, readDirtyHours, withHours } from './dirty-hours.ts';
 import { FailureRecords } from './failure-records.ts';
 import {
-  type FailedMetric,
   type FailureTexts,
-  isDue,
   type MetricAttempts,
   nextAttemptAt,
   type ReadsByMetric,
   readsOf,
-  stalledBy,
   type WindowFailure,
   withReaders,
 } from './failures.ts';
-import { computedChains, readLedger, watermarks } from './ledger.ts';
-import { firstOfLastDays, lowestMark, type Marks } from './marks.ts';
+import { computedChains, watermarks } from './ledger.ts';
+import { firstOfLastDays, lowestMark } from './marks.ts';
 import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
-import { planDays, planPending } from './pending.ts';
+import { planPending } from './pending.ts';
 import { forgetEntities } from './refold.ts';
+import type { RoundState, RoundStateReader } from './round-state.ts';
 import type { ComputedRound, ComputeOptions } from './window-queue.ts';
 
 const LOCK_LOST = 'another process may have planned meanwhile';
@@ -47,28 +37,13 @@ interface RoundsOptions {
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly measures: ComputeMeasures;
+  readonly state: Pick<RoundStateReader, 'read' | 'hasDirtyDays'>;
   /** Computes windows and shows the progress. */
   readonly compute: (
     windows: readonly PlannedWindow[],
     options: Pick<ComputeOptions, 'queue' | 'meanwhile'>,
   ) => Promise<ComputedRound>;
   readonly dataSignal: Pick<DataSignal, 'token' | 'publish'>;
-}
-
-/** What a round found, before it computes. */
-interface RoundState {
-  /** The first of the last days. */
-  readonly lastDaysFrom: string;
-  /** Every load up to this number has ended. */
-  readonly loaded: bigint;
-  readonly marks: Marks;
-  readonly lowestWatermark: bigint;
-  readonly failures: readonly FailedMetric[];
-  /** The metrics that it computes. */
-  readonly active: readonly MaterializedMetric[];
-  readonly days: readonly NumberedDirtyDay[];
-  /** Called when its windows are planned. */
-  readonly endPlanning: () => void;
 }
 
 /** What came of the windows of a round, and the blocks that its rows hold then. */
@@ -94,7 +69,6 @@ interface RoundResult {
 export class Rounds {
   readonly #options: RoundsOptions;
   readonly #reads: ReadsByMetric;
-  readonly #pallets: readonly string[];
   readonly #failures: FailureRecords;
   /** The last days were computed with all loads up to this number, and with what was dirty above it. */
   #lastDays: { readonly upTo: bigint; readonly token: string; readonly dirty: string } = {
@@ -106,7 +80,6 @@ export class Rounds {
   constructor(options: RoundsOptions) {
     this.#options = options;
     this.#reads = readsOf(options.metrics);
-    this.#pallets = palletsOf(options.metrics);
     this.#failures = new FailureRecords(options, this.#reads);
   }
 
@@ -119,11 +92,11 @@ export class Rounds {
     { causes, onlyLastDays }: { readonly causes: readonly Traceparent[]; readonly onlyLastDays: boolean },
   ): Promise<RoundResult | null> {
     const lastDaysFrom = firstOfLastDays(this.#options.runtime.clock.now());
-    if (onlyLastDays && (await this.hasDirtyDays(lastDaysFrom))) {
+    if (onlyLastDays && (await this.#options.state.hasDirtyDays(lastDaysFrom))) {
       await this.computeLastDays();
       return null;
     }
-    const state = await this.#read();
+    const state = await this.#options.state.read();
     const { days, active, loaded } = state;
     const { failures, newest } = days.length > 0 ? await this.#traced(state, causes) : NOTHING;
     if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
@@ -160,7 +133,7 @@ export class Rounds {
   }
 
   async #computeLastDays(): Promise<void> {
-    const state = await this.#read(this.#lastDays.upTo);
+    const state = await this.#options.state.read(this.#lastDays.upTo);
     // While a load runs, what others have loaded since it began stays dirty.
     const dirty = state.days
       .map((day) => JSON.stringify(day))
@@ -172,58 +145,6 @@ export class Rounds {
     await this.#noteNewest(state, newest);
     this.#lastDays = { ...this.#lastDays, upTo: state.loaded, dirty };
     await this.#options.dataSignal.publish();
-  }
-
-  /** Whether a round would find something, of the days before one if it is given. */
-  async hasDirtyDays(before?: string): Promise<boolean> {
-    const { store, clock } = this.#options.runtime;
-    const { marks, failures } = await readLedger(store);
-    const active = this.#activeOf(failures, clock.now());
-    const dirty = { after: lowestMark(active, marks), pallets: this.#pallets };
-    return (await countDirtyDays(store, before === undefined ? dirty : { ...dirty, before })) > 0;
-  }
-
-  /** All windows of these metrics that days from `from` up to `until` invalidate. */
-  async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
-    const { runtime, metrics } = this.#options;
-    const { marks } = await readLedger(runtime.store);
-    const calendar = await readCalendar(runtime.store, lowestMark(metrics, marks));
-    const days = await readDaysToRebuild(runtime.store, from, until);
-    return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
-  }
-
-  /** Reads all days that are dirty, or the last days that loads above `lastDaysAfter` have changed. */
-  async #read(lastDaysAfter?: bigint): Promise<RoundState> {
-    const { runtime, numbers, measures, metrics } = this.#options;
-    const endPlanning = measures.planSeconds.startTimer();
-    const { store, keyValue, clock } = runtime;
-    const loaded = await loadedUpTo(keyValue, await numbers.take(1));
-    const ledger = await readLedger(store);
-    const now = clock.now();
-    const lastDaysFrom = firstOfLastDays(now);
-    const isWhole = lastDaysAfter === undefined;
-    // Failed metrics are tried again by whole rounds alone, which count the attempts.
-    const active = this.#activeOf(ledger.failures, now, isWhole);
-    const marks = isWhole ? ledger.marks : withFloor(metrics, ledger.marks, lastDaysAfter);
-    const lowestWatermark = lowestMark(metrics, ledger.marks);
-    const days = await readDirty(store, {
-      after: lowestMark(active, marks),
-      pallets: this.#pallets,
-      ...(isWhole ? {} : { from: lastDaysFrom }),
-    });
-    if (isWhole) measures.dirtyDays.set(days.length);
-    const { failures } = ledger;
-    return { lastDaysFrom, loaded, marks, lowestWatermark, failures, active, days, endPlanning };
-  }
-
-  /** The metrics that neither wait for their next attempt nor read one that does. */
-  #activeOf(
-    failures: readonly FailedMetric[],
-    now: number,
-    triesAgain = true,
-  ): readonly MaterializedMetric[] {
-    const stalled = stalledBy(failures, this.#reads, (failure) => triesAgain && isDue(failure, now));
-    return this.#options.metrics.filter(({ name }) => !stalled.has(name));
   }
 
   #traced(state: RoundState, causes: readonly Traceparent[] = []): Promise<ComputedDays> {
@@ -277,12 +198,3 @@ export class Rounds {
 const NOTHING: ComputedDays = { failures: new Map(), newest: [] };
 
 const hasOlderDays = ({ days, lastDaysFrom }: RoundState) => days.some(({ day }) => day < lastDaysFrom);
-
-/** The marks, none of them below a number. */
-const withFloor = (metrics: readonly MaterializedMetric[], marks: Marks, floor: bigint): Marks =>
-  new Map(
-    metrics.map(({ name }) => {
-      const mark = marks.get(name) ?? 0n;
-      return [name, mark > floor ? mark : floor];
-    }),
-  );
