@@ -106,7 +106,8 @@ function prefixOf(bytes: Buffer): number | null {
   return prefix < 64 ? null : prefix;
 }
 
-function prefixBytes(prefix: number): Buffer {
+/** The prefix as it stands before the key in an SS58 address. */
+export function prefixBytes(prefix: number): Buffer {
   if (!Number.isInteger(prefix) || prefix < 0 || prefix > SS58_PREFIX_MAX)
     throw new Error(`Not an SS58 prefix: ${prefix}`);
   if (prefix < 64) return Buffer.from([prefix]);

@@ -1,0 +1,89 @@
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { bytesOf, Cursor, Undecodable } from './cursor.ts';
+import type { ExtrinsicEvents } from './events.ts';
+import type { ExtrinsicTexts } from './extrinsics.ts';
+import { authorText, logText, type NodeHeader } from './header.ts';
+import type { NodeRuntime } from './runtime.ts';
+
+/** A block as a node's answers have it. */
+export interface RawBlock {
+  readonly hash: string;
+  readonly header: NodeHeader;
+  /** Each with its length before it. */
+  readonly extrinsics: readonly string[];
+  /** The value of `System.Events` at the block. */
+  readonly events: string | null;
+  /** The value of `Session.Validators` at the block. */
+  readonly validators: string | null;
+  readonly finalized: boolean;
+  /** Fees without tip, as `TransactionPaymentApi_query_info` tells them, by place of extrinsics that no event tells the fee of. */
+  readonly fees?: ReadonlyMap<number, string>;
+}
+
+interface DecodedLine {
+  /** The JSON of Sidecar's `GET /blocks/{number}`. */
+  readonly line: Buffer;
+  /** Calls that the runtime's metadata does not describe; the line has their bytes. */
+  readonly undecodedCalls: number;
+}
+
+/** Throws for a block of which something is unknown or contradicts itself: it must not be stored as complete. */
+export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine {
+  const number = Number.parseInt(block.header.number, 16);
+  const fail = (error: unknown, part: string): never => {
+    if (!(error instanceof Undecodable) && !(error instanceof RangeError)) throw error;
+    throw new ProductError('source_failed', `block ${number} cannot be decoded: ${part}: ${reasonOf(error)}`);
+  };
+  const attempt = <T>(part: string, read: () => T): T => {
+    try {
+      return read();
+    } catch (error) {
+      return fail(error, part);
+    }
+  };
+
+  const events = attempt('its events', () => {
+    const cursor = new Cursor(bytesOf(block.events ?? '0x00'));
+    return cursor.whole((at) => runtime.events.readBlock(at, block.extrinsics.length));
+  });
+  let undecodedCalls = 0;
+  const extrinsics = block.extrinsics.map((hex, index) =>
+    attempt(`extrinsic ${index}`, () => {
+      const texts = runtime.extrinsics.read(bytesOf(hex));
+      if (!texts.isDecoded) undecodedCalls += 1;
+      return extrinsicText(texts, events.extrinsics[index] as ExtrinsicEvents, block.fees?.get(index));
+    }),
+  );
+  const text = attempt('its header', () => {
+    const { header, hash, finalized, validators } = block;
+    const { logs } = header.digest;
+    const author = authorText(runtime, logs, validators);
+    return `{"number":"${number}","hash":"${hash}","parentHash":"${header.parentHash}","stateRoot":"${header.stateRoot}",\
+"extrinsicsRoot":"${header.extrinsicsRoot}",${author === undefined ? '' : `"authorId":${author},`}\
+"logs":[${logs.map((log) => logText(runtime, log)).join(',')}],"onInitialize":{"events":[${events.onInitialize}]},\
+"extrinsics":[${extrinsics.join(',')}],"onFinalize":{"events":[${events.onFinalize}]},"finalized":${finalized}}`;
+  });
+  return { line: Buffer.from(text), undecodedCalls };
+}
+
+function extrinsicText(texts: ExtrinsicTexts, events: ExtrinsicEvents, fee: string | undefined): string {
+  if (events.outcomes !== 1) throw new Undecodable(`it has ${events.outcomes} outcomes among its events`);
+  const { kind, method, signature, nonce, args, tip, hash, era } = texts;
+  const dispatchInfo = kind === 'bare' ? {} : JSON.parse(events.dispatchInfo ?? '{}');
+  const paysFee = dispatchInfo.paysFee === 'Yes' || dispatchInfo.paysFee === true;
+  const info = kind === 'signed' && paysFee ? feeInfo(dispatchInfo, events, fee) : '{}';
+  return `{"method":${method},"signature":${signature},"nonce":${nonce},"args":${args},"tip":${tip},"hash":"${hash}",\
+"info":${info},"era":${era},"events":[${events.text}],"success":${events.success},"paysFee":${paysFee}}`;
+}
+
+function feeInfo({ weight, class: kind }: DispatchInfo, { fee }: ExtrinsicEvents, asked: string | undefined) {
+  const info = { weight, class: kind };
+  if (fee !== undefined) return JSON.stringify({ ...info, partialFee: JSON.parse(fee), kind: 'fromEvent' });
+  if (asked !== undefined) return JSON.stringify({ ...info, partialFee: asked, kind: 'preDispatch' });
+  return '{"error":"no event tells the fee"}';
+}
+
+interface DispatchInfo {
+  readonly weight: unknown;
+  readonly class: unknown;
+}

@@ -1,0 +1,120 @@
+import { type Cursor, Undecodable } from './cursor.ts';
+import { camelCase } from './names.ts';
+import type { TypeTable } from './types.ts';
+import {
+  arrayReader,
+  type Field,
+  listReader,
+  objectReader,
+  sequenceReader,
+  type ValueReader,
+} from './value-reader.ts';
+
+interface CallReader {
+  /** `{"pallet":…,"method":…}` */
+  readonly method: string;
+  /** Of an extrinsic, or of a call that is printed with its name. */
+  readonly args: ValueReader;
+  /** Of a call anywhere deeper. */
+  readonly innerArgs: ValueReader;
+}
+
+/** A pallet as calls and events need it. */
+export interface PalletEnums {
+  readonly index: number;
+  readonly name: string;
+  readonly calls?: { readonly type: number } | undefined;
+  readonly events?: { readonly type: number } | undefined;
+}
+
+/** The calls of a runtime, each compiled when it is first read. */
+export class CallTable {
+  readonly #pallets: ReadonlyMap<number, PalletEnums>;
+  readonly #types: TypeTable;
+  readonly #readers = new Map<number, CallReader>();
+
+  constructor(pallets: ReadonlyMap<number, PalletEnums>, types: TypeTable) {
+    this.#pallets = pallets;
+    this.#types = types;
+  }
+
+  /** An extrinsic's call: its name and its arguments. */
+  readonly read = (cursor: Cursor): { method: string; args: string } => {
+    const { method, args } = this.#reader(cursor);
+    return { method, args: cursor.deeper(args) };
+  };
+
+  /** A call that is an argument, or in a list that is one, is printed with its name. */
+  readonly readNamed: ValueReader = (cursor) => {
+    const { method, args } = this.read(cursor);
+    return `{"method":${method},"args":${args}}`;
+  };
+
+  /** A call anywhere deeper is printed with its index. */
+  readonly readInner: ValueReader = (cursor) => {
+    const at = cursor.at;
+    const { innerArgs } = this.#reader(cursor);
+    const index = cursor.bytes.toString('hex', at, at + 2);
+    return `{"callIndex":"0x${index}","args":${cursor.deeper(innerArgs)}}`;
+  };
+
+  #reader(cursor: Cursor): CallReader {
+    const pallet = cursor.byte();
+    const index = cursor.byte();
+    const key = (pallet << 8) | index;
+    const known = this.#readers.get(key);
+    if (known !== undefined) return known;
+    const compiled = this.#compile(pallet, index);
+    this.#readers.set(key, compiled);
+    return compiled;
+  }
+
+  #compile(palletIndex: number, index: number): CallReader {
+    const pallet = this.#pallets.get(palletIndex);
+    if (pallet?.calls === undefined) throw new Undecodable(`no calls of a pallet ${palletIndex}`);
+    const { def } = this.#types.entry(pallet.calls.type);
+    const call = def.tag === 'variant' ? def.value.find((variant) => variant.index === index) : undefined;
+    if (call === undefined) throw new Undecodable(`no call ${index} in pallet ${pallet.name}`);
+    // Arguments keep the names of the metadata.
+    const names = call.fields.map(({ name }, at) => name ?? `param${at}`);
+    return {
+      method: JSON.stringify({ pallet: camelCase(pallet.name), method: camelCase(call.name) }),
+      args: objectReader(
+        names,
+        call.fields.map((field) => this.#argument(field)),
+      ),
+      innerArgs: objectReader(names, this.#types.list(call.fields)),
+    };
+  }
+
+  #argument({ name, type }: Field): ValueReader {
+    const types = this.#types;
+    const { id, path, params, def } = types.root(type);
+    const named = (inner: number) =>
+      types.isCall(types.root(inner).id) ? this.readNamed : types.reader(inner);
+    if (types.isCall(id)) return this.readNamed;
+    if (types.isBytes(id)) return name === 'call' ? this.#opaque(types.reader(id)) : types.reader(id);
+    if (def.tag === 'sequence') return sequenceReader(named(def.value));
+    if (def.tag === 'tuple' && def.value.length > 1) return listReader(def.value.map(named));
+    if (def.tag === 'array' && types.isCall(types.root(def.value.type).id)) {
+      return arrayReader(this.readNamed, def.value.len);
+    }
+    const wrapped = /Wrapper(Keep)?Opaque$/.test(path.at(-1) ?? '') ? params[0]?.type : undefined;
+    const isOpaqueCall = name === 'call' && wrapped !== undefined && types.isCall(wrapped);
+    return isOpaqueCall ? this.#opaque(types.reader(id)) : types.reader(type);
+  }
+
+  /** Bytes that may be a call. */
+  #opaque(readBytes: ValueReader): ValueReader {
+    return (cursor) => {
+      const { at } = cursor;
+      try {
+        return cursor.part(cursor.length()).whole(this.readNamed);
+      } catch (error) {
+        if (!(error instanceof Undecodable)) throw error;
+        cursor.at = at;
+        return readBytes(cursor);
+      }
+    };
+  }
+}

@@ -1,0 +1,50 @@
+import type { RawBlock } from './block.ts';
+import { bytesOf, Undecodable } from './cursor.ts';
+import { hashText } from './hash.ts';
+import type { NodeHeader } from './header.ts';
+import type { NodeRuntime } from './runtime.ts';
+import { compact, orderedTrieRoot } from './trie-root.ts';
+
+/**
+ * Why a block is not what its hash says; null if nothing speaks against it. Its header hashes to its hash, it follows
+ * `parentHash`, and its extrinsics hash to the root in the header. Events are under no root of it: `decodeBlock` checks
+ * that each extrinsic has one outcome among them.
+ */
+export function checkBlock(runtime: NodeRuntime, block: RawBlock, parentHash?: string): string | null {
+  try {
+    return contradiction(runtime, block, parentHash);
+  } catch (error) {
+    if (error instanceof Undecodable) return error.message;
+    throw error;
+  }
+}
+
+function contradiction(runtime: NodeRuntime, { hash, header, extrinsics }: RawBlock, parentHash?: string) {
+  const hashed = headerHash(header);
+  if (hashed !== hash) return `its header hashes to ${hashed}, not to ${hash}`;
+  if (parentHash !== undefined && header.parentHash !== parentHash) {
+    return `its parent is ${header.parentHash}, not ${parentHash}`;
+  }
+  const root = extrinsicsRoot(runtime, extrinsics);
+  if (root !== header.extrinsicsRoot)
+    return `its extrinsics hash to ${root}, not to ${header.extrinsicsRoot}`;
+  return null;
+}
+
+/** The hash of the header in SCALE. */
+export function headerHash({ parentHash, number, stateRoot, extrinsicsRoot, digest }: NodeHeader): string {
+  const parts = [
+    bytesOf(parentHash),
+    compact(Number.parseInt(number, 16)),
+    bytesOf(stateRoot),
+    bytesOf(extrinsicsRoot),
+    compact(digest.logs.length),
+    ...digest.logs.map(bytesOf),
+  ];
+  return hashText(Buffer.concat(parts));
+}
+
+export function extrinsicsRoot(runtime: NodeRuntime, extrinsics: readonly string[]): string {
+  const root = orderedTrieRoot(extrinsics.map(bytesOf), runtime.hashesExtrinsics ? 1 : 0);
+  return `0x${Buffer.from(root).toString('hex')}`;
+}

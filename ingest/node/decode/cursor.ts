@@ -1,0 +1,140 @@
+/** Bytes that are no value of their type. The caller says in an error for users which block and extrinsic they are of. */
+export class Undecodable extends Error {
+  override readonly name = 'Undecodable';
+}
+
+/** A runtime decodes no call that is nested deeper, and a stack of calls holds as many. */
+const DEPTH_MAX = 256;
+/** How many elements without bytes a block may hold: a length of 2^30 would print as many. */
+const EMPTY_ELEMENTS_MAX = 65_536;
+const TWO_32 = 2 ** 32;
+/** Above it a number is not exact. */
+const SAFE_HIGH = 2 ** 21;
+
+/** Reads SCALE primitives one after another. */
+export class Cursor {
+  readonly bytes: Buffer;
+  readonly end: number;
+  at: number;
+  #depth: number;
+  #emptyElements = 0;
+
+  constructor(bytes: Buffer, at = 0, end = bytes.length, depth = 0) {
+    this.bytes = bytes;
+    this.at = at;
+    this.end = end;
+    this.#depth = depth;
+  }
+
+  /** The place of the next `size` bytes, which are then behind the cursor. */
+  skip(size: number): number {
+    const from = this.at;
+    if (size > this.end - from) throw new Undecodable(`cut short: ${size} bytes needed at byte ${from}`);
+    this.at = from + size;
+    return from;
+  }
+
+  byte(): number {
+    return this.bytes[this.skip(1)] as number;
+  }
+
+  u32(): number {
+    return this.bytes.readUInt32LE(this.skip(4));
+  }
+
+  hex(size: number): string {
+    const from = this.skip(size);
+    return `"0x${this.bytes.toString('hex', from, from + size)}"`;
+  }
+
+  /** An unsigned integer as decimal text. */
+  unsigned(size: number): string {
+    const from = this.skip(size);
+    return `"${unsignedText(this.bytes, from, size)}"`;
+  }
+
+  signed(size: number): string {
+    if (size <= 6) return `"${this.bytes.readIntLE(this.skip(size), size)}"`;
+    const value = bigint(this.bytes, this.skip(size), size);
+    return `"${BigInt.asIntN(size * 8, value)}"`;
+  }
+
+  /** A length or a count. */
+  length(): number {
+    const first = this.byte();
+    const mode = first & 3;
+    if (mode === 0) return first >>> 2;
+    if (mode === 1) return (first >>> 2) | (this.byte() << 6);
+    if (mode === 2) {
+      this.at -= 1;
+      return this.u32() >>> 2;
+    }
+    if (first !== 3) throw new Undecodable(`a length of ${(first >>> 2) + 4} bytes at byte ${this.at - 1}`);
+    return this.u32();
+  }
+
+  compact(): string {
+    const first = this.byte();
+    if ((first & 3) === 3) return this.unsigned((first >>> 2) + 4);
+    this.at -= 1;
+    return `"${this.length()}"`;
+  }
+
+  /** Reads a value that may hold others of its own type. */
+  deeper<T>(read: (cursor: Cursor) => T): T {
+    if (this.#depth >= DEPTH_MAX) throw new Undecodable(`nested deeper than ${DEPTH_MAX}`);
+    this.#depth += 1;
+    const value = read(this);
+    this.#depth -= 1;
+    return value;
+  }
+
+  /** Takes elements that have no bytes, of which a few bytes may announce any number. */
+  takeEmpty(count: number): void {
+    this.#emptyElements += count;
+    if (this.#emptyElements > EMPTY_ELEMENTS_MAX) {
+      throw new Undecodable(`more than ${EMPTY_ELEMENTS_MAX} elements without bytes`);
+    }
+  }
+
+  /** The next `size` bytes on their own, at the same depth. */
+  part(size: number): Cursor {
+    const from = this.skip(size);
+    return new Cursor(this.bytes, from, from + size, this.#depth);
+  }
+
+  /** What the bytes up to the end are, if nothing is left over. */
+  whole<T>(read: (cursor: Cursor) => T): T {
+    const value = read(this);
+    if (this.at !== this.end) throw new Undecodable(`${this.end - this.at} bytes left over`);
+    return value;
+  }
+}
+
+function unsignedText(bytes: Buffer, from: number, size: number): string {
+  if (size <= 6) return String(bytes.readUIntLE(from, size));
+  let used = size;
+  while (used > 4 && bytes[from + used - 1] === 0) used -= 1;
+  if (used <= 6) return String(bytes.readUIntLE(from, used));
+  if (used <= 8) {
+    const high = bytes.readUIntLE(from + 4, used - 4);
+    if (high < SAFE_HIGH) return String(high * TWO_32 + bytes.readUInt32LE(from));
+  }
+  return String(bigint(bytes, from, used));
+}
+
+function bigint(bytes: Buffer, from: number, size: number): bigint {
+  if (size === 8) return bytes.readBigUInt64LE(from);
+  if (size === 16) return (bytes.readBigUInt64LE(from + 8) << 64n) | bytes.readBigUInt64LE(from);
+  const bigEndian = Buffer.from(bytes.subarray(from, from + size)).reverse();
+  return BigInt(`0x${bigEndian.toString('hex')}`);
+}
+
+/** The bytes of a node's hex. */
+export function bytesOf(hex: string): Buffer {
+  const bytes = Buffer.from(hex.slice(2), 'hex');
+  if (!hex.startsWith('0x') || bytes.length * 2 + 2 !== hex.length) {
+    throw new Undecodable(`no hex: ${hex.slice(0, 20)}`);
+  }
+  return bytes;
+}

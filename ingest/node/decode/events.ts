@@ -1,0 +1,134 @@
+import type { PalletEnums } from './calls.ts';
+import { type Cursor, Undecodable } from './cursor.ts';
+import { camelCase } from './names.ts';
+import type { TypeTable } from './types.ts';
+import { listReader, type ValueReader } from './value-reader.ts';
+
+/** Events from which an extrinsic's own fields follow. */
+type Role = 'success' | 'failure' | 'fee';
+const ROLES: Readonly<Record<string, Role>> = {
+  'system.ExtrinsicSuccess': 'success',
+  'system.ExtrinsicFailed': 'failure',
+  'transactionPayment.TransactionFeePaid': 'fee',
+};
+
+interface EventReader {
+  readonly before: string;
+  readonly read: ValueReader;
+  readonly fields: readonly ValueReader[];
+  readonly role: Role | undefined;
+}
+
+export interface ExtrinsicEvents {
+  text: string;
+  outcomes: number;
+  success: boolean;
+  /** JSON of what its outcome says of its weight, class and fee. */
+  dispatchInfo: string | undefined;
+  /** JSON of the fee that was paid, the tip included. */
+  fee: string | undefined;
+}
+
+interface BlockEvents {
+  onInitialize: string;
+  onFinalize: string;
+  readonly extrinsics: readonly ExtrinsicEvents[];
+}
+
+const APPLY_EXTRINSIC = 0;
+const FINALIZATION = 1;
+const INITIALIZATION = 2;
+const TOPIC_BYTES = 32;
+
+/** The events of a runtime, each compiled when it is first read. */
+export class EventTable {
+  readonly #pallets: ReadonlyMap<number, PalletEnums>;
+  readonly #types: TypeTable;
+  readonly #readers = new Map<number, EventReader>();
+
+  constructor(pallets: ReadonlyMap<number, PalletEnums>, types: TypeTable) {
+    this.#pallets = pallets;
+    this.#types = types;
+  }
+
+  /** The value of `System.Events` at a block of `count` extrinsics. */
+  readBlock(cursor: Cursor, count: number): BlockEvents {
+    const extrinsics = Array.from({ length: count }, noEvents);
+    const events: BlockEvents = { onInitialize: '', onFinalize: '', extrinsics };
+    for (let left = cursor.length(); left > 0; left -= 1) {
+      const phase = cursor.byte();
+      if (phase === APPLY_EXTRINSIC) {
+        const index = cursor.u32();
+        const extrinsic = extrinsics[index];
+        if (extrinsic !== undefined) this.#readInto(extrinsic, cursor);
+        // Hooks after the last extrinsic run in the phase of the next one, before those of the end.
+        else if (index === count) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
+        else throw new Undecodable(`an event of extrinsic ${index}, which is not in the block`);
+      } else if (phase === FINALIZATION) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
+      else if (phase === INITIALIZATION)
+        events.onInitialize = joined(events.onInitialize, this.#read(cursor));
+      else throw new Undecodable(`an event of phase ${phase}`);
+      cursor.skip(cursor.length() * TOPIC_BYTES);
+    }
+    return events;
+  }
+
+  #read(cursor: Cursor): string {
+    const { before, read } = this.#reader(cursor);
+    return `${before}${read(cursor)}}`;
+  }
+
+  #readInto(extrinsic: ExtrinsicEvents, cursor: Cursor): void {
+    const { before, read, fields, role } = this.#reader(cursor);
+    if (role === undefined) {
+      extrinsic.text = joined(extrinsic.text, `${before}${read(cursor)}}`);
+      return;
+    }
+    const data = fields.map((field) => field(cursor));
+    extrinsic.text = joined(extrinsic.text, `${before}[${data.join(',')}]}`);
+    if (role === 'fee') {
+      extrinsic.fee ??= data[1];
+      return;
+    }
+    extrinsic.outcomes += 1;
+    extrinsic.success = role === 'success';
+    extrinsic.dispatchInfo = data.at(-1);
+  }
+
+  #reader(cursor: Cursor): EventReader {
+    const pallet = cursor.byte();
+    const index = cursor.byte();
+    const key = (pallet << 8) | index;
+    const known = this.#readers.get(key);
+    if (known !== undefined) return known;
+    const compiled = this.#compile(pallet, index);
+    this.#readers.set(key, compiled);
+    return compiled;
+  }
+
+  #compile(palletIndex: number, index: number): EventReader {
+    const pallet = this.#pallets.get(palletIndex);
+    if (pallet?.events === undefined) throw new Undecodable(`no events of a pallet ${palletIndex}`);
+    const { def } = this.#types.entry(pallet.events.type);
+    const event = def.tag === 'variant' ? def.value.find((variant) => variant.index === index) : undefined;
+    if (event === undefined) throw new Undecodable(`no event ${index} in pallet ${pallet.name}`);
+    const name = camelCase(pallet.name);
+    const fields = this.#types.list(event.fields);
+    return {
+      before: `{"method":${JSON.stringify({ pallet: name, method: event.name })},"data":`,
+      read: listReader(fields),
+      fields,
+      role: ROLES[`${name}.${event.name}`],
+    };
+  }
+}
+
+const noEvents = (): ExtrinsicEvents => ({
+  text: '',
+  outcomes: 0,
+  success: false,
+  dispatchInfo: undefined,
+  fee: undefined,
+});
+
+const joined = (texts: string, text: string) => (texts === '' ? text : `${texts},${text}`);

@@ -1,0 +1,85 @@
+import { decAnyMetadata, type UnifiedMetadata, unifyMetadata } from '@polkadot-api/substrate-bindings';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { AccountTexts } from './accounts.ts';
+import { CallTable } from './calls.ts';
+import { bytesOf, Cursor } from './cursor.ts';
+import { EventTable } from './events.ts';
+import { ExtrinsicReader, partTypes } from './extrinsics.ts';
+import { TypeTable } from './types.ts';
+
+const MAGIC = 'meta';
+const VERSION_MIN = 14;
+const VERSION_MAX = 16;
+const SS58_PREFIX_DEFAULT = 42;
+const SYSTEM_VERSION_HASHES_EXTRINSICS = 2;
+
+/** A version of a runtime: its metadata, and what is compiled of it to read blocks and state. */
+export interface NodeRuntime {
+  readonly metadata: UnifiedMetadata;
+  readonly ss58Prefix: number;
+  /** Extensions of a transaction by their version; extrinsics of format 4 have version 0. */
+  readonly extensions: UnifiedMetadata['extrinsic']['extensionsByVersion'];
+  /** TypeReaders by type id. */
+  readonly types: TypeTable;
+  readonly events: EventTable;
+  readonly extrinsics: ExtrinsicReader;
+  /** Whether the trie under `extrinsicsRoot` holds hashes of long extrinsics. */
+  readonly hashesExtrinsics: boolean;
+}
+
+/** Metadata as `state_getMetadata` answers it, or as an `Option<Vec<u8>>` holds it. */
+export function readRuntime(bytes: Uint8Array): NodeRuntime {
+  const version = versionOf(bytes);
+  if (version < VERSION_MIN || version > VERSION_MAX) {
+    throw new ProductError(
+      'source_failed',
+      `metadata of version ${version} cannot be read, only ${VERSION_MIN} to ${VERSION_MAX}: take these heights from an archive or a Sidecar`,
+    );
+  }
+  try {
+    return compile(unifyMetadata(decAnyMetadata(bytes)));
+  } catch (error) {
+    // The library throws null for bytes that end too early.
+    throw new ProductError('source_failed', `the metadata cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+function versionOf(bytes: Uint8Array): number {
+  const version = bytes[MAGIC.length];
+  if (version === undefined || Buffer.from(bytes.subarray(0, MAGIC.length)).toString('latin1') !== MAGIC) {
+    throw new ProductError('source_failed', 'the node answers no metadata: it does not begin with "meta"');
+  }
+  return version;
+}
+
+function compile(metadata: UnifiedMetadata): NodeRuntime {
+  const { lookup, pallets, extrinsic } = metadata;
+  const byIndex = new Map(pallets.map((pallet) => [pallet.index, pallet]));
+  const constant = (pallet: string, name: string) =>
+    pallets.find((one) => one.name === pallet)?.constants.find((one) => one.name === name);
+
+  const prefix = constant('System', 'SS58Prefix');
+  const ss58Prefix = prefix ? littleEndian(prefix.value) : SS58_PREFIX_DEFAULT;
+  const types = new TypeTable(lookup, new AccountTexts(ss58Prefix), (cursor) => calls.readInner(cursor));
+  types.callType = partTypes(types, extrinsic).call;
+  const calls = new CallTable(byIndex, types);
+
+  const version = constant('System', 'Version');
+  const runtimeVersion = version
+    ? JSON.parse(types.reader(version.type)(new Cursor(bytesOf(version.value))))
+    : {};
+  return {
+    metadata,
+    ss58Prefix,
+    extensions: extrinsic.extensionsByVersion,
+    types,
+    events: new EventTable(byIndex, types),
+    extrinsics: new ExtrinsicReader(types, calls, extrinsic),
+    hashesExtrinsics: Number(runtimeVersion.systemVersion ?? 0) >= SYSTEM_VERSION_HASHES_EXTRINSICS,
+  };
+}
+
+const littleEndian = (hex: string) => {
+  const bytes = bytesOf(hex);
+  return bytes.readUIntLE(0, bytes.length);
+};

@@ -1,0 +1,134 @@
+import { type Cursor, Undecodable } from './cursor.ts';
+import {
+  type Field,
+  listReader,
+  NULL,
+  type TypeEntry,
+  type TypeReaders,
+  type ValueReader,
+} from './value-reader.ts';
+
+// Types that Sidecar prints in another way than their structure says, told by their paths.
+
+type Special = (types: TypeReaders, entry: TypeEntry) => ValueReader;
+
+const SPECIAL: readonly (readonly [path: RegExp, special: Special])[] = [
+  [/^sp_core::crypto::AccountId32$/, ({ accounts }) => accounts.account32],
+  [/^(fp_account|account)::AccountId20$/, ({ accounts }) => accounts.account20],
+  [/^polkadot_runtime_common::claims::EthereumAddress$/, ({ accounts }) => accounts.account20],
+  [/^sp_runtime::multiaddress::MultiAddress$/, multiAddress],
+  [/^sp_runtime::generic::era::Era$/, () => era],
+  [/^[^:]+_(democracy|conviction_voting)::vote::Vote$/, () => (cursor) => cursor.hex(1)],
+  [/^[^:]+_identity::types::Data$/, () => identityData],
+  [/^pallet_identity::types::BitFlags$/, bitFlags],
+  [/^primitive_types::U(128|256|512)$/, bigUnsigned],
+  [/^Range(Inclusive)?$/, range],
+  [/^(.*::)?Wrapper(Keep)?Opaque$/, () => (cursor) => cursor.hex(cursor.length())],
+  [/^BTreeMap$/, map],
+  [/^Option$/, option],
+  // Of 2022, with one field; today's is a struct like others.
+  [/^(frame_support::weights|sp_weights)::weight_v2::Weight$/, weight],
+];
+
+/** How to compile a type whose path is in the list. */
+export function specialOf(entry: TypeEntry): Special | undefined {
+  const path = entry.path.join('::');
+  const special = SPECIAL.find(([pattern]) => pattern.test(path))?.[1];
+  return special === weight && fieldsOf(entry).length !== 1 ? undefined : special;
+}
+
+const fieldsOf = ({ def }: TypeEntry): readonly Field[] => (def.tag === 'composite' ? def.value : []);
+
+function weight(types: TypeReaders, entry: TypeEntry): ValueReader {
+  return types.list(fieldsOf(entry))[0] ?? NULL;
+}
+
+function range(types: TypeReaders, entry: TypeEntry): ValueReader {
+  return listReader(types.list(fieldsOf(entry)));
+}
+
+function option(types: TypeReaders, { def }: TypeEntry): ValueReader {
+  const some = def.tag === 'variant' ? def.value.find(({ name }) => name === 'Some') : undefined;
+  const read = types.fields(some?.fields ?? []);
+  return (cursor) => {
+    const flag = cursor.byte();
+    if (flag > 1) throw new Undecodable(`an option of ${flag} at byte ${cursor.at - 1}`);
+    return flag === 0 ? 'null' : read(cursor);
+  };
+}
+
+/** An object; a key that is no text is printed as its JSON. */
+function map(types: TypeReaders, { params }: TypeEntry): ValueReader {
+  const [key, value] = params.map(({ type = -1 }) => types.reader(type));
+  if (key === undefined || value === undefined) throw new Undecodable('a map without types');
+  const entry = (cursor: Cursor) => {
+    const text = key(cursor);
+    return `${text.startsWith('"') ? text : JSON.stringify(text)}:${value(cursor)}`;
+  };
+  return (cursor) => {
+    const count = cursor.length();
+    if (count === 0) return '{}';
+    const from = cursor.at;
+    let text = `{${entry(cursor)}`;
+    if (cursor.at === from) cursor.takeEmpty(count);
+    for (let left = count - 1; left > 0; left -= 1) text += `,${entry(cursor)}`;
+    return `${text}}`;
+  };
+}
+
+/** The index of an account is printed as its short address; runtimes without indices have none to print. */
+function multiAddress(types: TypeReaders, { def }: TypeEntry): ValueReader {
+  const variants = def.tag === 'variant' ? def.value : [];
+  const read = types.variants(variants);
+  const index = variants.find(({ name }) => name === 'Index');
+  const hasIndices = index?.fields.every(({ type }) => !types.isNull(type));
+  return (cursor) => {
+    if (!hasIndices || cursor.bytes[cursor.at] !== index?.index) return read(cursor);
+    cursor.skip(1);
+    return `{"index":${types.accounts.index(cursor.compact())}}`;
+  };
+}
+
+/** Two bytes hold the period and the phase, one of 0 stands for no end. */
+function era(cursor: Cursor): string {
+  const first = cursor.byte();
+  if (first === 0) return '{"immortalEra":"0x00"}';
+  const encoded = first | (cursor.byte() << 8);
+  const period = 2 << (encoded & 15);
+  const phase = (encoded >> 4) * Math.max(period >> 12, 1);
+  if (period < 4 || phase >= period) throw new Undecodable(`an era of ${encoded}`);
+  return `{"mortalEra":["${period}","${phase}"]}`;
+}
+
+const DATA_HASHES = ['blakeTwo256', 'sha256', 'keccak256', 'shaThree256'];
+const RAW_MAX = 33;
+
+/** Raw of 0 to 32 bytes are kinds of their own in the metadata. */
+function identityData(cursor: Cursor): string {
+  const kind = cursor.byte();
+  if (kind === 0) return '{"none":null}';
+  if (kind <= RAW_MAX) return `{"raw":${cursor.hex(kind - 1)}}`;
+  const hash = DATA_HASHES[kind - RAW_MAX - 1];
+  if (hash === undefined) throw new Undecodable(`identity data of kind ${kind}`);
+  return `{"${hash}":${cursor.hex(32)}}`;
+}
+
+/** A number in which each variant is a bit, printed as a list of names. */
+function bitFlags(types: TypeReaders, entry: TypeEntry): ValueReader {
+  const [field] = fieldsOf(entry);
+  const flags = types.entry(entry.params[0]?.type ?? -1).def;
+  if (field === undefined || flags.tag !== 'variant') throw new Undecodable('flags without names');
+  const read = types.reader(field.type);
+  return (cursor) => {
+    const value = BigInt(JSON.parse(read(cursor)));
+    const set = flags.value.filter(({ index }) => (value & BigInt(index)) === BigInt(index));
+    const all = set.reduce((sum, { index }) => sum | BigInt(index), 0n);
+    if (all !== value) throw new Undecodable(`flags of ${value}`);
+    return JSON.stringify(set.map(({ name }) => name));
+  };
+}
+
+function bigUnsigned(_types: TypeReaders, { path }: TypeEntry): ValueReader {
+  const size = Number(path.at(-1)?.slice(1)) / 8;
+  return (cursor) => cursor.unsigned(size);
+}

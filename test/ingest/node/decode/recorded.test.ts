@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { decodeBlock } from '../../../../ingest/node/decode/block.ts';
+import { checkBlock } from '../../../../ingest/node/decode/check.ts';
+import { readRuntime } from '../../../../ingest/node/decode/runtime.ts';
+import { CHAINS, Recording, sidecarLines, trueBlocks } from './recorded.ts';
+
+describe.each(CHAINS)('blocks of %s', (chain) => {
+  const recording = new Recording(chain);
+  const lines = sidecarLines(chain);
+  const blocks = lines.map((line) => recording.block(Number(JSON.parse(line).number)));
+
+  test.each([
+    [14, recording.metadata()],
+    [15, recording.newestMetadata()],
+  ])('are what Sidecar answers, by metadata of version %i', (version, metadata) => {
+    expect(metadata[4]).toBe(version);
+    const runtime = readRuntime(metadata);
+    for (const [index, block] of blocks.entries()) {
+      const { line, undecodedCalls } = decodeBlock(runtime, block);
+      expect(line.toString()).toBe(lines[index]);
+      expect(undecodedCalls).toBe(0);
+    }
+  });
+
+  test('hash to their hashes, and follow one another', () => {
+    const runtime = readRuntime(recording.metadata());
+    let parent: string | undefined;
+    for (const block of trueBlocks(runtime, blocks).values()) {
+      expect(checkBlock(runtime, block, parent)).toBe(null);
+      parent = block.hash;
+    }
+  });
+});
