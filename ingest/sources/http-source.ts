@@ -100,7 +100,7 @@ export class HttpSource {
         redirect: hasHeaders ? 'manual' : 'follow',
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
-      return { answer, bytes: await bodyOf(answer, bodyBytes) };
+      return { answer, bytes: await readBody(answer, bodyBytes) };
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof TooLong) {
@@ -108,13 +108,13 @@ export class HttpSource {
       }
       const reason = timeout.aborted
         ? `did not answer within ${timeoutMs / 1000} s`
-        : `cannot be reached: ${networkReason(error)}`;
+        : `cannot be reached: ${reasonOfNetwork(error)}`;
       throw new ProductError('source_unreachable', `${url} ${reason}`);
     }
   }
 }
 
-class TooLong extends Error {}
+export class TooLong extends Error {}
 
 /** The service names the time after which it may be asked again. */
 class RefusedForNow extends ProductError {
@@ -126,7 +126,8 @@ class RefusedForNow extends ProductError {
   }
 }
 
-async function bodyOf({ body }: Response, bytesMax: number): Promise<Buffer> {
+/** The body of an answer; throws `TooLong` beyond `bytesMax`. */
+export async function readBody({ body }: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of body ?? []) {
@@ -154,7 +155,7 @@ function failureOf({ status, headers }: Response, text: string): Error {
 const isFinal = (status: number) => status < 500 && status !== 429 && status !== 408;
 
 /** What lies behind `fetch failed`; where several addresses were tried, only a code tells it. */
-function networkReason(error: unknown): string {
+export function reasonOfNetwork(error: unknown): string {
   const { cause = error } = error as { cause?: unknown };
   return reasonOf(cause) || String((cause as { code?: string }).code);
 }

@@ -1,0 +1,228 @@
+import { setTimeout } from 'node:timers/promises';
+import type { ProductError } from '../../infra/errors.ts';
+import { HttpTransport } from './http-transport.ts';
+import { kindOfError, NodeRefusal, textOfError } from './rpc-errors.ts';
+import { SocketTransport } from './socket-transport.ts';
+import { RequestFailure, type RpcReply, type Transport } from './transport.ts';
+
+export interface RpcLimits {
+  /** Attempts after which a call without an answer fails. */
+  readonly attempts: number;
+  /** Wait before the second attempt; it doubles with each further one. */
+  readonly backoffMs: number;
+  readonly timeoutMs: number;
+  /** Of one answer, which may be that of a batch. */
+  readonly answerBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** The result of a call, or why there is none: `NodeRefusal` if the node answered with an error. */
+export type RpcAnswer = { readonly result: unknown } | { readonly error: ProductError };
+
+interface CallOptions {
+  readonly attempts?: number;
+  /** Multiplies the time limit. */
+  readonly patience?: number;
+}
+
+interface AskedCall extends RpcCall {
+  answer?: RpcAnswer;
+}
+
+/** Holds the blocks and events of 100 heights. */
+const BATCH_CALLS = 256;
+const REQUESTS_AT_ONCE = 8;
+const WAIT_MS_MAX = 30_000;
+/** A node that asks for a longer wait is not waited for. */
+const ASKED_WAIT_MS_MAX = 120_000;
+/** Attempts to get something other than an internal error. */
+const PASSING_ATTEMPTS = 3;
+
+/**
+ * Asks a node by JSON-RPC 2.0, over WebSocket or HTTP. Calls of a batch that got no answer are sent again, in halves; if
+ * the node limits the rate, all requests wait.
+ */
+export class NodeRpc {
+  /** For messages, since the address may hold a key. */
+  readonly host: string;
+  readonly #transport: Transport;
+  readonly #limits: RpcLimits;
+  readonly #secrets: readonly string[];
+  /** Calls of a batch, by the answers so far; `#callsCap` is the number that the node takes. */
+  #callsMax = BATCH_CALLS;
+  #callsCap = BATCH_CALLS;
+  /** Requests at a time: one after the node limited the rate, one more with each success. */
+  #requestsMax = REQUESTS_AT_ONCE;
+  #requests = 0;
+  readonly #waiting: (() => void)[] = [];
+  #heldUntil = 0;
+  #nextId = 1;
+
+  constructor(address: string, limits: RpcLimits) {
+    const url = new URL(address);
+    this.host = url.host;
+    this.#secrets = secretsOf(url);
+    this.#limits = limits;
+    this.#transport = /^wss?:$/.test(url.protocol)
+      ? new SocketTransport(url, limits)
+      : new HttpTransport(url, limits);
+  }
+
+  /** The result of one call. Throws `NodeRefusal` if the node answers with an error. */
+  async call(method: string, params: readonly unknown[] = [], options: CallOptions = {}): Promise<unknown> {
+    const [answer] = await this.batch([{ method, params }], options);
+    return resultOf(answer as RpcAnswer);
+  }
+
+  /** An answer for each call, in their order. */
+  async batch(calls: readonly RpcCall[], options: CallOptions = {}): Promise<RpcAnswer[]> {
+    const asked: AskedCall[] = calls.map(({ method, params }) => ({ method, params }));
+    await this.#ask(asked, 1, options);
+    return asked.map(({ answer }) => answer as RpcAnswer);
+  }
+
+  async #ask(calls: readonly AskedCall[], attempt: number, options: CallOptions): Promise<void> {
+    const parts = partsOf(calls, this.#callsMax);
+    if (parts.length !== 1)
+      return void (await Promise.all(parts.map((part) => this.#ask(part, attempt, options))));
+    const { attempts = this.#limits.attempts, patience = 1 } = options;
+    const failure = await this.#inTurn(() => this.#attempt(calls, attempt, patience));
+    if (failure === null) return;
+    const left = calls.filter(({ answer }) => answer === undefined);
+    const isSmaller = failure.kind === 'large' && left.length > 1;
+    const isOver =
+      failure.kind === 'refused' ||
+      failure.waitMs > ASKED_WAIT_MS_MAX ||
+      (!isSmaller && (attempt >= attempts || failure.kind === 'large'));
+    if (isOver) {
+      for (const call of left) call.answer = { error: failure };
+      return;
+    }
+    if (!isSmaller) await this.#wait(failure, attempt);
+    const halves = partsOf(left, Math.ceil(left.length / 2));
+    await Promise.all(halves.map((half) => this.#ask(half, isSmaller ? attempt : attempt + 1, options)));
+  }
+
+  /** Sends the calls once; returns why some have no answer, or null. */
+  async #attempt(
+    calls: readonly AskedCall[],
+    attempt: number,
+    patience: number,
+  ): Promise<RequestFailure | null> {
+    const first = this.#nextId;
+    this.#nextId += calls.length;
+    const requests = calls.map(({ method, params }, i) => ({ id: first + i, method, params }));
+    try {
+      const replies = await this.#transport.exchange(requests, this.#limits.timeoutMs * patience);
+      const failure = this.#take(calls, first, replies, attempt >= PASSING_ATTEMPTS);
+      if (failure === null) {
+        this.#callsMax = Math.min(this.#callsCap, Math.ceil(this.#callsMax * 1.1));
+        this.#requestsMax = Math.min(REQUESTS_AT_ONCE, this.#requestsMax + 1);
+      } else if (failure.kind === 'busy') this.#sendLess(calls);
+      return failure;
+    } catch (error) {
+      if (!(error instanceof RequestFailure)) throw error;
+      this.#sendLess(calls);
+      return new RequestFailure(error.kind, this.#about(error.message), error.waitMs);
+    }
+  }
+
+  #sendLess({ length }: readonly AskedCall[]): void {
+    this.#callsMax = Math.max(1, Math.ceil(length / 2));
+  }
+
+  /** Gives each call its reply; returns why some have none that is final, or null. */
+  #take(
+    calls: readonly AskedCall[],
+    first: number,
+    replies: readonly RpcReply[],
+    isLastAttempt: boolean,
+  ): RequestFailure | null {
+    let failure: RequestFailure | null = null;
+    for (const { id, result, error } of replies) {
+      const call = calls.length === 1 ? calls[0] : calls[(id ?? Number.NaN) - first];
+      if (error === undefined) {
+        if (call) call.answer = { result };
+        continue;
+      }
+      const kind = kindOfError(error);
+      const text = this.#about(textOfError(error));
+      if (kind === 'busy') failure = new RequestFailure('busy', text);
+      else if (calls.length > 1 && (call === undefined || kind === 'calls' || kind === 'bytes')) {
+        if (kind !== 'bytes') this.#callsCap = Math.ceil(calls.length / 2);
+        failure = new RequestFailure('large', text);
+      } else if (kind === 'passing' && !isLastAttempt) failure ??= new RequestFailure('lost', text);
+      else if (call) call.answer = { error: new NodeRefusal(text, kind === 'pruned') };
+    }
+    if (calls.every(({ answer }) => answer !== undefined)) return null;
+    return failure ?? new RequestFailure('lost', this.#about('left calls of a batch without an answer'));
+  }
+
+  async #wait({ kind, waitMs }: RequestFailure, attempt: number): Promise<void> {
+    const doubledMs = this.#limits.backoffMs * 2 ** (attempt - 1) * (1 + Math.random());
+    const ms = Math.max(waitMs, Math.min(WAIT_MS_MAX, doubledMs));
+    if (kind === 'busy') {
+      this.#requestsMax = 1;
+      this.#heldUntil = Math.max(this.#heldUntil, performance.now() + ms);
+    } else await setTimeout(ms, undefined, this.#abortable);
+  }
+
+  /** Runs no more requests at a time than the node takes, in the order in which they come. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#requests < this.#requestsMax) this.#requests++;
+    else {
+      await new Promise<void>((admit) => {
+        this.#waiting.push(admit);
+      });
+    }
+    try {
+      for (;;) {
+        const heldMs = Math.ceil(this.#heldUntil - performance.now());
+        if (heldMs <= 0) return await work();
+        await setTimeout(heldMs, undefined, this.#abortable);
+      }
+    } finally {
+      this.#requests--;
+      while (this.#requests < this.#requestsMax && this.#waiting.length > 0) {
+        this.#requests++;
+        this.#waiting.shift()?.();
+      }
+    }
+  }
+
+  get #abortable() {
+    const { signal } = this.#limits;
+    return signal === undefined ? {} : { signal };
+  }
+
+  /** A message with the host, and without the parts of the address that may be a key. */
+  #about(text: string): string {
+    return `${this.host} ${this.#secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text)}`;
+  }
+}
+
+export function resultOf(answer: RpcAnswer): unknown {
+  if ('error' in answer) throw answer.error;
+  return answer.result;
+}
+
+/** Parts of at most `max` of the list; none of an empty one. */
+function partsOf<T>(list: readonly T[], max: number): T[][] {
+  const parts: T[][] = [];
+  for (let at = 0; at < list.length; at += max) parts.push(list.slice(at, at + max));
+  return parts;
+}
+
+const SECRET_CHARACTERS_MIN = 6;
+
+/** Providers take keys as a name, a password, a part of the path or a parameter. */
+function secretsOf({ username, password, pathname, searchParams }: URL): string[] {
+  return [username, password, ...pathname.split('/'), ...searchParams.values()].filter(
+    ({ length }) => length >= SECRET_CHARACTERS_MIN,
+  );
+}

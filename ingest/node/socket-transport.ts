@@ -1,0 +1,176 @@
+import type { Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { reasonOf } from '../../infra/errors.ts';
+import { retryAfterOf } from '../../infra/retry-after.ts';
+import {
+  bodyOf,
+  failureOfStatus,
+  RequestFailure,
+  type RpcReply,
+  type RpcRequest,
+  repliesOf,
+  type Transport,
+} from './transport.ts';
+
+interface SocketTransportLimits {
+  readonly answerBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Exchange {
+  readonly ids: ReadonlySet<number>;
+  readonly resolve: (replies: readonly RpcReply[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Close codes of a server that limits the rate: policy violation (RFC 6455) and try again later. */
+const BUSY_CODES = [1008, 1013];
+const TOO_LARGE_CODE = 1009;
+
+/** Sends requests over one WebSocket, several at a time; opens another when it breaks or falls silent. */
+export class SocketTransport implements Transport {
+  readonly #url: string;
+  readonly #limits: SocketTransportLimits;
+  #connection: Promise<Connection> | null = null;
+
+  constructor(url: URL, limits: SocketTransportLimits) {
+    this.#url = url.href;
+    this.#limits = limits;
+  }
+
+  async exchange(requests: readonly RpcRequest[], timeoutMs: number): Promise<readonly RpcReply[]> {
+    this.#limits.signal?.throwIfAborted();
+    const connection = await this.#connect(timeoutMs);
+    return connection.exchange(requests, timeoutMs);
+  }
+
+  #connect(timeoutMs: number): Promise<Connection> {
+    if (this.#connection) return this.#connection;
+    const opening = Connection.open(this.#url, this.#limits, timeoutMs, () => {
+      if (this.#connection === opening) this.#connection = null;
+    });
+    this.#connection = opening;
+    return opening;
+  }
+}
+
+class Connection {
+  readonly #socket: WebSocket;
+  readonly #exchanges = new Set<Exchange>();
+  #heardAt = performance.now();
+  #carrier: Socket | null = null;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+  }
+
+  static open(
+    url: string,
+    { answerBytes, signal }: SocketTransportLimits,
+    timeoutMs: number,
+    onClosed: () => void,
+  ): Promise<Connection> {
+    const socket = new WebSocket(url, {
+      maxPayload: answerBytes,
+      handshakeTimeout: timeoutMs,
+      perMessageDeflate: false,
+      skipUTF8Validation: true,
+    });
+    const connection = new Connection(socket);
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => {
+        onClosed();
+        reject(error);
+        connection.#fail(error);
+        socket.terminate();
+      };
+      const onAbort = () => fail(signal?.reason);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      socket.on('unexpected-response', (_, { statusCode = 0, headers }) => {
+        const waitMs = retryAfterOf(headers['retry-after']);
+        fail(failureOfStatus(statusCode, `answered ${statusCode} instead of opening a WebSocket`, waitMs));
+      });
+      socket.on('upgrade', ({ socket: carrier }) => {
+        connection.#carrier = carrier;
+      });
+      socket.on('open', () => resolve(connection));
+      socket.on('message', (data: Buffer) => connection.#take(data));
+      socket.on('error', (error) => fail(failureOf(error)));
+      socket.on('close', (code) => {
+        signal?.removeEventListener('abort', onAbort);
+        const kind = code === TOO_LARGE_CODE ? 'large' : BUSY_CODES.includes(code) ? 'busy' : 'lost';
+        fail(new RequestFailure(kind, `closed the connection (${code})`));
+      });
+    });
+  }
+
+  exchange(requests: readonly RpcRequest[], timeoutMs: number): Promise<readonly RpcReply[]> {
+    const sentAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#exchanges.delete(exchange);
+        // An idle connection keeps no process alive.
+        if (this.#exchanges.size === 0) this.#carrier?.unref();
+      };
+      const exchange: Exchange = {
+        ids: new Set(requests.map(({ id }) => id)),
+        resolve: (replies) => {
+          end();
+          resolve(replies);
+        },
+        reject: (error) => {
+          end();
+          reject(error);
+        },
+      };
+      const timer = setTimeout(() => {
+        exchange.reject(new RequestFailure('lost', `did not answer within ${timeoutMs / 1000} s`));
+        if (this.#heardAt < sentAt) this.#socket.terminate();
+      }, timeoutMs);
+      this.#exchanges.add(exchange);
+      this.#carrier?.ref();
+      this.#socket.send(bodyOf(requests), (error) => {
+        if (error) exchange.reject(failureOf(error));
+      });
+    });
+  }
+
+  #take(data: Buffer): void {
+    this.#heardAt = performance.now();
+    const answered = this.#answered(data);
+    if (answered === null) return;
+    const { replies, exchange } = answered;
+    if (exchange) exchange.resolve(replies);
+    // Without an id it may answer any batch: all are asked again, in smaller ones.
+    else for (const waiting of [...this.#exchanges]) if (waiting.ids.size > 1) waiting.resolve(replies);
+  }
+
+  /** The replies of a message and what they answer; null for a notification, and for an answer that came too late. */
+  #answered(data: Buffer): { replies: readonly RpcReply[]; exchange: Exchange | undefined } | null {
+    try {
+      const replies = repliesOf(data.toString('utf8'));
+      const [first] = replies;
+      if (first === undefined || first.id === undefined) return null;
+      const ids = replies.flatMap(({ id }) => (id === null ? [] : [id]));
+      const exchange = [...this.#exchanges].find((waiting) => ids.some((id) => waiting.ids.has(id)));
+      return ids.length > 0 && !exchange ? null : { replies, exchange };
+    } catch (error) {
+      // A text without its end names no request.
+      this.#fail(error);
+      this.#socket.terminate();
+      return null;
+    }
+  }
+
+  #fail(error: unknown): void {
+    for (const exchange of [...this.#exchanges]) exchange.reject(error);
+  }
+}
+
+/** What `ws` reports of a message above `maxPayload`, and of everything else. */
+function failureOf(error: Error & { readonly code?: string }): RequestFailure {
+  if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
+    return new RequestFailure('large', 'answered more bytes than are taken (LINE_BYTES_MAX)');
+  return new RequestFailure('lost', `cannot be reached: ${reasonOf(error) || error.code}`);
+}

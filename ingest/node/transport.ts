@@ -1,0 +1,64 @@
+import { ProductError } from '../../infra/errors.ts';
+
+export interface RpcRequest {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** One answer of a node; `id` is null if the node could not tell which request it answers. */
+export interface RpcReply {
+  readonly id: number | null;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** Carries requests to a node. */
+export interface Transport {
+  /** Sends the requests together; the replies may lack some. Throws `RequestFailure` if none came. */
+  exchange(requests: readonly RpcRequest[], timeoutMs: number): Promise<readonly RpcReply[]>;
+}
+
+/**
+ * - `lost`: the node did not answer, so another attempt may succeed.
+ * - `busy`: the node or its proxy limits the rate.
+ * - `large`: the request or its answer is too large; a smaller one may succeed.
+ * - `refused`: another attempt cannot succeed.
+ */
+type FailureKind = 'lost' | 'busy' | 'large' | 'refused';
+
+/** Why a request has no answer. */
+export class RequestFailure extends ProductError {
+  readonly kind: FailureKind;
+  /** The wait that the node asks for. */
+  readonly waitMs: number;
+
+  constructor(kind: FailureKind, text: string, waitMs = 0) {
+    super(kind === 'lost' ? 'source_unreachable' : 'source_failed', text);
+    this.kind = kind;
+    this.waitMs = waitMs;
+  }
+}
+
+/** The failure that a status of HTTP stands for. */
+export function failureOfStatus(status: number, text: string, waitMs: number | null): RequestFailure {
+  if (status === 429 || status === 503) return new RequestFailure('busy', text, waitMs ?? 0);
+  if (status === 413) return new RequestFailure('large', text);
+  return new RequestFailure(status >= 500 || status === 408 ? 'lost' : 'refused', text);
+}
+
+/** The body of a request; a lone request is no batch, which some nodes refuse. */
+export function bodyOf(requests: readonly RpcRequest[]): string {
+  const calls = requests.map((request) => ({ jsonrpc: '2.0', ...request }));
+  return JSON.stringify(calls.length === 1 ? calls[0] : calls);
+}
+
+/** Answers are cut at 10 or 15 MB by some nodes and proxies: such a text is no JSON. */
+export function repliesOf(text: string): readonly RpcReply[] {
+  try {
+    const replies: unknown = JSON.parse(text);
+    return Array.isArray(replies) ? replies : [replies as RpcReply];
+  } catch {
+    throw new RequestFailure('large', 'answered no JSON, or only the beginning of it');
+  }
+}
