@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCoverage, readStatus } from '../aggregate/status/status.ts';
-import { meta } from '../infra/clickhouse/schema.ts';
-import { UnchangedRows } from '../infra/clickhouse/unchanged-rows.ts';
 import { recent } from '../infra/coordination/recent.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
@@ -38,7 +36,6 @@ import { type BeforeRoutes, RepeatedAnswers } from './metrics/repeated-answers.t
 import { serveMetrics } from './metrics/routes.ts';
 import { serveTableSchemas } from './metrics/table-schema.ts';
 import { type ScrapeSources, servePrometheus } from './prometheus/scrape.ts';
-import { schema } from './stored-schema.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
@@ -48,21 +45,13 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const prove = (request: FastifyRequest) => provenAccount(accounts, request);
   const readers = new Readers({ ...runtime, keyValue, settings: config, prove });
   const { clock } = runtime;
-  // Both take many statements, of which most read tables that nobody wrote to since the last time.
-  const unchangedRows = () => new UnchangedRows(readers.shared, [meta, ...schema.tables, ...schema.derived]);
-  const unchanged = unchangedRows();
-  const status = recent(0, async () => {
-    await unchanged.refresh();
-    return readStatus({ store: unchanged, clock }, aggregator);
-  });
-  // Read whole and once for all who ask at the same time, since it scans every block.
-  const coverage = recent(0, async () => {
-    await unchanged.refresh();
-    return readCoverage(unchanged, registry);
-  });
+  const store = readers.shared;
+  // Both are read once for all who ask at the same time: they take many statements.
+  const status = recent(0, () => readStatus({ store, clock }, aggregator));
+  const coverage = recent(0, () => readCoverage(store, registry));
   const cached = { clock, versions: aggregator, settings: config, measures: measures.answers };
   const answers = new AnswerCache(cached);
-  const freshness = new Freshness({ store: unchangedRows(), computation: aggregator });
+  const freshness = new Freshness({ store, computation: aggregator });
   const repeated = new RepeatedAnswers({ answers, freshness, clock });
   const sources = {
     ...runtime,

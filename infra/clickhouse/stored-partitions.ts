@@ -11,8 +11,8 @@ export interface StoredPartition {
   readonly rows: number;
 }
 
-/** The same while the parts are. A table that is made again has parts of the same names elsewhere. */
-export const partsHash = raw('toString(groupBitXor(cityHash64(path)))');
+/** A table that is made again has parts of the same names in another path. */
+const partsHash = raw('toString(groupBitXor(cityHash64(path)))');
 
 /** What is read of the tables afterwards is at least as new as the parts. */
 export const readPartitions = (

@@ -9,8 +9,8 @@ import {
   type PendingReason,
 } from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import type { UnchangedRows } from '../../infra/clickhouse/unchanged-rows.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
+import type { Store } from '../../infra/ports.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import type { Query } from './parameters.ts';
 import { tablesOf } from './tables-of.ts';
@@ -43,7 +43,7 @@ interface MadeHeaders {
  * read before the rows of an answer, so that it claims nothing that they do not hold.
  */
 export class Freshness {
-  readonly #store: UnchangedRows;
+  readonly #store: Pick<Store, 'rows'>;
   readonly #computation: Computation;
   #dataToken = '';
   #pending: PendingByMetric = new Map();
@@ -51,8 +51,7 @@ export class Freshness {
   #reading: Promise<void> | null = null;
   #made = new WeakMap<Query, MadeHeaders>();
 
-  /** The rows are this object's own: a refresh that began before a change would tell of the parts before it. */
-  constructor({ store, computation }: { store: UnchangedRows; computation: Computation }) {
+  constructor({ store, computation }: { store: Pick<Store, 'rows'>; computation: Computation }) {
     this.#store = store;
     this.#computation = computation;
   }
@@ -117,10 +116,7 @@ export class Freshness {
   }
 
   async #read(dataToken: string): Promise<void> {
-    await this.#store.refresh();
     const computed = await this.#computation.chainsAsOf(this.#store);
-    // What was computed up to then is told of the rows as they are now, and not of those kept before.
-    await this.#store.refresh();
     const chains = await readChainFacts(this.#store, computed);
     const pending = await this.#computation.pending(this.#store);
     this.#chains = chains;
@@ -184,7 +180,7 @@ function pendingHeaders(pending: readonly Pending[]): Record<string, string> {
 }
 
 async function readChainFacts(
-  store: Pick<UnchangedRows, 'rows'>,
+  store: Pick<Store, 'rows'>,
   computed: readonly ChainAsOf[],
 ): Promise<readonly ChainFacts[]> {
   const chains = await store.rows<Omit<ChainFacts, 'computed'>>(sql`

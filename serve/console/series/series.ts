@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
 import { isoDay } from '../../../infra/days.ts';
@@ -6,9 +5,7 @@ import type { Clock, Format } from '../../../infra/ports.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { QueryStore } from '../../http/readers.ts';
-import type { TableVersions } from '../../metrics/answers.ts';
 import type { ChainFacts, Freshness } from '../../metrics/freshness.ts';
-import { tablesOf } from '../../metrics/tables-of.ts';
 import type { Period, SeriesAnswer, SeriesData } from '../chart-state.ts';
 import { addDays, dayAt, type Periods, periodsOf, placeOf } from '../periods.ts';
 import { type DrawnMetric, type Line, lineId } from './drawn.ts';
@@ -23,16 +20,11 @@ export interface Days {
 interface SeriesSources {
   readonly clock: Clock;
   readonly registry: Registry;
-  readonly versions: TableVersions;
   readonly freshness: Freshness;
 }
 
-const NUMBER_BYTES = 8;
-/** More than there are metrics. */
-const LINE_LISTS_MAX = 100;
 /** Lines of a metric that a chart can choose from: a hundred chains with some parts each. */
 const LINES_MAX = 1000;
-const CACHE_BYTES = 16 * 1024 * 1024;
 /** Longest range: about twenty years. */
 export const DAYS_MAX = 7320;
 
@@ -45,15 +37,9 @@ interface MetricLine {
   readonly first: string;
 }
 
-/** Lines of charts, kept until their tables change. */
+/** Reads lines of charts. */
 export class SeriesReader {
   readonly #sources: SeriesSources;
-  readonly #kept = new LRUCache<string, readonly (number | null)[]>({
-    maxSize: CACHE_BYTES,
-    sizeCalculation: (values, key) => values.length * NUMBER_BYTES + key.length + 100,
-  });
-
-  readonly #lines = new LRUCache<string, readonly MetricLine[]>({ max: LINE_LISTS_MAX });
 
   constructor(sources: SeriesSources) {
     this.#sources = sources;
@@ -75,7 +61,8 @@ export class SeriesReader {
     await freshness.refresh();
     const { today } = this;
     const periods = periodsOf(perOf(lines, per), days.from, days.until);
-    const values = await this.#values(store, lines, periods, today);
+    const read = statementsOf(lines).map((some) => readSeries(store, some, { periods, today }));
+    const values = new Map((await Promise.all(read)).flatMap((found) => [...found]));
     const provisional = placeOf(periods, today);
     return {
       ...{ per: periods.per, start: periods.start, periods: periods.count },
@@ -94,20 +81,12 @@ export class SeriesReader {
   }
 
   /** The lines that a metric has rows of, with the day of their first row; the ecosystem last. */
-  async linesOf(
-    store: QueryStore,
-    { metric, dayColumn, parts }: DrawnMetric,
-  ): Promise<readonly MetricLine[]> {
-    const key = `${metric.name} ${this.#sources.versions.version(metric.name)}`;
-    const known = this.#lines.get(key);
-    if (known) return known;
-    const lines = await store.rows<MetricLine>(
+  linesOf(store: QueryStore, { metric, dayColumn, parts }: DrawnMetric): Promise<readonly MetricLine[]> {
+    return store.rows<MetricLine>(
       sql`SELECT relay_chain, chain, ${partsSql(parts)} AS parts, toString(min(toDate(${ident(dayColumn)}))) AS first
         FROM ${metric.table} FINAL WHERE relay_chain IN ${SERVED_RELAYS} GROUP BY relay_chain, chain, parts
         ORDER BY chain = ${ECOSYSTEM}, indexOf(${SERVED_RELAYS}, relay_chain), chain, parts LIMIT ${LINES_MAX}`,
     );
-    this.#lines.set(key, lines);
-    return lines;
   }
 
   /** The same values as a file, one row for each. */
@@ -119,26 +98,6 @@ export class SeriesReader {
   ): Promise<Buffer> {
     const periods = periodsOf(perOf(lines, per), from, until);
     return store.bytes(rowsStatement(lines, { periods, today: this.today }), format);
-  }
-
-  async #values(store: QueryStore, lines: readonly Line[], periods: Periods, today: string) {
-    const keyOf = (line: Line) => {
-      const versions = tablesOf(line.metric.metric).map((table) => this.#sources.versions.version(table));
-      return [lineId(line), periods.per, periods.start, periods.count, today, ...versions].join(' ');
-    };
-    const wanted = lines.map((line) => ({ line, key: keyOf(line) }));
-    const missing = wanted.filter(({ key }) => !this.#kept.has(key)).map(({ line }) => line);
-    const read = await Promise.all(
-      statementsOf(missing).map((some) => readSeries(store, some, { periods, today })),
-    );
-    const found = new Map(read.flatMap((values) => [...values]));
-    for (const { line, key } of wanted) {
-      const values = found.get(lineId(line)) ?? this.#kept.get(key);
-      if (values === undefined) continue;
-      found.set(lineId(line), values);
-      this.#kept.set(key, values);
-    }
-    return found;
   }
 }
 
