@@ -25,9 +25,6 @@ const KEPT_BYTES = 512;
 export class ClosedDays {
   readonly #store: Pick<Store, 'rows'>;
   readonly #retention: RetentionReader;
-  #before = '';
-  /** The highest block of each chain of these days: most that arrive stand above it, and nothing is looked up. */
-  #highest: ReadonlyMap<string, bigint> = new Map();
 
   constructor(store: Pick<Store, 'rows'>) {
     this.#store = store;
@@ -41,7 +38,6 @@ export class ClosedDays {
     const closed = (await this.#retention.read())?.closed;
     if (closed === undefined) return { open: arrived, refused: [] };
     const { before } = closed;
-    if (before !== this.#before) await this.#readHighest(before);
     const held = await this.#heldHeights(arrived, before);
     const time = Date.parse(before);
     const reason = `older than ${before}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`;
@@ -56,22 +52,10 @@ export class ClosedDays {
     return { open, refused };
   }
 
-  async #readHighest(before: string): Promise<void> {
-    const rows = await this.#store.rows<{ relay_chain: string; chain: string; height: string }>(
-      sql`SELECT relay_chain, chain, toString(max(number)) AS height FROM ${blocks}
-        WHERE time < toDateTime64(${before}, 3, 'UTC') GROUP BY relay_chain, chain`,
-    );
-    this.#highest = new Map(rows.map((row) => [keyOf(row), BigInt(row.height)]));
-    this.#before = before;
-  }
-
   /** Those of the heights that a block of these days holds. One alone of a wrong time says nothing of those below it. */
   async #heldHeights(arrived: readonly Arrived[], before: string): Promise<ReadonlySet<string>> {
-    const low = arrived
-      .map(({ head }) => head)
-      .filter((head) => BigInt(head.number) <= (this.#highest.get(keyOf(head)) ?? -1n));
     const held = new Set<string>();
-    for (const chains of inPieces(low)) {
+    for (const chains of inPieces(arrived.map(({ head }) => head))) {
       const rows = await this.#store.rows<Head>(
         sql`SELECT DISTINCT relay_chain, chain, toString(number) AS number FROM ${blocks} FINAL
           WHERE ${isOneOf(chains)} AND time < toDateTime64(${before}, 3, 'UTC')`,
@@ -81,8 +65,6 @@ export class ClosedDays {
     return held;
   }
 }
-
-const keyOf = ({ relay_chain, chain }: Pick<Head, 'relay_chain' | 'chain'>) => `${relay_chain}/${chain}`;
 
 /** Only a block that names such a time somewhere has to be parsed. */
 function isBefore(original: Buffer, time: number): boolean {
