@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { isoDay } from '../../infra/days.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { firstFault } from '../../infra/shape-error.ts';
-import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
+import type { SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './backfill.ts';
 import { timeOf } from './block-time.ts';
 import { isUnreachable, type Sidecar } from './sidecar.ts';
-import { KINDS, type SnapshotMoment, type Subject } from './snapshot-kinds.ts';
+import { KINDS, type SnapshotMoment } from './snapshot-kinds.ts';
+import { type Subject, snapshotLine } from './snapshot-line.ts';
 
 /** What snapshots are taken of, and who is called when a kind is not available. */
 interface CollectorOptions extends Subject {
@@ -38,7 +39,7 @@ export class SnapshotCollector {
       if (!isOf(this.#options)) continue;
       try {
         const payload = await take(momentOf(this.#sidecar, height), this.#options);
-        lines.push(this.#envelope(kind, height, time, payload), LINE_END);
+        lines.push(snapshotLine(this.#options.chain, kind, { height, time }, payload), LINE_END);
       } catch (error) {
         // A source that does not answer may do so later: the whole day is retried.
         if (!(error instanceof Error) || isUnreachable(error)) throw error;
@@ -53,23 +54,6 @@ export class SnapshotCollector {
     if (this.#reported.has(kind + reason.replace(/\d+/g, ''))) return;
     this.#reported.add(kind + reason.replace(/\d+/g, ''));
     this.#options.onUnavailable(kind, reason);
-  }
-
-  #envelope(kind: SnapshotKind, height: number, time: number, payload: object): Buffer {
-    const { relay_chain, name } = this.#options.chain;
-    const as_of = new Date(time).toISOString();
-    const document = {
-      schema: 'snapshot/1',
-      kind,
-      relay_chain,
-      chain: name,
-      block_number: height,
-      as_of,
-      payload,
-    };
-    const read = parseSnapshot(document);
-    if (!read.ok) throw new Error(read.reason);
-    return Buffer.from(JSON.stringify(document));
   }
 
   async #timeOf(height: number): Promise<number> {

@@ -1,9 +1,9 @@
 import pMap from 'p-map';
 import { z } from 'zod';
 import { encodeAddress } from '../chains/address.ts';
-import type { Chain } from '../chains/chain.ts';
-import type { Registry } from '../chains/registry.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
+import type { Subject } from './snapshot-line.ts';
+import { COINS, isCalled, NO_COIN, siblingAccount, siblingsOf } from './stable-coins.ts';
 
 // What a service can say of a chain's state, kind by kind. A kind is taken whole or not at all: a field that no
 // route gives is a reason not to send it, never a zero.
@@ -11,13 +11,6 @@ import type { SnapshotKind } from '../decode/snapshot.ts';
 /** Asks the service about one block: everything in a snapshot is of the same moment. */
 export interface SnapshotMoment {
   read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
-}
-
-export interface Subject {
-  readonly chain: Chain;
-  readonly registry: Registry;
-  /** Accounts whose balances are the treasury. */
-  readonly treasury: readonly string[];
 }
 
 interface KindOfSource {
@@ -85,11 +78,6 @@ const issuance: KindOfSource = {
   }),
 };
 
-const COINS = [
-  { coin: 'coin_a', asset_id: '1337', symbol: 'USDC' },
-  { coin: 'coin_b', asset_id: '1984', symbol: 'USDT' },
-];
-
 const assetInfo = z.object({
   assetInfo: z.object({ supply: amount }).nullable(),
   assetMetaData: z.object({ symbol: text, decimals: count }).nullable(),
@@ -107,8 +95,7 @@ const stableHoldings: KindOfSource = {
       const { decimals } = info.assetMetaData;
       holdings.push({ coin, asset_id, decimals, issuance: info.assetInfo.supply });
     }
-    const wanted = COINS.map(({ asset_id, symbol }) => `${symbol} (${asset_id})`).join(' nor ');
-    if (holdings.length === 0) throw new Error(`the chain has neither ${wanted}`);
+    if (holdings.length === 0) throw new Error(NO_COIN);
     const held = await sovereignBalances(
       moment,
       subject,
@@ -123,30 +110,16 @@ const stableHoldings: KindOfSource = {
   },
 };
 
-/** A symbol is hex in the storage, and sometimes text in an answer. */
-function isCalled(given: string, symbol: string): boolean {
-  const plain = given.startsWith('0x') ? Buffer.from(given.slice(2), 'hex').toString('utf8') : given;
-  return plain.toUpperCase() === symbol;
-}
-
 const REQUESTS_AT_ONCE = 4;
 const assetBalances = z.object({ assets: z.array(z.object({ assetId: text, balance: amount })) });
 
 /** What backs the coins on other chains: the balances of the sibling parachains that the registry knows. */
-async function sovereignBalances(
-  moment: SnapshotMoment,
-  { chain, registry }: Subject,
-  assets: readonly string[],
-) {
+async function sovereignBalances(moment: SnapshotMoment, subject: Subject, assets: readonly string[]) {
   const query = assets.map((id) => `assets[]=${id}`).join('&');
-  const siblings = registry.chains.filter(
-    ({ relay_chain, para_id }) =>
-      relay_chain === chain.relay_chain && para_id !== null && para_id !== chain.para_id,
-  );
   const answers = await pMap(
-    siblings,
-    ({ para_id }) => {
-      const account = encodeAddress(siblingAccount(para_id as number), chain.ss58_prefix);
+    siblingsOf(subject),
+    (paraId) => {
+      const account = encodeAddress(`0x${siblingAccount(paraId).toString('hex')}`, subject.chain.ss58_prefix);
       return moment.read(`/accounts/${account}/asset-balances?${query}`, assetBalances);
     },
     { concurrency: REQUESTS_AT_ONCE },
@@ -157,14 +130,6 @@ async function sovereignBalances(
     if (sum !== undefined) held.set(assetId, sum + BigInt(balance));
   }
   return held;
-}
-
-/** The account by which a parachain is known to its siblings. */
-function siblingAccount(paraId: number): string {
-  const key = Buffer.alloc(32);
-  key.write('sibl', 'latin1');
-  key.writeUInt32LE(paraId, 4);
-  return `0x${key.toString('hex')}`;
 }
 
 const saleInfo = z.object({

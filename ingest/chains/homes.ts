@@ -1,0 +1,32 @@
+import type { Chain } from './chain.ts';
+import type { Registry } from './registry.ts';
+
+type Movable = 'staking' | 'governance' | 'treasury';
+
+/** Whether the staking, governance or treasury of a relay chain lives on a chain on a UTC day: on the last it moved to. */
+export function isHome(
+  { chains }: Pick<Registry, 'chains'>,
+  chain: Chain,
+  what: Movable,
+  day: string,
+): boolean {
+  const since = chain[what]?.since;
+  if (since === undefined || since > day) return false;
+  // A chain of its own moves nothing to another one.
+  if (chain.relay_chain === 'solo') return true;
+  return !chains.some((other) => {
+    const moved = other.relay_chain === chain.relay_chain ? other[what]?.since : undefined;
+    return moved !== undefined && moved > since && moved <= day;
+  });
+}
+
+/** Whether it lived on no other chain before. */
+export function isFirstHome({ chains }: Pick<Registry, 'chains'>, chain: Chain, what: Movable): boolean {
+  const since = chain[what]?.since;
+  if (since === undefined) return false;
+  if (chain.relay_chain === 'solo') return true;
+  return !chains.some((other) => {
+    const earlier = other.relay_chain === chain.relay_chain ? other[what]?.since : undefined;
+    return earlier !== undefined && earlier < since;
+  });
+}

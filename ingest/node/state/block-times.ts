@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { ProductError } from '../../../infra/errors.ts';
+import { isPruned, type StateRpc } from './state.ts';
+import { itemPrefix } from './storage.ts';
+
+/** A block whose state is read, and its own time in milliseconds. */
+export interface StateMoment {
+  readonly height: number;
+  readonly hash: string;
+  readonly time: number;
+}
+
+/** Where a day ends: at a block, at none since the day has no block, or it is not known. */
+type DayEnd = StateMoment | 'empty' | 'pruned';
+
+const NOW = itemPrefix('Timestamp', 'Now');
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
+const header = z.object({ number: z.string().regex(/^0x[0-9a-f]+$/) });
+
+/** The times of a chain's blocks, by its own clock. */
+export class BlockTimes {
+  readonly #rpc: StateRpc;
+  /** By height; null where the node has pruned the state. Bounded: a search keeps some twenty, a range of days clears it. */
+  readonly #known = new Map<number, number | null>();
+
+  constructor(rpc: StateRpc) {
+    this.#rpc = rpc;
+  }
+
+  /** Height of the newest block that is final. */
+  async head(): Promise<number> {
+    const finalized = await this.#rpc.call('chain_getFinalizedHead', []);
+    return Number(header.parse(await this.#rpc.call('chain_getHeader', [finalized])).number);
+  }
+
+  async hashOf(height: number): Promise<string> {
+    const found = hash.safeParse(await this.#rpc.call('chain_getBlockHash', [height]));
+    if (found.success) return found.data;
+    throw new ProductError('source_failed', `the node has no block ${height}, which is below its own head`);
+  }
+
+  /** The time of a block; null if the node has pruned its state. */
+  async timeOf(height: number): Promise<number | null> {
+    const known = this.#known.get(height);
+    if (known !== undefined) return known;
+    const time = await this.#read(await this.hashOf(height));
+    if (this.#known.size >= TIMES_MAX) this.#known.clear();
+    this.#known.set(height, time);
+    return time;
+  }
+
+  async #read(hash: string): Promise<number | null> {
+    try {
+      const stored = z
+        .string()
+        .nullable()
+        .parse(await this.#rpc.call('state_getStorage', [NOW, hash]));
+      // Block 0 has no time yet.
+      return stored === null ? 0 : Number(Buffer.from(stored.slice(2), 'hex').readBigUInt64LE());
+    } catch (error) {
+      if (isPruned(error)) return null;
+      throw error;
+    }
+  }
+
+  /** The last block of the time between two moments, the second of them exclusive and before that of the head. */
+  async endOfDay(begin: number, until: number, head: number): Promise<DayEnd> {
+    const height = await this.lastBefore(until, head);
+    if (height < 0) return 'empty';
+    const time = await this.timeOf(height);
+    if (time === null) return 'pruned';
+    if (time < begin) return 'empty';
+    return { height, hash: await this.hashOf(height), time };
+  }
+
+  /** The highest block before a time, -1 if there is none: looked for between those whose times are known, by interpolation and halving in turn. */
+  async lastBefore(until: number, head: number): Promise<number> {
+    let [low, high] = this.#around(until, head);
+    for (let turn = 0; high - low > 1; turn++) {
+      const guess = turn % 2 === 0 ? this.#interpolated(low, high, until) : null;
+      const height = guess ?? Math.floor((low + high) / 2);
+      const time = await this.timeOf(height);
+      // Of what is pruned it is known only that it is older.
+      if (time === null || time < until) low = height;
+      else high = height;
+    }
+    return low;
+  }
+
+  #around(until: number, head: number): [low: number, high: number] {
+    let [low, high] = [-1, head + 1];
+    for (const [height, time] of this.#known) {
+      if (time === null || time < until) low = height <= head ? Math.max(low, height) : low;
+      else high = Math.min(high, height);
+    }
+    return [low, high];
+  }
+
+  #interpolated(low: number, high: number, until: number): number | null {
+    const [from, to] = [this.#known.get(low), this.#known.get(high)];
+    if (!from || !to) return null;
+    const height = low + Math.floor(((until - from) / (to - from)) * (high - low));
+    return Math.min(high - 1, Math.max(low + 1, height));
+  }
+}
+
+const TIMES_MAX = 1000;

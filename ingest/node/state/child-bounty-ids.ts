@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { isFirstHome } from '../../chains/homes.ts';
+import type { Subject } from '../../sources/snapshot-line.ts';
+import type { BlockTimes, StateMoment } from './block-times.ts';
+import { type BlockState, isPruned, type StateRpc } from './state.ts';
+import { itemPrefix } from './storage.ts';
+
+const IDS = itemPrefix('ChildBounties', 'V0ToV1ChildBountyIds');
+const key = z.tuple([z.string()]);
+const renamed = z.tuple([z.string(), z.string()]);
+
+/** The new id of each child bounty that was renumbered. */
+export async function childBountyIds(state: BlockState): Promise<object> {
+  const ids: object[] = [];
+  for await (const page of state.entries('ChildBounties', 'V0ToV1ChildBountyIds')) {
+    for (const { parts, value } of page) {
+      const [old] = key.parse(parts);
+      const [parent, fresh] = renamed.parse(value);
+      ids.push({ parent, old, new: fresh });
+    }
+  }
+  return { ids };
+}
+
+interface Search {
+  readonly rpc: StateRpc;
+  readonly times: BlockTimes;
+  readonly head: number;
+  /** Milliseconds, the second of them exclusive. */
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * The block that renumbered the child bounties, if its time lies in a range and the node has its state: the first after
+ * which the map has entries. A chain that took the bounties over from another one got the map with them.
+ */
+export async function findRenumbering(
+  { registry, chain }: Subject,
+  { rpc, times, head, from, until }: Search,
+): Promise<StateMoment | null> {
+  if (!isFirstHome(registry, chain, 'treasury')) return null;
+  const hasIds = async (height: number) => {
+    const keys = await rpc.call('state_getKeysPaged', [IDS, 1, null, await times.hashOf(height)]);
+    return z.array(z.string()).max(1).parse(keys).length > 0;
+  };
+  try {
+    let low = await times.lastBefore(from, head);
+    let high = await times.lastBefore(until, head);
+    if (high <= low || !(await hasIds(high)) || (low >= 0 && (await hasIds(low)))) return null;
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (await hasIds(middle)) high = middle;
+      else low = middle;
+    }
+    const time = await times.timeOf(high);
+    return time === null ? null : { height: high, hash: await times.hashOf(high), time };
+  } catch (error) {
+    if (isPruned(error)) return null;
+    throw error;
+  }
+}

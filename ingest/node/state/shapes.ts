@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+// Values as the decoder writes them, and accounts and keys as a runtime makes them.
+
+const digits = z.string().regex(/^\d+$/);
+export const amount = digits.transform(BigInt);
+export const count = digits.transform(Number).pipe(z.int().min(0));
+/** Text that a runtime keeps as bytes. */
+export const textOfBytes = z
+  .string()
+  .transform((text) => (text.startsWith('0x') ? Buffer.from(text.slice(2), 'hex').toString('utf8') : text));
+
+export function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+const ACCOUNT_BYTES = 32;
+
+/** The key of the account of a pallet, or of one that the pallet made for something: no one has a secret for it. */
+export const palletAccount = (palletId: unknown, of: Uint8Array = Buffer.alloc(0)): Buffer => {
+  const id = Buffer.from(z.string().parse(palletId).slice(2), 'hex');
+  return Buffer.concat([Buffer.from('modl'), id, of, Buffer.alloc(ACCOUNT_BYTES)], ACCOUNT_BYTES);
+};

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { isoDay } from '../../../infra/days.ts';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { firstFault } from '../../../infra/shape-error.ts';
+import type { SnapshotKind } from '../../decode/snapshot.ts';
+import type { SkippedSnapshot } from '../../raw/skipped-snapshots.ts';
+import { LINE_END } from '../../sources/backfill.ts';
+import { type Subject, snapshotLine } from '../../sources/snapshot-line.ts';
+import type { StateMoment } from './block-times.ts';
+import { STATE_KINDS } from './kinds.ts';
+import { BlockState, isPruned } from './state.ts';
+import type { StateNode } from './state-node.ts';
+
+interface TakenSnapshots {
+  readonly lines: readonly Buffer[];
+  readonly skipped: readonly SkippedSnapshot[];
+}
+
+/** The kinds of snapshot that a chain has on a day. */
+export const kindsOf = (subject: Subject, day: string): SnapshotKind[] =>
+  STATE_KINDS.filter(({ isOf }) => isOf(subject, day)).map(({ kind }) => kind);
+
+export const PRUNED = 'the node has pruned the state of that day: an archive node has it';
+
+/** Takes some kinds of a chain's state after a block. Throws if the node gives no answer, so that the whole is retried. */
+export async function takeState(
+  node: StateNode,
+  moment: StateMoment,
+  subject: Subject,
+  kinds: readonly SnapshotKind[],
+): Promise<TakenSnapshots> {
+  const day = isoDay(moment.time);
+  const lines: Buffer[] = [];
+  const skipped: SkippedSnapshot[] = [];
+  let state: BlockState | null = null;
+  for (const { kind, take } of STATE_KINDS) {
+    if (!kinds.includes(kind)) continue;
+    try {
+      state ??= new BlockState(node.rpc, moment.hash, await node.runtimeAt(moment.hash));
+      lines.push(snapshotLine(subject.chain, kind, moment, await take(state, subject)), LINE_END);
+    } catch (error) {
+      skipped.push({ day, kind, reason: reasonToGoOn(error) });
+    }
+  }
+  return { lines, skipped };
+}
+
+/** Why a kind is not taken. A request without an answer is thrown: it says nothing about the state. */
+function reasonToGoOn(error: unknown): string {
+  if (isPruned(error)) return PRUNED;
+  if (error instanceof z.ZodError) return `its state is of an unknown shape: ${firstFault(error)}`;
+  if (error instanceof ProductError && (error.code !== 'source_failed' || 'kind' in error)) throw error;
+  return reasonOf(error);
+}

@@ -1,0 +1,30 @@
+import type { Subject } from './snapshot-line.ts';
+
+/** Coins by their ids on an asset hub. */
+export const COINS = [
+  { coin: 'coin_a', asset_id: '1337', symbol: 'USDC' },
+  { coin: 'coin_b', asset_id: '1984', symbol: 'USDT' },
+];
+
+/** Why a hub has no snapshot of them. */
+export const NO_COIN = `the chain has neither ${COINS.map(({ asset_id, symbol }) => `${symbol} (${asset_id})`).join(' nor ')}`;
+
+/** A symbol is hex in the storage, and sometimes text in an answer. The same number may be another asset on another hub. */
+export function isCalled(given: string, symbol: string): boolean {
+  const plain = given.startsWith('0x') ? Buffer.from(given.slice(2), 'hex').toString('utf8') : given;
+  return plain.toUpperCase() === symbol;
+}
+
+/** Ids of the other parachains of the relay chain that the registry knows. */
+export const siblingsOf = ({ chain, registry }: Subject): number[] =>
+  registry.chains.flatMap(({ relay_chain, para_id }) =>
+    relay_chain === chain.relay_chain && para_id !== null && para_id !== chain.para_id ? [para_id] : [],
+  );
+
+/** The key of the account by which a parachain is known to its siblings. */
+export function siblingAccount(paraId: number): Buffer {
+  const key = Buffer.alloc(32);
+  key.write('sibl', 'latin1');
+  key.writeUInt32LE(paraId, 4);
+  return key;
+}
