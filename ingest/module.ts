@@ -2,6 +2,7 @@ import { LOAD_GROUP, TOPICS } from './log/topics.ts';
 import { decoders, recordDecoders } from './raw/decoders.ts';
 import { forgetAfterDamage } from './raw/loaded-blocks.ts';
 import { rawRetention } from './raw/retention.ts';
+import { skippedSnapshots } from './raw/skipped-snapshots.ts';
 import { rawTables } from './raw/tables.ts';
 import { unknownWrappers } from './raw/unknown-wrappers.ts';
 import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
@@ -11,7 +12,7 @@ import { ingestSettings } from './settings.ts';
 /** What this area brings to the product. */
 export const ingestModule = {
   settings: ingestSettings,
-  tables: [...rawTables, unknownWrappers, rawRetention, decoders],
+  tables: [...rawTables, skippedSnapshots, unknownWrappers, rawRetention, decoders],
   landingTables: [...blockLandingTables, snapshotsIn],
   /** Views that turn rows of the landing tables into rows of the raw tables. */
   views: [...blockViews, ...snapshotViews],

@@ -6,9 +6,15 @@ import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import { isoDay } from '../../infra/days.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { SNAPSHOT_KINDS } from '../../ingest/decode/snapshot.ts';
 import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
 import type { RetriedLetter } from '../../ingest/log/dead-letter-retry.ts';
 import { countRefusedFacts, listRefusedFacts } from '../../ingest/log/refused-facts.ts';
+import {
+  noteSkippedSnapshots,
+  readSkippedSnapshots,
+  readStoredSnapshots,
+} from '../../ingest/raw/skipped-snapshots.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
@@ -33,6 +39,8 @@ const height = z.int().min(0);
 const PROGRESS_MS = 200;
 /** Ranges of missing heights in one answer; the caller asks again for the rest. */
 const MISSING_RANGES_MAX = 10_000;
+/** Of skipped snapshots, for each chain. */
+const SKIPPED_RANGES_MAX = 1000;
 
 /** Every operation of an operator, by its name. A command calls them; `client.ts` says where they run. */
 export const operations = {
@@ -93,6 +101,36 @@ export const operations = {
     run: async ({ runtime, registry, config }, { chain, heights }) => {
       const place = placeOf(registry, chain);
       await noteSkippedHeights(runtime, place, heights, config.SKIPPED_HEIGHTS_MAX);
+      return {};
+    },
+  }),
+
+  /** The kinds of snapshot that are stored of a chain, by day; both days are included. */
+  storedSnapshots: operation()({
+    input: z.object({ chain: z.string(), from: z.iso.date(), to: z.iso.date() }),
+    run: ({ runtime, registry }, { chain, ...days }) =>
+      readStoredSnapshots(runtime.store, placeOf(registry, chain), days),
+  }),
+
+  /** What nodes did not give of the state of days, of one chain or of all. */
+  skippedSnapshots: operation()({
+    input: z.object({ chain: z.string().optional() }),
+    run: ({ runtime, registry }, { chain }) =>
+      readSkippedSnapshots(
+        runtime.store,
+        chain === undefined ? undefined : placeOf(registry, chain),
+        SKIPPED_RANGES_MAX,
+      ),
+  }),
+
+  /** Stores what a node did not give of the state of days. */
+  noteSkippedSnapshots: operation()({
+    input: z.object({
+      chain: z.string(),
+      skipped: z.array(z.object({ day: z.iso.date(), kind: z.enum(SNAPSHOT_KINDS), reason: z.string() })),
+    }),
+    run: async ({ runtime, registry }, { chain, skipped }) => {
+      await noteSkippedSnapshots(runtime, placeOf(registry, chain), skipped);
       return {};
     },
   }),

@@ -1,5 +1,6 @@
 import type { Missing } from '../../../aggregate/status/heights.ts';
 import type { ChainCoverage } from '../../../aggregate/status/status.ts';
+import type { SkippedDays } from '../../../ingest/raw/skipped-snapshots.ts';
 import { headings } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
@@ -7,13 +8,15 @@ import { alignedTable, number, plural } from '../words.ts';
 
 export const gaps = command<[], { chain?: string; json?: boolean }>({
   name: 'gaps',
-  description: 'show missing heights, days, prices and timestamps, and the commands that fill them',
+  description:
+    'show missing heights, days, snapshots, prices and timestamps, and the commands that fill them',
   args: (command) =>
     command
       .option('--chain <name>', 'only that chain, by its name or an alias')
       .option('--json', 'print it as JSON, with up to a thousand ranges of each kind'),
   help: `A height is missing if it lies between stored ones; \`backfill --dry-run\` shows those outside them. A day is missing if it
-has no block and its neighbours do not prove that the chain stood still. Without a price for the day, amounts in USD are
+has no block and its neighbours do not prove that the chain stood still. Snapshots that a node did not give are listed
+with the reason: pruned state, or an item that the runtime lacks. Without a price for the day, amounts in USD are
 null, never 0.
 
 Examples:
@@ -27,16 +30,29 @@ Examples:
     const filter = chain === undefined ? {} : { relay_chain: chain.relay_chain, chain: chain.name };
     return withOperations(config, async (client) => {
       const coverage = await client.call('coverage', filter);
-      print(coverage, options, () => describe(coverage, chain?.name));
+      const skipped = await client.call('skippedSnapshots', chain === undefined ? {} : { chain: chain.name });
+      const report = coverage.map((one) => ({
+        ...one,
+        skipped_snapshots: skipped.filter(
+          (days) => days.relay_chain === one.relay_chain && days.chain === one.chain,
+        ),
+      }));
+      print(report, options, () => describe(coverage, skipped, chain?.name));
       return EXIT.ok;
     });
   },
 });
 
-function describe(chains: readonly ChainCoverage[], wanted: string | undefined): string {
+function describe(
+  chains: readonly ChainCoverage[],
+  skipped: readonly SkippedDays[],
+  wanted: string | undefined,
+): string {
+  const state = skippedDaysOf(skipped);
   if (chains.length === 0) {
     const of = wanted === undefined ? '' : ` of ${wanted}`;
-    return `No blocks${of} yet: \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\` takes them in.\n`;
+    const none = `No blocks${of} yet: \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\` takes them in.`;
+    return `${[none, ...state].join('\n\n')}\n`;
   }
   const head = [
     'chain',
@@ -58,7 +74,11 @@ function describe(chains: readonly ChainCoverage[], wanted: string | undefined):
     number(chain.days_without_price.total),
     number(chain.untimed_blocks),
   ]);
-  const parts = [alignedTable([headings(head), ...rows], [2, 3, 5, 6, 7]), ...chains.flatMap(gapsOf)];
+  const parts = [
+    alignedTable([headings(head), ...rows], [2, 3, 5, 6, 7]),
+    ...chains.flatMap(gapsOf),
+    ...state,
+  ];
   if (parts.length === 1) parts.push('Nothing is missing.');
   return `${parts.join('\n\n')}\n`;
 }
@@ -105,6 +125,21 @@ function skippedOf(chain: string, { total, heights }: ChainCoverage['skipped_hei
       ...(more > 0 ? [`  … and ${plural(more, 'height')} more`] : []),
     ].join('\n'),
   ];
+}
+
+/** Kinds of state that a node did not give, chain by chain: an archive node may. */
+function skippedDaysOf(skipped: readonly SkippedDays[]): string[] {
+  return Object.entries(Object.groupBy(skipped, ({ chain }) => chain)).map(([chain, days = []]) => {
+    const rows = days
+      .slice(0, SHOWN)
+      .map(({ kind, from, to, reason }) => [`  ${kind}`, from === to ? from : `${from} to ${to}`, reason]);
+    const more = days.length - SHOWN;
+    return [
+      `${chain}: days without a snapshot that a node did not give; \`chain-metrics backfill --snapshots\` tries them again`,
+      alignedTable(rows),
+      ...(more > 0 ? [`  … and ${plural(more, 'range')} more`] : []),
+    ].join('\n');
+  });
 }
 
 /** A list of ranges below its title; nothing when there are none. */
