@@ -123,7 +123,7 @@ function executedInside(
 
 function treesInside(call: ReadCall, depth = 1): CallTree[] {
   checkDepth(depth);
-  return nestedCalls(call.args).map((inner) => {
+  return nestedCalls(call, call.args).map((inner) => {
     const nested = readCall(inner);
     if (nested === null) return { pallet: '', call: '', inner: [] };
     return { pallet: nested.pallet, call: nested.call, inner: treesInside(nested, depth + 1) };

@@ -15,16 +15,21 @@ type Ran = { index: number; call: unknown; actor: string | null };
 type Args = Record<string, unknown>;
 type Rule = (args: Args, actor: string | null, events: EventsBackwards) => Iterable<Ran>;
 
-/** Calls directly inside a wrapper, executed or not. */
-export function nestedCalls(args: Args): unknown[] {
-  const metaTx = recordOf(args.meta_tx ?? args.metaTx);
-  const inner = args.calls ?? args.call ?? args.proposal ?? metaTx?.call ?? branchesOf(args);
+/** Calls directly inside a wrapper, executed or not. Its name decides which arguments hold them: others are data. */
+export function nestedCalls({ pallet, call }: CallName, args: Args): unknown[] {
+  const name = `${pallet}.${call}`;
+  if (name === 'utility.ifElse') return [args.main, args.fallback];
+  if (name === 'metaTx.dispatch') return [metaTxOf(args).call];
+  return callsIn(args);
+}
+
+function callsIn({ calls, call, proposal }: Args): unknown[] {
+  const inner = calls ?? call ?? proposal;
   if (Array.isArray(inner)) return inner;
   return recordOf(inner) === null ? [] : [inner];
 }
 
-/** Both calls of `ifElse`. */
-const branchesOf = ({ main, fallback }: Args) => (main && fallback ? [main, fallback] : undefined);
+const metaTxOf = (args: Args): Args => recordOf(args.meta_tx ?? args.metaTx) ?? {};
 
 /** The executed calls of a wrapper, last to first, as the events must be read. */
 export function ranInside(name: CallName, args: Args, actor: string | null, events: EventsBackwards) {
@@ -52,7 +57,7 @@ function ruleOf({ pallet, call }: CallName): Rule | undefined {
 }
 
 function* only(args: Args, actor: string | null): Iterable<Ran> {
-  const [call] = nestedCalls(args);
+  const [call] = callsIn(args);
   if (call !== undefined) yield { index: 0, call, actor };
 }
 
@@ -69,7 +74,7 @@ function* batchAll(args: Args, actor: string | null, events: EventsBackwards): I
 
 /** The first `count` calls ran; newer runtimes mark the end of each, older ones only that of the batch. */
 function* items(args: Args, count: number, actor: string | null, events: EventsBackwards): Iterable<Ran> {
-  const calls = nestedCalls(args);
+  const calls = callsIn(args);
   const areMarked = events.has('utility.ItemCompleted');
   for (let index = Math.min(count, calls.length) - 1; index >= 0; index -= 1) {
     if (areMarked) events.takeLast('utility.ItemCompleted');
@@ -79,7 +84,7 @@ function* items(args: Args, count: number, actor: string | null, events: EventsB
 
 function* forceBatch(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
   if (!events.takeLast('utility.BatchCompleted', 'utility.BatchCompletedWithErrors')) return;
-  const calls = nestedCalls(args);
+  const calls = callsIn(args);
   for (let index = calls.length - 1; index >= 0; index -= 1) {
     const end = events.takeLast('utility.ItemCompleted', 'utility.ItemFailed');
     if (end?.name === 'utility.ItemCompleted') yield { index, call: calls[index], actor };
@@ -90,8 +95,10 @@ function* forceBatch(args: Args, actor: string | null, events: EventsBackwards):
 function* ifElse(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
   const end = events.takeLast('utility.IfElseMainSuccess', 'utility.IfElseFallbackCalled');
   if (end === undefined) return;
-  const index = end.name === 'utility.IfElseMainSuccess' ? 0 : 1;
-  yield { index, call: nestedCalls(args)[index], actor };
+  const { main, fallback } = args;
+  yield end.name === 'utility.IfElseMainSuccess'
+    ? { index: 0, call: main, actor }
+    : { index: 1, call: fallback, actor };
 }
 
 /** Some runtimes report the success, others nothing. */
@@ -153,9 +160,13 @@ function signedOrigin(args: Args): string | null {
   return signed === undefined ? NO_ACCOUNT : keyOf(signed);
 }
 
+const dispatchMetaTx: Rule = (args, _actor, events) => {
+  const { call, extension } = metaTxOf(args);
+  return isOk(events.takeLast('metaTx.Dispatched')?.data[0]) ? only({ call }, metaTxSigner(extension)) : [];
+};
+
 /** The account that signed a meta transaction, where its extensions show it: `{signed: {account: …}}`. */
-function metaTxSigner(args: Args): string | null {
-  const extension = recordOf(args.meta_tx ?? args.metaTx)?.extension;
+function metaTxSigner(extension: unknown): string | null {
   const parts = extension instanceof Object ? [extension, ...Object.values(extension)] : [];
   const signatures = parts.map((part) => field(part, 'signed'));
   const accounts = signatures.map((signature) => field(signature, 'account'));
@@ -193,7 +204,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['sudo.sudoAs', whenOk('sudo.SudoAsDone', (args) => keyOf(args.who))],
   ['recovery.asRecovered', (args) => only(args, keyOf(args.account))],
   ['recovery.controlInheritedAccount', controlInheritedAccount],
-  ['metaTx.dispatch', whenOk('metaTx.Dispatched', metaTxSigner)],
+  ['metaTx.dispatch', dispatchMetaTx],
   ['transactionPayment.withFeeCurrency', only],
   ['transactionPayment.withFeePath', only],
   ['transactionPayment.withFeePaidBy', only],

@@ -10,7 +10,7 @@ import { dirtyDays, prices, snapshots } from './tables.ts';
  * Versions of all that makes raw rows from the lines of a stream: envelopes, decoders and views. Raised with every
  * change that may change rows. Stored rows cannot be made again without their lines, so they are told as outdated.
  */
-export const DECODER_VERSIONS: Readonly<Record<Stream, number>> = { blocks: 6, snapshots: 3 };
+export const DECODER_VERSIONS: Readonly<Record<Stream, number>> = { blocks: 7, snapshots: 3 };
 
 export const decoders = table({
   name: 'decoders',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { decodeBlock } from '../../../ingest/decode/calls.ts';
 import {
   ALICE,
   BOB,
@@ -167,6 +168,37 @@ test.each(['withFeeCurrency', 'withFeePath', 'withFeePaidBy', 'withFeeAggregated
     expect(remarks(paid(remark('a')), [], false)).toEqual([]);
   },
 );
+
+describe('arguments of a wrapper that hold none of its calls', () => {
+  const vote = call('convictionVoting.vote', { poll_index: '1', vote: {} });
+  const extra = { calls: [vote], call: vote, proposal: vote };
+  const domainOf = (extrinsic: Call) =>
+    decodeBlock({ extrinsics: [extrinsic] }).domains.map(({ domain }) => domain);
+
+  test('are neither run nor decide the domain of a meta transaction', () => {
+    const transfer = call('balances.transferAll', { dest: BOB });
+    const meta = (inner: Call) => call('metaTx.dispatch', { meta_tx: { ...extra, call: inner }, ...extra });
+    expect(domainOf(meta(transfer))).toEqual(['Assets']);
+    expect(domainOf(batch(meta(transfer), transfer))).toEqual(['Assets']);
+    const { calls } = run(meta(remark('a')), [event('metaTx.Dispatched', { ok: null })]);
+    expect(calls.map(({ path, pallet }) => [path, pallet])).toEqual([['0', 'system']]);
+  });
+
+  test('nor of ifElse', () => {
+    const either = call('utility.ifElse', { main: remark('a'), fallback: remark('b'), ...extra });
+    expect(domainOf(either)).toEqual(['System']);
+    expect(remarks(either, [event('utility.IfElseFallbackCalled', {})])).toEqual(['1 b alice']);
+  });
+
+  test('nor of a proxy with branches or with a meta transaction', () => {
+    const transfer = call('balances.transferAll', { dest: BOB });
+    for (const args of [{ main: vote, fallback: vote }, { meta_tx: { call: vote } }]) {
+      expect(domainOf(call('proxy.proxy', { real: BOB, ...args }))).toEqual(['System']);
+      expect(domainOf(call('proxy.proxy', { real: BOB, call: transfer, ...args }))).toEqual(['Assets']);
+      expect(run(call('proxy.proxy', { real: BOB, ...args }), [PROXY_OK]).calls).toEqual([]);
+    }
+  });
+});
 
 describe('wrappers without a rule', () => {
   const sidecar = (name: string, args: object) => {
