@@ -18,8 +18,11 @@ interface ColumnFacts {
   readonly total: string | undefined;
 }
 
-/** How a format holds a nested value: as JSON, as columns of a type, or as JSON text in a cell. */
-export type Shape = 'json' | 'columnar' | 'text';
+/**
+ * How a format holds a nested value: as JSON, as columns of a type, or as JSON text in a cell. In a spreadsheet no text
+ * begins as a formula does.
+ */
+export type Shape = 'json' | 'columnar' | 'text' | 'spreadsheet';
 
 const columnFacts = z.registry<ColumnFacts>();
 
@@ -152,13 +155,19 @@ export function clickhouseType(column: Column): string {
 
 /** SQL that renders a stored column as the served value, under its own name. */
 export function rendered(name: string, column: Column, shape: Shape = 'json'): string {
-  const { render, columnar, nested } = factsOf(column);
+  const { clickhouse, render, columnar, nested } = factsOf(column);
   if (columnar && shape === 'columnar') return `${columnar(name)} AS ${name}`;
-  if (nested && shape !== 'text') {
+  if (nested && (shape === 'json' || shape === 'columnar')) {
     return `JSONExtract(ifNull(${name}, 'null'), '${nested}') AS ${name}`;
   }
+  if (shape === 'spreadsheet' && clickhouse.includes('String')) return `${withoutFormula(name)} AS ${name}`;
   return render ? `${render(name)} AS ${name}` : name;
 }
+
+/** Spreadsheets run a text that begins with one of these; in some languages also with those of full width. */
+const FORMULA = '^[-=+@\\t\\r\\n＝＋－＠]';
+/** Behind an apostrophe it is a text. */
+const withoutFormula = (text: string) => `if(match(${text}, '${FORMULA}'), concat('\\'', ${text}), ${text})`;
 
 /** SQL that renders a stored column for a cursor: exact, and equal to the stored value when it is parsed. */
 export function pointedAt(name: string, column: Column): string {

@@ -21,7 +21,7 @@ import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import { type Query, type RowBounds, rowsWithoutLimit } from './parameters.ts';
-import { RESPONSE_FORMATS } from './response-formats.ts';
+import { RESPONSE_FORMATS, withByteOrderMark } from './response-formats.ts';
 import { tablesOf } from './tables-of.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
@@ -162,14 +162,16 @@ export class AnswerCache {
     const days = await daysOfPage(store, asked);
     const chosen = days === null ? asked.chosen : chosenOf({ ...query, conditions: [days] });
     const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
-    const { body, next } = await pageOf(store, {
+    const { body: rows, next } = await pageOf(store, {
       metric,
       path: endpoint.path,
       order,
       chosen,
       format: engineFormat,
+      shape: query.bom ? 'spreadsheet' : SHAPES[engineFormat],
       limit,
     });
+    const body = query.bom ? withByteOrderMark(rows) : rows;
     const etag = etagOf(version, format, key.rendered);
     const answer: Answer = { body, type, coding: 'identity', version, next, query, etag };
     this.#inFlight.requireRoom(answer);
@@ -202,6 +204,7 @@ interface PagedQuery {
   /** From where and on which conditions. */
   readonly chosen: Sql;
   readonly format: Format;
+  readonly shape: Shape;
   readonly limit: number;
 }
 
@@ -219,9 +222,9 @@ async function pageOf(store: QueryStore, of: PagedQuery): Promise<{ body: Buffer
   return { body, next: isLast ? null : await nextCursor(store, of) };
 }
 
-function bytesOf(store: QueryStore, { metric, order, chosen, format }: PagedQuery, rowsMax: number) {
+function bytesOf(store: QueryStore, { metric, order, chosen, format, shape }: PagedQuery, rowsMax: number) {
   return store.bytes(
-    sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} LIMIT ${rowsMax}`,
+    sql`SELECT ${columnsOf(metric, shape)} ${chosen} ORDER BY ${orderByOf(order)} LIMIT ${rowsMax}`,
     format,
   );
 }
@@ -264,7 +267,7 @@ function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
 /** The statement of all rows of a path, in its order and without pages. */
 export function wholeAnswer(metric: Metric, endpoint: MetricEndpoint, query: Query, format: Format): Sql {
   const orderBy = orderByOf(orderOf(metric, endpoint));
-  return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
+  return sql`SELECT ${columnsOf(metric, SHAPES[format])} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
 }
 
 const SHAPES: Readonly<Record<Format, Shape>> = {
@@ -275,8 +278,7 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
   Arrow: 'columnar',
 };
 
-function columnsOf(metric: Metric, format: Format): Sql {
-  const shape = SHAPES[format];
+function columnsOf(metric: Metric, shape: Shape): Sql {
   return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, shape))));
 }
 

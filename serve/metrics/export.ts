@@ -53,6 +53,7 @@ export function exportStatement(request: ExportRequest, registry: Registry, toda
     limit: undefined,
     cursor: undefined,
     format: request.format,
+    bom: false,
     today,
   };
   const statement = wholeAnswer(metric, endpoint, query, format);

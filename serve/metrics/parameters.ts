@@ -10,7 +10,7 @@ import type { HttpSettings } from '../http/settings.ts';
 import { changedSinceOf } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
 import { exampleValue } from './record-examples.ts';
-import { RESPONSE_FORMATS } from './response-formats.ts';
+import { acceptedFormat, RESPONSE_FORMATS } from './response-formats.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -95,6 +95,12 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
       required: false,
       doc: 'response format; overrides the `Accept` header',
     },
+    {
+      name: 'bom',
+      schema: z.enum(['true', 'false']),
+      required: false,
+      doc: 'of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false`',
+    },
   ];
   return [...common, ...dates, ...filters, ...changedSince(metric), ...paging].map((parameter) =>
     parameter.required ? { ...parameter, example: exampleValue(metric.record, parameter.name) } : parameter,
@@ -150,6 +156,8 @@ export interface Query {
   /** The UTC day that is not over yet. */
   readonly today: string;
   readonly format: string | undefined;
+  /** Whether the rows are CSV for a spreadsheet. */
+  readonly bom: boolean;
 }
 
 /** The parameters of a path as one schema; unknown ones are refused. */
@@ -208,8 +216,16 @@ export function queryOf(
     limit: values.limit as number | undefined,
     cursor: values.cursor as string | undefined,
     format: values.format as string | undefined,
+    bom: values.bom === 'true',
     today,
   };
+}
+
+/** The name of the format of an answer. */
+export function formatOf({ format, bom }: Query, accept: string | undefined): string {
+  const chosen = format ?? acceptedFormat(accept);
+  if (bom && chosen !== 'csv') throw wrongParameter('bom', 'applies to CSV only: add format=csv', 'true');
+  return chosen;
 }
 
 /** A repeatable parameter that is sent once is parsed as a single value. */

@@ -9,6 +9,11 @@ export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: s
   arrow: { format: 'Arrow', type: 'application/vnd.apache.arrow.stream' },
 };
 
+/** Tells spreadsheets that a text is UTF-8. */
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+export const withByteOrderMark = (text: Buffer): Buffer => Buffer.concat([BYTE_ORDER_MARK, text]);
+
 /** Far more media ranges than any client sends. */
 const RANGES_MAX = 50;
 

@@ -13,9 +13,8 @@ import type { Answer, AnswerCache, AnswerSettings } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
 import type { Freshness } from './freshness.ts';
 import { unknownChainHeader } from './known-chain.ts';
-import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
+import { formatOf, parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
 import type { RepeatedAnswers } from './repeated-answers.ts';
-import { acceptedFormat } from './response-formats.ts';
 
 /** Longest time that a cached answer waits for what is new to be said of it. */
 const REFRESH_MS_MAX = 2000;
@@ -76,7 +75,7 @@ export async function serveMetrics(
         },
         async ({ query: values, request, reply }) => {
           const query = queryOf(endpoint, values, registry, isoDay(clock.now()));
-          const format = query.format ?? acceptedFormat(request.headers.accept);
+          const format = formatOf(query, request.headers.accept);
           const key = answerKey(request);
           // A cached answer is sent with what is known of it while the store does not answer.
           const refreshed = freshness.refresh();

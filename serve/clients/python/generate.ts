@@ -86,7 +86,7 @@ const docOf = (text = '', indent = '') =>
 function rowsProtocol(metrics: readonly PagedMetric[]): string {
   const calls = metrics.map(({ name, path, record, operation }) => {
     const parameters = (operation.parameters ?? [])
-      .filter((parameter) => parameter.name !== 'cursor' && parameter.name !== 'format')
+      .filter(({ name }) => !['cursor', 'format', 'bom'].includes(name))
       .sort((one, other) => Number(other.required ?? false) - Number(one.required ?? false))
       .map(({ name: parameter, required, schema }) =>
         required

@@ -76,7 +76,7 @@ export const rowsOf =
       ? `${path}?${new URLSearchParams({ [parameter]: row[column] })}`
       : null;
 
-const PAGING = new Set(['order', 'limit', 'cursor', 'format']);
+const PAGING = new Set(['order', 'limit', 'cursor', 'format', 'bom']);
 
 /** The metric behind a path of the API. */
 export function sourceOf(path: string): ListSource {

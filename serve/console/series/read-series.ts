@@ -76,6 +76,7 @@ function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
     limit: undefined,
     cursor: undefined,
     format: undefined,
+    bom: false,
     today,
   };
   const values = columnsOf(lines).map(

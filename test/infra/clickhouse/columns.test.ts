@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  type Column,
   clickhouseType,
   count,
   day,
@@ -99,6 +100,14 @@ describe('a column', () => {
     );
   });
 
+  test('is no formula in a spreadsheet if it is a text, and the same number if it is one', () => {
+    const inSheet = (column: Column) => rendered('a', column, 'spreadsheet');
+    for (const texts of [text('x'), text('x', { nullable: true }), name('x')])
+      expect(inSheet(texts)).toMatch(/^if\(match\(a, .*\) AS a$/);
+    for (const numbers of [real('x', { unit: 'usd' }), planck('x'), count('x'), day('x'), timestamp('x')])
+      expect(inSheet(numbers)).toBe(rendered('a', numbers, 'text'));
+  });
+
   test('must be made by a function of columns.ts', () => {
     expect(() => clickhouseType(z.string())).toThrow(/not a column/);
   });
@@ -135,7 +144,8 @@ describe('a list or an object', () => {
       );
     for (const shape of ['json', 'columnar'] as const)
       expect(await rows(shape)).toEqual([{ region: { core: 7 }, parts: [{ core: 1 }, { core: 2 }] }]);
-    expect(await rows('text')).toEqual([{ region: '{"core":7}', parts: '[{"core":1},{"core":2}]' }]);
+    for (const shape of ['text', 'spreadsheet'] as const)
+      expect(await rows(shape)).toEqual([{ region: '{"core":7}', parts: '[{"core":1},{"core":2}]' }]);
   });
 
   test('is null in JSON where nothing is stored', async () => {

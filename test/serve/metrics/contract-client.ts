@@ -27,6 +27,7 @@ export const SAMPLES: Record<string, string> = {
   order: 'desc',
   limit: '1',
   format: 'json',
+  bom: 'false',
   exclude_domains: 'Consensus',
 };
 

@@ -99,6 +99,7 @@ export function describeUntrusted(client: ContractClient): void {
         ...Object.keys(endpoint.parameters),
         'cursor',
         'format',
+        'bom',
         'limit',
         ...(endpoint.ours ?? []),
       ];

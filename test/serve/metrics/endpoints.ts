@@ -33,7 +33,7 @@ export interface Endpoint {
 }
 
 /** Parameters of ours on every path. */
-export const OURS_EVERYWHERE = ['order', 'limit', 'cursor', 'format'];
+export const OURS_EVERYWHERE = ['order', 'limit', 'cursor', 'format', 'bom'];
 /** Paths without `changed_since`. */
 export const WITHOUT_CHANGES = [
   '/api/explorer/network-stats',

@@ -25,7 +25,7 @@ export type MetricPath = {
 export type MetricRow<Path extends MetricPath> =
   JsonOf<GetOf<Path>> extends readonly (infer Row)[] ? Row : never;
 /** The parameters of a path; `limit` is the most rows of one page. */
-export type MetricQuery<Path extends MetricPath> = Omit<QueryOf<GetOf<Path>>, 'cursor' | 'format'>;
+export type MetricQuery<Path extends MetricPath> = Omit<QueryOf<GetOf<Path>>, 'cursor' | 'format' | 'bom'>;
 
 type GetPage = (
   path: string,

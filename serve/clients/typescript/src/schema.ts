@@ -7375,6 +7375,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -7495,6 +7497,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -7615,6 +7619,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -7735,6 +7741,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -7855,6 +7863,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -7973,6 +7983,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8093,6 +8105,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8209,6 +8223,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8333,6 +8349,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8455,6 +8473,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8571,6 +8591,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8685,6 +8707,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8807,6 +8831,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8933,6 +8959,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9053,6 +9081,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9167,6 +9197,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9285,6 +9317,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9405,6 +9439,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9525,6 +9561,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9645,6 +9683,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9765,6 +9805,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -9885,6 +9927,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10001,6 +10045,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10121,6 +10167,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10241,6 +10289,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10361,6 +10411,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10477,6 +10529,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10597,6 +10651,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10717,6 +10773,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10831,6 +10889,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -10951,6 +11011,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11067,6 +11129,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11183,6 +11247,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11301,6 +11367,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11417,6 +11485,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11529,6 +11599,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11643,6 +11715,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -11761,6 +11835,8 @@ export interface operations {
                 cursor?: string;
                 /** @description response format; overrides the `Accept` header */
                 format?: "json" | "csv" | "ndjson" | "parquet" | "arrow";
+                /** @description of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false` */
+                bom?: "true" | "false";
             };
             header?: never;
             path?: never;
