@@ -7,14 +7,13 @@ import type { KeyValue } from '../infra/ports.ts';
 import type { Tracer } from '../infra/tracing/tracer.ts';
 import { readRegistry } from './chains/registry.ts';
 import type { IngestSettings } from './settings.ts';
-import { findChain, type SourceOptions } from './sources/open-source.ts';
+import { concurrencyOf, findChain, type SourceOptions, shownUrl } from './sources/open-source.ts';
 import { type IngestTarget, SourceFollower } from './sources/source-follower.ts';
 import { FollowedChain, type SourceMeasures } from './sources/source-measures.ts';
 
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
 const CLAIM_POLL_MS = 1000;
-const CONCURRENCY = 8;
 
 interface IngestRoleOptions {
   readonly target: IngestTarget;
@@ -35,9 +34,9 @@ interface IngestRoleOptions {
 export function startIngestRole(options: IngestRoleOptions): () => Promise<void> {
   const { settings, measures } = options;
   const registry = readRegistry(settings);
-  const sources = settings.FOLLOW.map(({ chain: name, url }, index) => {
+  const sources = settings.FOLLOW.map(({ chain: name, ...address }, index) => {
     const { relay_chain, name: chain } = findChain(registry, name);
-    return { chain, url, followed: new FollowedChain(measures, { relay_chain, chain }, index) };
+    return { ...address, chain, followed: new FollowedChain(measures, { relay_chain, chain }, index) };
   });
   const stop = new AbortController();
   const running = sources.map((source) => keepFollowing(source, options, stop.signal));
@@ -52,7 +51,7 @@ async function keepFollowing(
   { target, settings, keyValue, tracer, log: parent }: IngestRoleOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = parent.child(source);
+  const log = parent.child({ chain: source.chain, url: shownUrl(source) });
   const options = {
     ...source,
     followed,
@@ -60,7 +59,7 @@ async function keepFollowing(
     best: settings.FOLLOW_BEST,
     force: settings.FOLLOW_FORCE,
     snapshots: settings.FOLLOW_SNAPSHOTS,
-    concurrency: CONCURRENCY,
+    concurrency: concurrencyOf(source),
   };
   for (let wait = RETRY_MS; !signal.aborted; wait = Math.min(wait * 2, RETRY_MS_MAX)) {
     let claim: ChainClaim | undefined;

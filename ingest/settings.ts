@@ -1,12 +1,23 @@
 import { z } from 'zod';
 import { retentionDays, whole, yesNo } from '../infra/config/kinds.ts';
 
+/** Before an address of HTTP: a Sidecar answers there, unless this says that a node does. */
+const NODE_BY_HTTP = /^node\+/;
+
 const followedSource = z
   .string()
-  .regex(/^[^=]+=https?:\/\/.+$/, 'expected CHAIN=URL, such as polkadot=http://127.0.0.1:8080')
+  .regex(
+    /^[^=]+=(?:(?:node\+)?https?|wss?):\/\/.+$/,
+    'expected CHAIN=URL, such as polkadot=wss://127.0.0.1:9944 of a node or polkadot=http://127.0.0.1:8080 of a Sidecar',
+  )
   .transform((text) => {
     const at = text.indexOf('=');
-    return { chain: text.slice(0, at), url: text.slice(at + 1) };
+    const [chain, url] = [text.slice(0, at), text.slice(at + 1)];
+    return {
+      chain,
+      url: url.replace(NODE_BY_HTTP, ''),
+      isNode: NODE_BY_HTTP.test(url) || /^wss?:/.test(url),
+    };
   });
 
 /** Days for which late blocks are taken: `RETENTION_RAW_DAYS` refuses older ones, so that an outage of a month loses none. */
@@ -25,7 +36,9 @@ export const ingestSettings = {
         .filter((one) => one !== ''),
     )
     .pipe(z.array(followedSource))
-    .describe('sources whose new blocks `start` ingests, as CHAIN=URL of a Sidecar, separated by commas'),
+    .describe(
+      'sources whose new blocks `start` ingests, as CHAIN=URL, separated by commas: ws or wss of a node (node+http or node+https for its HTTP), http or https of a Sidecar',
+    ),
   FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not finalized'),
   FOLLOW_FORCE: yesNo('false').describe(
     'with FOLLOW: accept the blocks although the runtime of a service is named after another chain, or its network has another first block',

@@ -1,14 +1,14 @@
 import { pMapIterable } from 'p-map';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { lackOfLine } from '../decode/completeness.ts';
+import type { BlockService } from './block-service.ts';
 import { type Heights, heightsOf } from './heights.ts';
-import type { Sidecar } from './sidecar.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
 
 export const LINE_END = Buffer.from('\n');
 
 /** A source of blocks, as far as heights are fetched from it. */
-export type BlockSource = Pick<Sidecar, 'block' | 'head'> & {
+export type BlockSource = Pick<BlockService, 'block' | 'head'> & {
   /** Asks for a block that nobody takes, where `block` counts what it gives. */
   readonly probe?: (number: number) => Promise<unknown>;
 };

@@ -1,6 +1,6 @@
 import { parseExact } from '../decode/json.ts';
 import { LINE_END } from './backfill.ts';
-import type { Sidecar } from './sidecar.ts';
+import type { BlockService } from './block-service.ts';
 
 /** Bytes of lines after which they are given: finality can stall for days. */
 const BYTES_AT_ONCE = 16 * 2 ** 20;
@@ -12,12 +12,12 @@ interface Head {
 
 /** The blocks above the finalized one, as they were given last: what a reorganisation has to replace. */
 export class BestBlocks {
-  readonly #sidecar: Sidecar;
+  readonly #service: BlockService;
   readonly #chain: { readonly relay_chain: string; readonly name: string };
   readonly #given = new Map<number, string>();
 
-  constructor(sidecar: Sidecar, chain: { readonly relay_chain: string; readonly name: string }) {
-    this.#sidecar = sidecar;
+  constructor(service: BlockService, chain: { readonly relay_chain: string; readonly name: string }) {
+    this.#service = service;
     this.#chain = chain;
   }
 
@@ -26,14 +26,14 @@ export class BestBlocks {
    * at a time. What was not read to its end is given again by the next call.
    */
   async *changes(finalized: number): AsyncGenerator<Buffer[]> {
-    const best = await this.#sidecar.head('best');
+    const best = await this.#service.head('best');
     const abandoned = [...this.#given.keys()].filter((height) => height > Math.max(best.number, finalized));
     let lines = abandoned.map((height) => this.#tombstone(height));
     let bytes = 0;
     const news = new Map<number, string>();
     // By hash, so that blocks of two branches cannot get mixed when the chain moves meanwhile.
     for (let { number, hash } = best; number > finalized && this.#given.get(number) !== hash; number--) {
-      const block = parseExact((await this.#sidecar.block(hash)).toString('utf8')) as Head;
+      const block = parseExact((await this.#service.block(hash)).toString('utf8')) as Head;
       // Above the finalized height nothing is final, whatever the service says of it.
       const line = Buffer.from(JSON.stringify({ ...block, finalized: false }));
       news.set(number, hash);

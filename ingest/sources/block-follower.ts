@@ -4,8 +4,8 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { awaitedLater } from '../../infra/ignore.ts';
 import { fetchHeights } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
+import type { BlockService } from './block-service.ts';
 import { portions } from './portions.ts';
-import type { Sidecar } from './sidecar.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
 import type { FollowedChain } from './source-measures.ts';
 
@@ -47,9 +47,9 @@ const RETRY_MS_MAX = 30_000;
  * above it whenever the chain of best blocks changes. Yields lines as they come until the signal aborts: a source that
  * does not answer is retried.
  */
-export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
+export async function* followBlocks(service: BlockService, options: FollowOptions): AsyncGenerator<Buffer[]> {
   const { signal, pollMs } = options;
-  const best = options.best ? new BestBlocks(sidecar, options.chain) : null;
+  const best = options.best ? new BestBlocks(service, options.chain) : null;
   const snapshots = new SnapshotsBeside(options.snapshotsAt);
   let isFaultTold = false;
   const tell = (reason: string | null) => {
@@ -62,7 +62,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
   let wait = pollMs;
   while (!signal.aborted) {
     try {
-      const finalized = await sidecar.head();
+      const finalized = await service.head();
       options.followed?.looked(finalized.number);
       if (next === undefined) {
         // Whatever dies before the first block is ingested, this is where it goes on.
@@ -71,7 +71,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       }
       while (next <= finalized.number && !signal.aborted) {
         const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
-        const fetched = fetchHeights(sidecar, [{ from: next, to }], options.concurrency);
+        const fetched = fetchHeights(service, [{ from: next, to }], options.concurrency);
         for await (const { lines, unserved, last } of portions(fetched, PORTION)) {
           if (unserved.length > 0) await options.onUnserved(unserved);
           next = last + 1;

@@ -5,23 +5,22 @@ import type { Registry } from '../chains/registry.ts';
 import type { IngestSettings } from '../settings.ts';
 import { missingOf, requireNameOf } from './archive.ts';
 import { type BlockSource, type FetchedHeight, fetchHeights } from './backfill.ts';
+import type { BlockService } from './block-service.ts';
 import { type Edge, heightsBetween, timesBetween } from './block-time.ts';
 import { download } from './download.ts';
 import type { FairShare, ShareMember } from './fair-share.ts';
 import type { Feed, LoadPortion, SourceFault, SourceProgress } from './feed.ts';
 import { countHeights, type Heights, rangesOf } from './heights.ts';
 import { type Input, inputsAt } from './input-files.ts';
-import { openSource } from './open-source.ts';
+import { openSource, type ServiceAddress, shownUrl } from './open-source.ts';
 import { oneAhead, portions } from './portions.ts';
-import type { Sidecar } from './sidecar.ts';
 import { PATIENCE_MAX, type SkippedHeight, type UnservedHeight } from './skipped-heights.ts';
 import type { StoredDays } from './values/value-feed.ts';
 
 /** Where blocks come from: a service, or an archive by its path or address. */
 export type BlocksFrom = Service | { readonly archive: string };
 
-interface Service {
-  readonly url: string;
+interface Service extends ServiceAddress {
   readonly concurrency: number;
   readonly force?: boolean | undefined;
 }
@@ -77,7 +76,7 @@ export class ChainBackfill implements Feed {
   readonly #around: BackfillSurroundings;
   readonly #member: ShareMember;
   /** The service that was asked last. */
-  #connected: { readonly url: string; readonly sidecar: Sidecar } | null = null;
+  #connected: { readonly url: string; readonly service: BlockService } | null = null;
 
   constructor(plan: ChainPlan, around: BackfillSurroundings) {
     this.plan = plan;
@@ -123,13 +122,13 @@ export class ChainBackfill implements Feed {
       try {
         return void (await this.#connect(source));
       } catch (error) {
-        this.#note(source.url, error);
+        this.#note(shownUrl(source), error);
       }
     }
   }
 
   async *#from(source: BlocksFrom, target: BackfillTarget): AsyncGenerator<LoadPortion> {
-    const name = 'url' in source ? source.url : source.archive;
+    const name = 'url' in source ? shownUrl(source) : source.archive;
     this.hasFailed = false;
     try {
       if ('url' in source) yield* this.#fromService(source, target);
@@ -146,27 +145,27 @@ export class ChainBackfill implements Feed {
     this.hasFailed = true;
   }
 
-  async #connect({ url, force = false }: Service): Promise<Sidecar> {
-    if (this.#connected?.url === url) return this.#connected.sidecar;
+  async #connect({ concurrency: _, ...address }: Service): Promise<BlockService> {
+    if (this.#connected?.url === address.url) return this.#connected.service;
     const { config, signal } = this.#around;
     const { chain, from, to } = this.plan;
-    this.#begin('connecting', url, null);
-    const { sidecar, unchecked } = await openSource({ url, chain: chain.name, force }, config, { signal });
+    this.#begin('connecting', shownUrl(address), null);
+    const { service, unchecked } = await openSource({ ...address, chain: chain.name }, config, { signal });
     if (unchecked !== null) this.unchecked.push(unchecked);
-    this.range = await heightsBetween(sidecar, from, to);
-    this.#connected = { url, sidecar };
-    return sidecar;
+    this.range = await heightsBetween(service, from, to);
+    this.#connected = { url: address.url, service };
+    return service;
   }
 
   async *#fromService(source: Service, target: BackfillTarget): AsyncGenerator<LoadPortion> {
-    const sidecar = await this.#connect(source);
+    const service = await this.#connect(source);
     const { name: chain } = this.plan.chain;
     const unknown = () => target.missing({ ...(this.range as Heights), chain, withoutSkipped: true });
     const { concurrency } = source;
-    this.#begin('fetching', source.url, countHeights(await this.missing(target)));
+    this.#begin('fetching', service.url, countHeights(await this.missing(target)));
     const skipped = await this.skipped(target);
     for (let missing = await unknown(); missing.length > 0; ) {
-      yield* this.#fetch(sidecar, { ranges: missing, concurrency, target });
+      yield* this.#fetch(service, { ranges: missing, concurrency, target });
       const left = await unknown();
       // What the source gives and the store does not keep as final stays missing; asking again would never end.
       if (countHeights(left) >= countHeights(missing)) break;
@@ -174,11 +173,11 @@ export class ChainBackfill implements Feed {
     }
     // Heights that were not got before come last: the others would wait for them.
     if (skipped.length === 0) return;
-    yield* this.#fetch(sidecar, { ranges: rangesOf(skipped), concurrency, target, patience: PATIENCE_MAX });
+    yield* this.#fetch(service, { ranges: rangesOf(skipped), concurrency, target, patience: PATIENCE_MAX });
   }
 
   async *#fetch(
-    sidecar: Sidecar,
+    service: BlockService,
     {
       ranges,
       concurrency,
@@ -193,15 +192,15 @@ export class ChainBackfill implements Feed {
   ): AsyncGenerator<LoadPortion> {
     const { portionBytes } = this.#around;
     const shared: BlockSource = {
-      head: () => sidecar.head(),
-      block: (number) => this.#member.ask(() => sidecar.block(number, patience)),
-      probe: (number) => sidecar.block(number),
+      head: () => service.head(),
+      block: (number) => this.#member.ask(() => service.block(number, patience)),
+      probe: (number) => service.block(number),
     };
     const fetched = this.#counted(fetchHeights(shared, ranges, concurrency));
     const limits = { bytesMax: portionBytes, msMax: PORTION_MS_MAX };
     for await (const { lines, unserved, bytes } of oneAhead(portions(fetched, limits))) {
       if (unserved.length > 0) await target.noteSkipped(this.plan.chain.name, unserved);
-      if (lines.length > 0) yield { name: sidecar.url, lines, bytes };
+      if (lines.length > 0) yield { name: service.url, lines, bytes };
       this.#member.release(bytes);
     }
   }

@@ -2,49 +2,96 @@ import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Chain } from '../chains/chain.ts';
 import { namesOf, type Registry, readRegistry } from '../chains/registry.ts';
+import { NodeSource, shownAddress } from '../node/node-source.ts';
 import type { IngestSettings } from '../settings.ts';
-import { Sidecar, type SidecarLimits } from './sidecar.ts';
+import type { BlockService } from './block-service.ts';
+import type { HttpLimits } from './http-source.ts';
+import { Sidecar } from './sidecar.ts';
 
-/** Which service is asked, and for which chain its blocks are taken. */
-export interface SourceOptions {
+/** The address of a service, and of which kind it is. */
+export interface ServiceAddress {
   readonly url: string;
-  readonly chain: string;
-  /** Take the blocks for that chain's although the service names its runtime otherwise. */
-  readonly force?: boolean;
+  /** A node by JSON-RPC; Sidecar or polkadot-rest-api when absent. */
+  readonly isNode?: boolean | undefined;
 }
 
+/** Which service is asked, and for which chain its blocks are taken. */
+export interface SourceOptions extends ServiceAddress {
+  readonly chain: string;
+  /** Take the blocks for that chain's although the service names its runtime otherwise. */
+  readonly force?: boolean | undefined;
+}
+
+type ServiceLimits = Partial<Pick<HttpLimits, 'attempts' | 'backoffMs' | 'timeoutMs' | 'signal'>>;
+
 export interface OpenedSource {
-  readonly sidecar: Sidecar;
+  readonly service: BlockService;
   readonly chain: Chain;
   readonly registry: Registry;
   /** Why it is not known of which network it is; null where that is known, or nobody asked. */
   readonly unchecked: string | null;
 }
 
+/** Blocks that are asked for at a time: those of a node come many in one request. */
+export const concurrencyOf = ({ isNode = false }: ServiceAddress): number => (isNode ? 256 : 8);
+
+/** For messages and logs: the address of a node may hold a key. */
+export const shownUrl = ({ url, isNode = false }: ServiceAddress): string =>
+  isNode ? shownAddress(url) : url;
+
 /** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
 export async function openSource(
-  { url, chain: name, force = false }: SourceOptions,
+  { chain: name, force = false, ...address }: SourceOptions,
   config: IngestSettings,
-  limits: Partial<SidecarLimits> = {},
+  limits: ServiceLimits = {},
 ): Promise<OpenedSource> {
   const registry = readRegistry(config);
   const chain = findChain(registry, name);
-  const sidecar = await Sidecar.connect(url, {
-    bodyBytes: config.LINE_BYTES_MAX,
-    blockMs: config.BLOCK_TIMEOUT_SECONDS * 1000,
-    ...limits,
-  });
-  const served = registry.find(sidecar.specName);
+  const service = await connect(address, config, limits);
+  const served = registry.find(service.specName);
   if (served !== chain && !force) {
     const which = served === undefined ? 'no chain of the registry' : served.name;
     throw new ProductError(
       'usage',
-      `${url} serves the runtime ${sidecar.specName} (${which}), not ${chain.name}; ${FORCE} takes its blocks for those of ${chain.name}`,
+      `${service.url} serves the runtime ${service.specName} (${which}), not ${chain.name}; ${FORCE} takes its blocks for those of ${chain.name}`,
     );
   }
   const { genesis } = chain;
-  const unchecked = genesis === null || force ? null : await requireGenesis(sidecar, chain, genesis);
-  return { sidecar, chain, registry, unchecked };
+  const unchecked = genesis === null || force ? null : await requireGenesis(service, chain, genesis);
+  return { service, chain, registry, unchecked };
+}
+
+function connect(
+  { url, isNode = false }: ServiceAddress,
+  config: IngestSettings,
+  limits: ServiceLimits,
+): Promise<BlockService> {
+  const blockMs = config.BLOCK_TIMEOUT_SECONDS * 1000;
+  return isNode
+    ? NodeSource.connect(url, { answerBytes: config.LINE_BYTES_MAX, timeoutMs: blockMs, ...limits })
+    : Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, blockMs, ...limits });
+}
+
+/** The chain that nodes serve, by the first block of the network of the first one that answers. */
+export async function recognizeChain(urls: readonly string[], config: IngestSettings): Promise<Chain> {
+  const registry = readRegistry(config);
+  const node = await connectToFirst(urls);
+  const { hash } = await node.genesis();
+  const chain = registry.chains.find(({ genesis }) => genesis === hash);
+  if (chain) return chain;
+  throw new ProductError(
+    'unknown_chain',
+    `${node.url} serves a network that begins with the block ${hash}, which no known chain does: name one with --chain, or add yours with CHAINS_FILE, with this hash as its genesis`,
+  );
+}
+
+async function connectToFirst([url = '', ...others]: readonly string[]): Promise<NodeSource> {
+  try {
+    return await NodeSource.connect(url);
+  } catch (error) {
+    if (others.length === 0 || !(error instanceof ProductError)) throw error;
+    return connectToFirst(others);
+  }
 }
 
 /** How the options of a command, a file of sources and the settings say it. */
@@ -54,14 +101,18 @@ const FORCE = '--force (`force: true` in a file of sources, FOLLOW_FORCE beside 
  * Test networks and forks run the runtimes of other chains. A service that does not tell where its network begins is
  * taken at its runtime's word; returns why it does not.
  */
-async function requireGenesis(sidecar: Sidecar, { name }: Chain, expected: string): Promise<string | null> {
-  const genesis = await sidecar.genesis();
+async function requireGenesis(
+  service: BlockService,
+  { name }: Chain,
+  expected: string,
+): Promise<string | null> {
+  const genesis = await service.genesis();
   if ('untold' in genesis)
     return `not checked whether its network begins with the block of ${name}: ${genesis.untold}`;
   if (agrees(genesis.hash, expected)) return null;
   throw new ProductError(
     'usage',
-    `${sidecar.url} serves a network that begins with the block ${genesis.hash}, and ${name} begins with ${expected}; ${FORCE} takes its blocks for those of ${name}`,
+    `${service.url} serves a network that begins with the block ${genesis.hash}, and ${name} begins with ${expected}; ${FORCE} takes its blocks for those of ${name}`,
   );
 }
 

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { BlockService } from './block-service.ts';
 import { heightAtStart } from './heights.ts';
 import { type HttpLimits, HttpSource, parsed } from './http-source.ts';
 
 /** Where the blocks' routes are: Sidecar serves them at the root, its successor under `/v1`. */
 const ROOTS = ['', '/v1'] as const;
 
-export interface SidecarLimits extends HttpLimits {
+interface SidecarLimits extends HttpLimits {
   /** Attempts to fetch one block, which may be the only thing that fails. */
   readonly blockAttempts: number;
   /** Time for all attempts to fetch one block: others wait for it. */
@@ -35,9 +36,8 @@ const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
 /** A Sidecar, or its successor polkadot-rest-api, as a source of whole blocks. */
-export class Sidecar {
+export class Sidecar implements BlockService {
   readonly url: string;
-  /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
   readonly #http: HttpSource;
   readonly #limits: SidecarLimits;
@@ -74,7 +74,6 @@ export class Sidecar {
     );
   }
 
-  /** Hash of the first block of its network, or why it does not tell. */
   async genesis(): Promise<{ readonly hash: string } | { readonly untold: string }> {
     const take = (bytes: Buffer) => material.parse(parsed(bytes)).genesisHash.toLowerCase();
     const timeoutMs = Math.min(this.#limits.timeoutMs, GENESIS_MS_MAX);
@@ -89,15 +88,11 @@ export class Sidecar {
     }
   }
 
-  /** Height and hash of the newest block. */
   head(kind: 'finalized' | 'best' = 'finalized'): Promise<{ number: number; hash: string }> {
     return this.read(`/blocks/head?finalized=${kind === 'finalized'}`, headBlock);
   }
 
-  /**
-   * One block as a line: the source's own bytes. A hash gives that very block, whatever is best by now. The time limit is
-   * multiplied by `patience`.
-   */
+  /** The source's own bytes. */
   block(id: number | string, patience = 1): Promise<Buffer> {
     const take = (bytes: Buffer) => {
       // A page of a proxy or a block of another height must not be taken for what was asked for.

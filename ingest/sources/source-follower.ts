@@ -4,10 +4,11 @@ import { NO_TRACER, type Tracer } from '../../infra/tracing/tracer.ts';
 import { plural } from '../../infra/words.ts';
 import { type Chain, secondsPerBlock } from '../chains/chain.ts';
 import type { IngestSettings } from '../settings.ts';
-import { BLOCKS_AT_ONCE, followBlocks } from './block-follower.ts';
+import { BLOCKS_AT_ONCE, type FollowOptions, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
 import type { Heights } from './heights.ts';
 import { type OpenedSource, openSource, type SourceOptions } from './open-source.ts';
+import { Sidecar } from './sidecar.ts';
 import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
 import { refillSkipped } from './skipped-refill.ts';
 import { SnapshotCollector } from './snapshot-collector.ts';
@@ -98,11 +99,9 @@ export class SourceFollower {
   }
 
   async run(target: IngestTarget, say: (text: string) => void): Promise<void> {
-    const { sidecar, chain, registry } = this.#source;
+    const { service, chain } = this.#source;
     const {
       best = false,
-      snapshots = false,
-      treasury = [],
       pollMs = pollMsOf(chain),
       concurrency,
       onIngested,
@@ -112,14 +111,8 @@ export class SourceFollower {
     } = this.#options;
     const from = this.#options.from ?? (await nextHeight(target, chain));
     if (from !== undefined) followed?.published(from);
-    const collector = new SnapshotCollector(sidecar, {
-      chain,
-      registry,
-      treasury,
-      onUnavailable: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
-    });
     const trace = new FollowTrace(tracer, chain.name);
-    const batches = followBlocks(sidecar, {
+    const batches = followBlocks(service, {
       chain,
       best,
       pollMs,
@@ -146,11 +139,11 @@ export class SourceFollower {
         },
         failed: () => followed?.failed(),
       },
-      ...(snapshots ? { snapshotsAt: (height) => collector.collect(height) } : {}),
+      ...this.#snapshots(say),
     });
     this.#sayWhat(from, say);
     const ended = new AbortController();
-    const refilling = refillSkipped(sidecar, target, {
+    const refilling = refillSkipped(service, target, {
       chain: chain.name,
       retrySeconds: this.#retrySeconds,
       signal: AbortSignal.any([this.#signal, ended.signal]),
@@ -158,7 +151,7 @@ export class SourceFollower {
     });
     try {
       for await (const lines of batches) {
-        const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
+        const source = { name: service.url, bytes: Readable.from(lines), chain: chain.name };
         say(wordsOf(await trace.ingest(() => target.ingest(source))));
       }
     } finally {
@@ -167,9 +160,22 @@ export class SourceFollower {
     }
   }
 
+  #snapshots(say: (text: string) => void): Pick<FollowOptions, 'snapshotsAt'> {
+    const { service, chain, registry } = this.#source;
+    const { snapshots = false, treasury = [] } = this.#options;
+    if (!snapshots || !(service instanceof Sidecar)) return {};
+    const collector = new SnapshotCollector(service, {
+      chain,
+      registry,
+      treasury,
+      onUnavailable: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
+    });
+    return { snapshotsAt: (height) => collector.collect(height) };
+  }
+
   #sayWhat(from: number | undefined, say: (text: string) => void): void {
-    const { chain, unchecked } = this.#source;
-    say(`following ${chain.name} at ${this.#options.url}${from === undefined ? '' : ` from ${from}`}`);
+    const { service, chain, unchecked } = this.#source;
+    say(`following ${chain.name} at ${service.url}${from === undefined ? '' : ` from ${from}`}`);
     if (unchecked !== null) say(unchecked);
   }
 }

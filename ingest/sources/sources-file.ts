@@ -4,9 +4,9 @@ import type { Environment } from '../../infra/config/read.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
 import type { Edge } from './block-time.ts';
-import type { ChainPlan } from './chain-backfill.ts';
-import { address, isAddress } from './file-kinds.ts';
-import { findChain } from './open-source.ts';
+import type { BlocksFrom, ChainPlan } from './chain-backfill.ts';
+import { address, isAddress, nodeAddress } from './file-kinds.ts';
+import { concurrencyOf, findChain } from './open-source.ts';
 import { PlacedYaml } from './placed-yaml.ts';
 import type { ValuePlan } from './values/value-feed.ts';
 import { FEED_KEYS, feedsShape, valuePlansOf } from './values/value-plans.ts';
@@ -22,9 +22,9 @@ export interface Sources {
 
 const CHAINS_MAX = 100;
 const SOURCES_MAX = 16;
-const CONCURRENCY = 8;
 const CONCURRENCY_MAX = 256;
 const CONCURRENCY_OF_ALL = 32;
+const CONCURRENCY_OF_ALL_WITH_NODES = 512;
 
 const concurrency = z.int().min(1).max(CONCURRENCY_MAX);
 const edge = z.custom<number | string>(
@@ -34,19 +34,21 @@ const edge = z.custom<number | string>(
 
 const source = z
   .strictObject({
+    node: nodeAddress.optional(),
     url: address.optional(),
     archive: z.string().min(1).optional(),
     concurrency: concurrency.optional(),
     force: z.boolean().optional(),
   })
   .refine(
-    ({ url, archive }) => (url === undefined) !== (archive === undefined),
-    'needs either url (a Sidecar or polkadot-rest-api) or archive (a file, directory or address)',
+    ({ node, url, archive }) => [node, url, archive].filter((given) => given !== undefined).length === 1,
+    'needs one of node (its ws or http address), url (a Sidecar or polkadot-rest-api) and archive (a file, directory or address)',
   )
   .refine(
     ({ archive }) => archive === undefined || !isAddress(archive) || address.safeParse(archive).success,
     'must not hold a name or password: it is shown in messages',
   );
+type SourceInput = z.output<typeof source>;
 const chain = z.strictObject({
   chain: z.string(),
   from: edge.optional(),
@@ -55,7 +57,7 @@ const chain = z.strictObject({
 });
 const file = z
   .strictObject({
-    concurrency: concurrency.default(CONCURRENCY_OF_ALL),
+    concurrency: concurrency.optional(),
     chains: z.array(chain).max(CHAINS_MAX).default([]),
     prices: feedsShape.optional(),
     tvl: feedsShape.optional(),
@@ -70,6 +72,7 @@ const KEYS = [...[file, chain, source].flatMap(({ shape }) => Object.keys(shape)
 export function readSourcesFile(path: string, registry: Registry, env: Environment = process.env): Sources {
   const yaml = new PlacedYaml(path);
   const { concurrency, chains, prices, tvl } = yaml.parse(file, KEYS);
+  const hasNodes = chains.some(({ sources }) => sources.some(({ node }) => node !== undefined));
   const directory = dirname(path);
   const around = (key: string) => ({
     ...{ registry, directory, env },
@@ -81,7 +84,7 @@ export function readSourcesFile(path: string, registry: Registry, env: Environme
     if (first < i) throw yaml.wrong(['chains', i, 'chain'], `is ${chain.name} again: give each chain once`);
   });
   return {
-    concurrency,
+    concurrency: concurrency ?? (hasNodes ? CONCURRENCY_OF_ALL_WITH_NODES : CONCURRENCY_OF_ALL),
     chains: plans,
     values: [
       ...valuePlansOf('price', prices ?? [], around('prices')),
@@ -99,12 +102,17 @@ function planOf(
   return {
     chain: yaml.inPlace(['chains', i, 'chain'], () => findChain(registry, name)),
     ...edges,
-    sources: sources.map(({ url, archive = '', concurrency = CONCURRENCY, force }) =>
-      url === undefined
-        ? { archive: isAddress(archive) ? archive : resolve(directory, archive) }
-        : { url, concurrency, force },
-    ),
+    sources: sources.map((source) => placeOf(source, directory)),
   };
+}
+
+function placeOf(
+  { node, url = node, archive = '', concurrency, force }: SourceInput,
+  directory: string,
+): BlocksFrom {
+  if (url === undefined) return { archive: isAddress(archive) ? archive : resolve(directory, archive) };
+  const address = node === undefined ? { url } : { url, isNode: true };
+  return { ...address, concurrency: concurrency ?? concurrencyOf(address), force };
 }
 
 function isEmpty({ from, to }: Pick<ChainPlan, 'from' | 'to'>): boolean {

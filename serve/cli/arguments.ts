@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ProductError } from '../../infra/errors.ts';
+import { isNodeAddress } from '../../ingest/sources/file-kinds.ts';
 
 // Parsers of arguments and options; each throws what commander reports as a wrong value.
 
@@ -31,12 +32,29 @@ function parseUrl(text: string): string {
   throw new InvalidArgumentError('Expected an http or https URL such as http://127.0.0.1:8080.');
 }
 
+/** Addresses of nodes: one more each time that the option is given. */
+function collectNode(text: string, before: readonly string[] = []): readonly string[] {
+  if (isNodeAddress(text)) return [...before, text];
+  throw new InvalidArgumentError('Expected a ws, wss, http or https URL such as wss://127.0.0.1:9944.');
+}
+
+export const nodeOption = () =>
+  new Option(
+    '--node <url>',
+    'address of a Substrate node, ws(s) or http(s); repeat it for others, which are asked for what it does not give',
+  ).argParser(collectNode);
+
 /** The options of every command that fetches from a service. */
 export const sourceOptions = (command: Command) =>
   command
+    .addOption(nodeOption())
     .option('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
-    .option('--chain <name>', 'chain that it serves, by name or alias')
-    .option('--concurrency <number>', 'blocks to fetch at the same time', parseWithin(1, 256), 8)
+    .option('--chain <name>', 'chain that it serves, by name or alias; a node tells it by its first block')
+    .option(
+      '--concurrency <number>',
+      'blocks to fetch at the same time; default: 256 from a node, 8 from a Sidecar',
+      parseWithin(1, 256),
+    )
     .option(
       '--force',
       'accept the blocks although the runtime of the service is named after another chain, or its network has another first block',
@@ -46,13 +64,10 @@ export const sourceOptions = (command: Command) =>
 export const sourcesOption = (command: Command, others: readonly string[]) =>
   command.addOption(
     new Option('--sources <file>', 'sources file: chains and their sources, YAML or JSON').conflicts([
-      ...['url', 'chain', 'concurrency', 'force'],
+      ...['node', 'url', 'chain', 'concurrency', 'force'],
       ...others,
     ]),
   );
-
-/** What is said where neither of the two is given. */
-export const NEITHER = 'give --url and --chain, or --sources with a file';
 
 /** Refuses a range of days that ends before it begins. */
 export function refuseReversed({ from, until }: { readonly from?: string; readonly until?: string }): void {

@@ -12,7 +12,7 @@ import { ingestTarget } from './ingest-target.ts';
 import { plural } from './words.ts';
 
 /** What holds for all chains that are followed. */
-type FollowAll = Pick<SourceFollowerOptions, 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
+type FollowAll = Pick<SourceFollowerOptions, 'from' | 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
 
 interface Surroundings {
   readonly client: OperationClient;
@@ -69,12 +69,17 @@ async function followChain({ chain, sources }: ChainPlan, around: Surroundings):
   const { client, config, options, stop } = around;
   const say = (text: string) => around.say(`${chain.name}: ${text}`);
   let services = sources.filter((source) => 'url' in source);
+  /** Where the next service goes on. */
+  let { from } = options;
+  const onIngested = async (next: number) => {
+    from = next;
+  };
   if (services.length === 0) say('not followed, since no service is among its sources');
   for (let [turn, wait] = [0, RETRY_MS]; services.length > 0 && !stop.aborted; turn++) {
     const service = services[turn % services.length] as (typeof services)[number];
-    const { url, concurrency, force = false } = service;
     const awayMsMax = services.length > 1 ? { awayMsMax: AWAY_MS_MAX } : {};
-    const given = { ...options, ...awayMsMax, url, concurrency, force, chain: chain.name };
+    const begin = from === undefined ? {} : { from };
+    const given = { ...options, ...awayMsMax, ...service, ...begin, onIngested, chain: chain.name };
     try {
       const follower = await SourceFollower.open(given, config, stop);
       wait = RETRY_MS;

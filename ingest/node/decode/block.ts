@@ -80,8 +80,11 @@ function feeInfo({ weight, class: kind }: DispatchInfo, { fee }: ExtrinsicEvents
   const info = { weight, class: kind };
   if (fee !== undefined) return JSON.stringify({ ...info, partialFee: JSON.parse(fee), kind: 'fromEvent' });
   if (asked !== undefined) return JSON.stringify({ ...info, partialFee: asked, kind: 'preDispatch' });
-  return '{"error":"no event tells the fee"}';
+  return NO_FEE;
 }
+
+/** In place of a fee that no event tells and nobody has asked for. */
+export const NO_FEE = '{"error":"no event tells the fee"}';
 
 interface DispatchInfo {
   readonly weight: unknown;

@@ -1,10 +1,10 @@
-import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { reasonOf } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { ChainBackfill } from '../../../ingest/sources/chain-backfill.ts';
 import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import type { OperationClient } from '../../operations/client.ts';
 import type { Config } from '../../settings.ts';
-import { NEITHER, parseWhole, sourceOptions, sourcesOption } from '../arguments.ts';
+import { parseWhole, sourceOptions, sourcesOption } from '../arguments.ts';
 import { backfillTarget, type Feeds, openFeeds } from '../backfill-feeds.ts';
 import {
   describePlan,
@@ -20,25 +20,23 @@ import { FeedLoad, loadInRounds, METRICS } from '../backfill-rounds.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { refuseDemo } from '../ingest-target.ts';
+import { type ServiceOptions, sourcesOfOptions } from '../service-plan.ts';
 import { openDisplays } from '../several-displays.ts';
 import { stopOnSignal } from '../stop.ts';
 
-interface BackfillOptions {
-  readonly url?: string;
-  readonly chain?: string;
+interface BackfillOptions extends ServiceOptions {
   readonly sources?: string;
   readonly from: number;
   /** The finalized head of the source when absent. */
   readonly to?: number;
-  readonly concurrency: number;
-  readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
 export const backfill = command<[], BackfillOptions>({
   name: 'backfill',
-  description: 'fetch missing blocks of one chain from a service, or of the chains in a sources file',
+  description:
+    'fetch missing blocks of one chain from nodes or a Sidecar, or of the chains in a sources file',
   args: (command) =>
     jsonOption(sourcesOption(sourceOptions(command), ['from', 'to']))
       .option('--from <height>', 'first height', parseWhole, 0)
@@ -58,6 +56,7 @@ Sources of a chain are tried in order, each asked only for what the earlier ones
       to: 2024-01-31
       sources:
         - archive: ./polkadot.ndjson.zst
+        - node: wss://127.0.0.1:9944
         - url: http://127.0.0.1:8080
     - chain: kusama
       from: 21000000
@@ -66,9 +65,14 @@ Sources of a chain are tried in order, each asked only for what the earlier ones
           concurrency: 16
 
 Examples:
+  chain-metrics backfill --node wss://127.0.0.1:9944 --from 21000000
   chain-metrics backfill --url http://127.0.0.1:8080 --chain polkadot --dry-run
   chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000
   chain-metrics backfill --sources sources.yaml
+
+Nodes are asked in the order given, then the Sidecar of --url. The chain of a node is recognized by its first block. Its
+blocks are decoded with the metadata of their runtime (V14 or newer) and checked against their hashes; the events of blocks
+beyond the last 256 need an archive node. Messages tell the host of a node only, so that its address may hold a key.
 
 Exit code 3: something was refused or is still missing; \`chain-metrics gaps\` shows the heights. Exit code 1: a source
 failed and no other provided the rest, or a metric failed.`,
@@ -76,21 +80,26 @@ failed and no other provided the rest, or a metric failed.`,
     const sources = await sourcesOf(options, config);
     const stop = stopOnSignal();
     const feeds = await openFeeds(sources, config, stop);
-    const [one] = feeds.chains;
-    if (options.sources === undefined && one) {
-      await one.findRange();
-      throwFault(one);
+    const only = options.sources === undefined ? onlyChain(feeds) : null;
+    if (only) {
+      await only.findRange();
+      throwFault(only);
     }
     return withOperations(
       config,
       (client) => {
-        const work = { client, feeds, stop, options };
+        const work = { client, feeds, stop, options, only };
         return options.dryRun ? tellPlan(work) : fill(work);
       },
       { makesStore: true },
     );
   },
 });
+
+/** The one chain with one source. */
+function onlyChain({ chains: [chain] }: Feeds): ChainBackfill | null {
+  return chain?.plan.sources.length === 1 ? chain : null;
+}
 
 /** Where there is no other source, what is wrong with it is the result. */
 function throwFault({ faults: [fault] }: ChainBackfill): void {
@@ -99,29 +108,13 @@ function throwFault({ faults: [fault] }: ChainBackfill): void {
 
 /** The chains of the file, or the one of the options. */
 async function sourcesOf(options: BackfillOptions, config: Config): Promise<Sources> {
-  const registry = readRegistry(config);
-  if (options.sources !== undefined) {
+  const { sources: file, from, to } = options;
+  if (file !== undefined) {
     const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
-    return readSourcesFile(options.sources, registry);
+    return readSourcesFile(file, readRegistry(config));
   }
-  const { url, chain: name, concurrency, force, from, to } = options;
-  if (url === undefined || name === undefined) {
-    throw new ProductError('usage', NEITHER);
-  }
-  const { findChain } = await import('../../../ingest/sources/open-source.ts');
-  const chain = findChain(registry, name);
-  return {
-    concurrency,
-    chains: [
-      {
-        chain,
-        from: { height: from },
-        to: to === undefined ? undefined : { height: to },
-        sources: [{ url, concurrency, force }],
-      },
-    ],
-    values: [],
-  };
+  const heights = { from: { height: from }, to: to === undefined ? undefined : { height: to } };
+  return sourcesOfOptions(options, config, heights);
 }
 
 interface Work {
@@ -129,13 +122,15 @@ interface Work {
   readonly feeds: Feeds;
   readonly stop: AbortSignal;
   readonly options: BackfillOptions;
+  /** The chain of the options, if they name one service; its fault is that of the command. */
+  readonly only: ChainBackfill | null;
 }
 
-async function tellPlan({ client, feeds: { chains, values }, options }: Work): Promise<number> {
+async function tellPlan({ client, feeds: { chains, values }, options, only }: Work): Promise<number> {
   const target = backfillTarget(client);
   const plans = await Promise.all(
     chains.map(async (chain) => {
-      if (options.sources !== undefined) await chain.findRange();
+      if (only === null) await chain.findRange();
       const { range, faults, plan } = chain;
       const [fault] = faults;
       const failure = fault && range === null ? { failure: reasonOf(fault.error) } : {};
@@ -147,23 +142,25 @@ async function tellPlan({ client, feeds: { chains, values }, options }: Work): P
       ? `${chain}: ${failure ?? 'its archives are read for what is missing'}\n`
       : describePlan(missing, { chain, from, to });
   const { values: lacking } = await reportOfValues(values, target);
-  const result = options.sources === undefined ? plans[0] : { chains: plans, values: lacking };
+  const result = only !== null ? plans[0] : { chains: plans, values: lacking };
   print(result, options, () => `${plans.map(textOf).join('')}${valueTable(lacking)}`);
   return plans.some(({ failure }) => failure !== undefined) ? EXIT.failure : EXIT.ok;
 }
 
-async function fill({ client, feeds: { chains, values }, stop, options }: Work): Promise<number> {
+async function fill(work: Work): Promise<number> {
+  const { client, stop, options, only } = work;
+  const { chains, values } = work.feeds;
   await refuseDemo(client);
   const started = performance.now();
   const target = backfillTarget(client);
   const names = [...chains.map(({ plan }) => plan.chain.name), ...values.map(({ kind }) => kind)];
-  const displays = openDisplays(process.stderr, options.sources === undefined ? names : [METRICS, ...names], {
+  const displays = openDisplays(process.stderr, only !== null ? names : [METRICS, ...names], {
     silent: options.json === true,
   });
   const around = (name: string) => ({
     client,
     display: displays.of(name),
-    tellsFailure: options.sources !== undefined,
+    tellsFailure: only === null,
   });
   const ofChains = chains.map((chain) => {
     const { name } = chain.plan.chain;
@@ -189,18 +186,18 @@ async function fill({ client, feeds: { chains, values }, stop, options }: Work):
       seconds: Math.round(performance.now() - started) / 1000,
       failed_metrics,
     };
-    return tell(report, chains, options);
+    return tell(report, work);
   } finally {
     displays.end();
   }
 }
 
-function tell(report: SourcesReport, [only]: readonly ChainBackfill[], options: BackfillOptions): number {
-  if (options.sources !== undefined) {
+function tell(report: SourcesReport, { only, options }: Work): number {
+  if (only === null) {
     print(report, options, () => textOfAll(report));
     return exitCodeOf(report);
   }
-  throwFault(only as ChainBackfill);
+  throwFault(only);
   const { chains, seconds, failed_metrics } = report;
   const { failures: _, ...chain } = chains[0] as SourcesReport['chains'][number];
   const one = { ...chain, seconds, failed_metrics };

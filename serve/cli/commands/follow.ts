@@ -1,18 +1,19 @@
 import { HOUR_MS } from '../../../infra/days.ts';
-import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { reasonOf } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { SourceFollowerOptions } from '../../../ingest/sources/source-follower.ts';
 import type { OperationClient } from '../../operations/client.ts';
 import type { Config } from '../../settings.ts';
-import { NEITHER, parseWhole, parseWithin, sourceOptions, sourcesOption } from '../arguments.ts';
+import { parseWhole, parseWithin, sourceOptions, sourcesOption } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { ingestTarget, refuseDemo } from '../ingest-target.ts';
+import { type ServiceOptions, sourcesOfOptions } from '../service-plan.ts';
 import { stopOnSignal } from '../stop.ts';
 
-interface GivenOptions extends Omit<SourceFollowerOptions, 'url' | 'chain'> {
-  readonly url?: string;
-  readonly chain?: string;
+interface GivenOptions
+  extends ServiceOptions,
+    Omit<SourceFollowerOptions, 'url' | 'isNode' | 'chain' | 'concurrency' | 'force'> {
   readonly sources?: string;
   readonly json?: boolean;
 }
@@ -48,10 +49,11 @@ Snapshots read the state at the finalized head: validator_set and issuance (chai
 hubs, minus what the registry's parachains hold there), coretime_config (coretime chains), treasury_balance (accounts given
 with --treasury). Kinds that the service cannot provide completely are skipped; the start message lists them and why.
 
-With a sources file (\`chain-metrics help backfill\`) all its chains are followed in parallel; if a source of a chain stays
-unavailable, the next one is asked. Prices and locked value are fetched when a day has ended.
+With several nodes, or nodes and a Sidecar, the next one is asked if one stays unavailable. With a sources file
+(\`chain-metrics help backfill\`) all its chains are followed in parallel, each in this way. Prices and locked value are fetched when a day has ended.
 
 Examples:
+  chain-metrics follow --node wss://127.0.0.1:9944
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot
   chain-metrics follow --url http://127.0.0.1:8080 --chain coretime-polkadot --snapshots
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best
@@ -81,20 +83,25 @@ type Say = (text: string) => void;
 
 /** What follows, once the options, the file and a single service have been found to be right. */
 async function followerOf(
-  { sources: file, url, chain, ...options }: GivenOptions,
+  { sources: file, ...options }: GivenOptions,
   config: Config,
   say: Say,
 ): Promise<(client: OperationClient) => Promise<void>> {
   const stop = stopOnSignal();
+  const { followSources } = await import('../follow-sources.ts');
   if (file !== undefined) {
     const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
-    const { followSources } = await import('../follow-sources.ts');
     const sources = readSourcesFile(file, readRegistry(config));
     return (client) => followSources(sources, { client, config, options, stop, say });
   }
-  if (url === undefined || chain === undefined) throw new ProductError('usage', NEITHER);
+  const sources = await sourcesOfOptions(options, config);
+  const [plan] = sources.chains;
+  const [service, ...others] = plan?.sources.filter((source) => 'url' in source) ?? [];
+  if (plan === undefined || service === undefined || others.length > 0)
+    return (client) => followSources(sources, { client, config, options, stop, say });
   const { SourceFollower } = await import('../../../ingest/sources/source-follower.ts');
-  const follower = await SourceFollower.open({ ...options, url, chain }, config, stop);
+  const chain = plan.chain.name;
+  const follower = await SourceFollower.open({ ...options, ...service, chain }, config, stop);
   return (client) => follower.run(ingestTarget(client), say);
 }
 

@@ -4,12 +4,15 @@ import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import { PROCESS_ROLES, type ProcessRole } from '../../process-roles.ts';
 import type { Config } from '../../settings.ts';
+import { nodeOption } from '../arguments.ts';
 import { command } from '../command.ts';
+import { sourcesOfOptions } from '../service-plan.ts';
 
 interface GivenOptions {
   readonly sample?: boolean;
   readonly demo?: boolean;
   readonly sources?: string;
+  readonly node?: readonly string[];
   readonly role?: readonly string[];
 }
 
@@ -31,6 +34,7 @@ export const start = command<[], GivenOptions>({
           'follow the chains of a sources file, as `follow --sources` does',
         ).conflicts(['sample', 'demo']),
       )
+      .addOption(nodeOption().conflicts(['sample', 'demo', 'sources']))
       .addOption(
         new Option('--role <role...>', 'roles of this process, if several share the work').choices([
           ...PROCESS_ROLES,
@@ -41,6 +45,7 @@ export const start = command<[], GivenOptions>({
   chain-metrics start
   chain-metrics start --demo                   something to look at, at once
   chain-metrics start --sample                 the same with recorded blocks only
+  chain-metrics start --node wss://127.0.0.1:9944   with the new blocks of a node's chain
   chain-metrics start --sources sources.yaml   with new blocks of many chains, prices and locked value
   HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
   PROFILE=distributed chain-metrics start --role load work
@@ -49,7 +54,7 @@ Demo data are marked in the data directory permanently: every response and page 
 a start with --demo adds the days since the last one. Demo data can only be added to the sample, and no other data can be
 added to them.
 
-The chains of a sources file (\`chain-metrics help backfill\`) are followed in addition to those of FOLLOW, with FOLLOW_BEST
+The chain of --node, or the chains of a sources file (\`chain-metrics help backfill\`), are followed in addition to those of FOLLOW, with FOLLOW_BEST
 and FOLLOW_SNAPSHOTS. Pass it to only one of several processes.
 
 With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
@@ -58,22 +63,28 @@ roles need answer.
 
 SIGTERM or Ctrl-C stops it. Acknowledged data survive even kill -9.`,
   run: async ({
-    options: { sample = false, demo = false, sources: file, role = ['all'] },
+    options: { sample = false, demo = false, sources: file, node, role = ['all'] },
     config,
     version,
   }) => {
     const roles = rolesOf(role, config);
-    const sources = file === undefined ? undefined : await sourcesOf(file, roles, config);
+    const sources = await followedSources({ file, node }, roles, config);
     const firstData = demo ? 'demo' : sample ? 'sample' : undefined;
     const { startProcess } = await import('../start-process.ts');
     return startProcess({ config, roles, firstData, sources, version });
   },
 });
 
-/** Read before anything is started: a wrong file ends the command at once. */
-async function sourcesOf(file: string, roles: ReadonlySet<ProcessRole>, config: Config): Promise<Sources> {
+/** Read before anything is started: a wrong file or address ends the command at once. */
+async function followedSources(
+  { file, node }: { readonly file: string | undefined; readonly node: readonly string[] | undefined },
+  roles: ReadonlySet<ProcessRole>,
+  config: Config,
+): Promise<Sources | undefined> {
+  if (file === undefined && node === undefined) return undefined;
   if (!roles.has('ingest'))
-    throw new ProductError('usage', '--sources: only the role ingest follows sources');
+    throw new ProductError('usage', '--node, --sources: only the role ingest follows sources');
+  if (file === undefined) return sourcesOfOptions({ node: node as readonly string[] }, config);
   const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
   return readSourcesFile(file, readRegistry(config));
 }

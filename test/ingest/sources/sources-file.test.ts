@@ -165,8 +165,8 @@ tvl:
       one('', '- archive: http://me:secret@a/b'),
       /must not hold a name or password/,
     ],
-    ['neither address nor archive', one('', '- force: true'), /sources\[0\]: needs either url/],
-    ['both', one('', '- url: http://a\n        archive: b'), /sources\[0\]: needs either url/],
+    ['neither address nor archive', one('', '- force: true'), /sources\[0\]: needs one of node/],
+    ['both', one('', '- url: http://a\n        archive: b'), /sources\[0\]: needs one of node/],
     ['too much at a time', one('', '- url: http://a\n        concurrency: 1000'), /:6: .*concurrency: /],
     [
       'too many chains',

@@ -226,7 +226,7 @@ it('says what is wrong with the options or the file', async () => {
       ['--sources', file, '--chain', 'polkadot'],
       /option '--sources <file>' cannot be used with option '--chain <name>'/,
     ],
-    [['--chain', 'polkadot'], /give --url and --chain, or --sources with a file/],
+    [['--chain', 'polkadot'], /give --node, or --url and --chain, or --sources with a file/],
   ];
   for (const [options, says] of wrong) {
     const { code, stderr } = await runHere(['backfill', ...options], env);

@@ -1,0 +1,120 @@
+import { ProductError } from '../../infra/errors.ts';
+import type { DecodedBlocks } from './decode-worker.ts';
+import { decodeBlocks } from './decoder.ts';
+import { asFailure, type BlockPlace, type Each, type FetchedBlock, type RawBlocks } from './raw-blocks.ts';
+import type { Runtimes } from './runtimes.ts';
+import type { StrideLines } from './strides.ts';
+
+type Line = Buffer | ProductError;
+
+/** A line as it is in JSON: the validators after such a block may be others. */
+const NEW_SESSION = Buffer.from('{"pallet":"session","method":"NewSession"}');
+
+/** Makes lines of the blocks of a node. */
+export class BlockReader {
+  /** Calls of the lines so far that the metadata do not describe. */
+  undecodedCalls = 0;
+  readonly #host: string;
+  readonly #blocks: RawBlocks;
+  readonly #runtimes: Runtimes;
+
+  constructor(host: string, blocks: RawBlocks, runtimes: Runtimes) {
+    this.#host = host;
+    this.#blocks = blocks;
+    this.#runtimes = runtimes;
+  }
+
+  /** The lines of heights, which are in order. */
+  async stride(numbers: readonly number[], patience: number): Promise<StrideLines> {
+    const { places, finalizedHash } = await this.#blocks.places(numbers, patience);
+    const present = places.filter((place) => !(place instanceof Error)) as BlockPlace[];
+    const { lines, bytes } = await this.#lines(present, finalizedHash, patience);
+    const rest = lines.values();
+    return {
+      lines: places.map((place) => (place instanceof Error ? place : rest.next().value)) as Line[],
+      bytes,
+    };
+  }
+
+  /** The line of a block by its hash, as one that is not final. */
+  async block(hash: string, patience: number): Promise<Buffer> {
+    const place = await this.#blocks.place(hash, patience);
+    const [line] = (await this.#lines([place], null, patience)).lines;
+    if (line instanceof Buffer) return line;
+    throw line;
+  }
+
+  async #lines(places: readonly BlockPlace[], finalizedHash: string | null, patience: number) {
+    const fetched = await this.#blocks.fetch(places, finalizedHash, patience);
+    const lines = await this.#decode(fetched);
+    const isRenewed = lines.some((line, i) => i > 0 && line instanceof Buffer && line.includes(NEW_SESSION));
+    if (isRenewed) await this.#correctAuthors(places, fetched, lines, patience);
+    return {
+      lines,
+      bytes: fetched.reduce((sum, block) => sum + (block instanceof Error ? 0 : sizeOf(block)), 0),
+    };
+  }
+
+  /** Between two equal answers the validators may have been others for a while. */
+  async #correctAuthors(
+    places: readonly BlockPlace[],
+    fetched: Each<FetchedBlock>,
+    lines: Line[],
+    patience: number,
+  ): Promise<void> {
+    const validators = await this.#blocks.validators(places, patience);
+    const corrected = fetched.map((block, i) => {
+      const own = validators[i];
+      if (block instanceof Error || own === block.raw.validators || own === undefined) return null;
+      return own instanceof Error ? own : { ...block, raw: { ...block.raw, validators: own } };
+    });
+    const again = await this.#decode(corrected.filter((block) => block !== null));
+    for (const [i, block] of corrected.entries()) if (block !== null) lines[i] = again.shift() as Line;
+  }
+
+  async #decode(blocks: Each<FetchedBlock>): Promise<Line[]> {
+    const lines: Line[] = [];
+    const fetched: (FetchedBlock & { readonly at: number })[] = [];
+    for (const [at, block] of blocks.entries()) {
+      if (block instanceof Error) lines[at] = block;
+      else fetched.push({ ...block, at });
+    }
+    for (const [specVersion, made] of Map.groupBy(fetched, (block) => block.specVersion)) {
+      const decoded = await this.#decodeWith(specVersion, made);
+      for (const [i, line] of decoded.entries()) lines[made[i]?.at as number] = line;
+    }
+    return lines;
+  }
+
+  async #decodeWith(specVersion: number, blocks: readonly FetchedBlock[]): Promise<Line[]> {
+    const [first] = blocks as [FetchedBlock];
+    const runtime = await this.#runtimes.of(specVersion, first.parentHash ?? first.hash).catch(asFailure);
+    if (runtime instanceof Error) return blocks.map(() => runtime);
+    const given = blocks.map(({ raw, parentHash }) => ({ raw, parentHash }));
+    const decoded = await decodeBlocks({ runtime, blocks: given });
+    const lines: Line[] = [];
+    for (const [i, block] of blocks.entries()) {
+      const one = decoded.blocks[i] as DecodedBlocks['blocks'][number];
+      if ('reason' in one) lines.push(this.#failure(block, one.reason));
+      else if (one.feeless.length > 0) lines.push(...(await this.#decodeWithFees(block, one.feeless)));
+      else {
+        this.undecodedCalls += one.undecodedCalls;
+        lines.push(Buffer.from(decoded.bytes.buffer, one.begin, one.end - one.begin));
+      }
+    }
+    return lines;
+  }
+
+  async #decodeWithFees(block: FetchedBlock, feeless: readonly number[]): Promise<Line[]> {
+    const fees = await this.#blocks.fees(block, feeless);
+    return this.#decodeWith(block.specVersion, [{ ...block, raw: { ...block.raw, fees } }]);
+  }
+
+  #failure({ number }: BlockPlace, reason: string): ProductError {
+    return new ProductError('source_failed', `block ${number} of ${this.#host}: ${reason}`);
+  }
+}
+
+/** Characters of its bytes in the node's answers. */
+const sizeOf = ({ raw }: FetchedBlock) =>
+  raw.extrinsics.reduce((sum, extrinsic) => sum + extrinsic.length, raw.events?.length ?? 0);

@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+import { reasonOf } from '../../infra/errors.ts';
+import { decodeBlock, NO_FEE, type RawBlock } from './decode/block.ts';
+import { checkBlock } from './decode/check.ts';
+import { type NodeRuntime, readRuntime } from './decode/runtime.ts';
+import type { RuntimeMetadata } from './runtimes.ts';
+
+/** Blocks of one runtime, each with the hash that its parent must have. */
+export interface DecodeTask {
+  readonly runtime: RuntimeMetadata;
+  readonly blocks: readonly { readonly raw: RawBlock; readonly parentHash: string | undefined }[];
+}
+
+interface DecodedBlock {
+  /** Place of its line. */
+  readonly begin: number;
+  readonly end: number;
+  readonly undecodedCalls: number;
+  /** Places of the extrinsics whose fee no event tells and nobody has asked for. */
+  readonly feeless: readonly number[];
+}
+
+/** Lines one after another; a block that is not whole has a reason instead. */
+export interface DecodedBlocks {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly blocks: readonly (DecodedBlock | { readonly reason: string })[];
+}
+
+const COMPILED_MAX = 8;
+const compiled = new LRUCache<string, NodeRuntime>({ max: COMPILED_MAX });
+
+function runtimeOf({ key, bytes }: RuntimeMetadata): NodeRuntime {
+  const known = compiled.get(key);
+  if (known) return known;
+  const runtime = readRuntime(bytes);
+  compiled.set(key, runtime);
+  return runtime;
+}
+
+function feelessOf(line: Buffer): number[] {
+  if (!line.includes(NO_FEE)) return [];
+  const { extrinsics } = JSON.parse(line.toString('utf8')) as { extrinsics: readonly { info: object }[] };
+  return extrinsics.flatMap(({ info }, i) => (JSON.stringify(info) === NO_FEE ? [i] : []));
+}
+
+/** Checks and decodes blocks, in a thread of its own. */
+export default function decode({ runtime: metadata, blocks }: DecodeTask): DecodedBlocks {
+  const lines: Buffer[] = [];
+  let end = 0;
+  const decoded = blocks.map(({ raw, parentHash }) => {
+    try {
+      const runtime = runtimeOf(metadata);
+      const reason = checkBlock(runtime, raw, parentHash);
+      if (reason !== null) return { reason };
+      const { line, undecodedCalls } = decodeBlock(runtime, raw);
+      lines.push(line);
+      end += line.length;
+      return { begin: end - line.length, end, undecodedCalls, feeless: raw.fees ? [] : feelessOf(line) };
+    } catch (error) {
+      return { reason: reasonOf(error) };
+    }
+  });
+  const bytes = new Uint8Array(end);
+  let at = 0;
+  for (const line of lines) {
+    bytes.set(line, at);
+    at += line.length;
+  }
+  return { bytes, blocks: decoded };
+}

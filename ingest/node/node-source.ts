@@ -1,0 +1,93 @@
+import type { z } from 'zod';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { BlockService } from '../sources/block-service.ts';
+import { blockHash, headerAnswer, heightOf, read, runtimeVersion } from './answers.ts';
+import { BlockReader } from './block-reader.ts';
+import { RawBlocks } from './raw-blocks.ts';
+import { NodeRpc, type RpcAnswer, type RpcCall, type RpcLimits } from './rpc.ts';
+import { Runtimes } from './runtimes.ts';
+import { Strides } from './strides.ts';
+
+/** Metadata of large runtimes take 2 MB as hex, and a stride of blocks several times that. */
+const ANSWER_BYTES_MIN = 32 * 2 ** 20;
+const USUAL: RpcLimits = { attempts: 6, backoffMs: 250, timeoutMs: 10_000, answerBytes: 64 * 2 ** 20 };
+/** A wrong address fails at once. */
+const ATTEMPTS_TO_CONNECT = 2;
+
+/** A node that is asked for blocks by JSON-RPC; they are decoded here to the lines that Sidecar would serve. */
+export class NodeSource implements BlockService {
+  readonly url: string;
+  readonly specName: string;
+  readonly rpc: NodeRpc;
+  readonly #genesis: string;
+  readonly #reader: BlockReader;
+  readonly #strides: Strides;
+
+  private constructor(url: string, rpc: NodeRpc, specName: string, genesis: string) {
+    this.url = url;
+    this.specName = specName;
+    this.rpc = rpc;
+    this.#genesis = genesis;
+    const runtimes = new Runtimes(rpc, `${genesis}/${specName}`);
+    this.#reader = new BlockReader(rpc.host, new RawBlocks(rpc), runtimes);
+    this.#strides = new Strides((numbers, patience) => this.#reader.stride(numbers, patience));
+  }
+
+  static async connect(address: string, given: Partial<RpcLimits> = {}): Promise<NodeSource> {
+    const limits = { ...USUAL, ...given };
+    const answerBytes = Math.max(ANSWER_BYTES_MIN, limits.answerBytes);
+    const rpc = new NodeRpc(address, { ...limits, answerBytes });
+    const calls = [
+      { method: 'state_getRuntimeVersion', params: [] },
+      { method: 'chain_getBlockHash', params: [0] },
+    ];
+    const [version, genesis] = await rpc.batch(calls, {
+      attempts: Math.min(ATTEMPTS_TO_CONNECT, limits.attempts),
+    });
+    try {
+      const { specName } = read(runtimeVersion, version as RpcAnswer, rpc.host);
+      return new NodeSource(
+        shownAddress(address),
+        rpc,
+        specName,
+        read(blockHash, genesis as RpcAnswer, rpc.host),
+      );
+    } catch (error) {
+      if (!(error instanceof ProductError)) throw error;
+      throw new ProductError(
+        error.code,
+        `${shownAddress(address)} does not answer as a Substrate node: ${reasonOf(error)}`,
+      );
+    }
+  }
+
+  async genesis(): Promise<{ readonly hash: string }> {
+    return { hash: this.#genesis };
+  }
+
+  async head(kind: 'finalized' | 'best' = 'finalized'): Promise<{ number: number; hash: string }> {
+    const method = kind === 'finalized' ? 'chain_getFinalizedHead' : 'chain_getBlockHash';
+    const hash = await this.#read({ method, params: [] }, blockHash);
+    return {
+      number: heightOf(
+        await this.#read({ method: 'chain_getHeader', params: [hash] }, headerAnswer.unwrap()),
+      ),
+      hash,
+    };
+  }
+
+  block(id: number | string, patience = 1): Promise<Buffer> {
+    return typeof id === 'number' ? this.#strides.block(id, patience) : this.#reader.block(id, patience);
+  }
+
+  async #read<T>(call: RpcCall, schema: z.ZodType<T>): Promise<T> {
+    const [answer] = await this.rpc.batch([call]);
+    return read(schema, answer as RpcAnswer, this.rpc.host);
+  }
+}
+
+/** The address without a name, password, path or parameters, which may be keys. */
+export function shownAddress(address: string): string {
+  const { protocol, host } = new URL(address);
+  return `${protocol}//${host}`;
+}

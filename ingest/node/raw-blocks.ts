@@ -1,0 +1,186 @@
+import type { z } from 'zod';
+import { ProductError } from '../../infra/errors.ts';
+import {
+  blockAnswer,
+  blockHash,
+  headerAnswer,
+  heightOf,
+  hex,
+  read,
+  runtimeVersion,
+  storageAnswer,
+} from './answers.ts';
+import type { RawBlock } from './decode/block.ts';
+import type { NodeRpc, RpcAnswer, RpcCall } from './rpc.ts';
+import { u32 } from './scale.ts';
+
+/** Keys of `System.Events` and `Session.Validators`. */
+const EVENTS = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7';
+const VALIDATORS = '0xcec5070d609dd3497f72bde07fc96ba088dcde934c658227ee1dfafcd6e16903';
+
+/** A block that a node has. */
+export interface BlockPlace {
+  readonly number: number;
+  readonly hash: string;
+  /** Hash of the block below it; block 0 has none. */
+  readonly parentHash: string | undefined;
+}
+
+/** A block as the node stores it, and what its lines are made with. */
+export interface FetchedBlock extends BlockPlace {
+  readonly raw: RawBlock;
+  /** Of the runtime that made the block, which its parent's state holds. */
+  readonly specVersion: number;
+}
+
+/** A value for each place, or why there is none. */
+export type Each<T> = readonly (T | ProductError)[];
+
+/** Asks a node for blocks, many in one request. */
+export class RawBlocks {
+  readonly #rpc: NodeRpc;
+
+  constructor(rpc: NodeRpc) {
+    this.#rpc = rpc;
+  }
+
+  /** Where the blocks of heights are, and the newest final block by the same node. */
+  async places(
+    numbers: readonly number[],
+    patience: number,
+  ): Promise<{ places: Each<BlockPlace>; finalizedHash: string }> {
+    const wanted = [...new Set(numbers.flatMap((number) => (number === 0 ? [0] : [number - 1, number])))];
+    const calls = [
+      { method: 'chain_getFinalizedHead', params: [] },
+      { method: 'chain_getBlockHash', params: [wanted] },
+    ];
+    const [head, list] = await this.#rpc.batch(calls, { patience });
+    const finalizedHash = this.#take(blockHash, head);
+    const hashes = new Map(
+      this.#take(blockHash.nullable().array(), list).map((hash, i) => [wanted[i], hash]),
+    );
+    const places = numbers.map((number) => {
+      const hash = hashes.get(number);
+      if (!hash) return this.#failure(`has no block ${number}`);
+      return { number, hash, parentHash: hashes.get(number - 1) ?? undefined };
+    });
+    return { places, finalizedHash };
+  }
+
+  async place(hash: string, patience: number): Promise<BlockPlace> {
+    const [answer] = await this.#rpc.batch([{ method: 'chain_getHeader', params: [hash] }], { patience });
+    const header = this.#take(headerAnswer, answer);
+    if (header === null) throw this.#failure(`has no block ${hash}`);
+    const number = heightOf(header);
+    return { number, hash, parentHash: number === 0 ? undefined : header.parentHash };
+  }
+
+  /** The blocks at places, which are in order; final up to the height of `finalizedHash`. */
+  async fetch(
+    places: readonly BlockPlace[],
+    finalizedHash: string | null,
+    patience: number,
+  ): Promise<Each<FetchedBlock>> {
+    const ends = places.filter((_, i) => i === 0 || i === places.length - 1);
+    const calls = [
+      ...places.flatMap(({ hash }) => [{ method: 'chain_getBlock', params: [hash] }, storage(EVENTS, hash)]),
+      ...ends.map(versionCall),
+      ...ends.map(validatorsCall),
+      ...(finalizedHash === null ? [] : [{ method: 'chain_getHeader', params: [finalizedHash] }]),
+    ];
+    const answers = await this.#rpc.batch(calls, { patience });
+    const ofBlocks = answers.splice(0, places.length * 2);
+    const ofVersions = answers.splice(0, ends.length);
+    const ofValidators = answers.splice(0, ends.length);
+    const versions = await this.#spread(places, ofVersions, versionCall, patience);
+    const validators = await this.#spread(places, ofValidators, validatorsCall, patience);
+    const head = finalizedHash === null ? null : this.#take(headerAnswer, answers[0]);
+    const finalized = head === null ? -1 : heightOf(head);
+    return places.map((place, i) => {
+      try {
+        const block = this.#take(blockAnswer, ofBlocks[i * 2]);
+        const events = this.#take(storageAnswer, ofBlocks[i * 2 + 1]);
+        if (block === null) throw this.#failure(`has no block ${place.number}`);
+        const { header, extrinsics } = block.block;
+        const { specVersion } = this.#take(runtimeVersion, versions[i]);
+        const raw = {
+          ...{ hash: place.hash, header, extrinsics, events },
+          validators: this.#take(storageAnswer, validators[i]),
+          finalized: place.number <= finalized,
+        };
+        return { ...place, raw, specVersion };
+      } catch (error) {
+        return asFailure(error);
+      }
+    });
+  }
+
+  /** The validators at each of the places. */
+  async validators(places: readonly BlockPlace[], patience: number): Promise<Each<string | null>> {
+    const answers = await this.#rpc.batch(places.map(validatorsCall), { patience });
+    return answers.map((answer) => {
+      try {
+        return this.#take(storageAnswer, answer);
+      } catch (error) {
+        return asFailure(error);
+      }
+    });
+  }
+
+  /**
+   * The fee that the runtime would ask for each of these extrinsics, without the tip; none if the node does not keep the
+   * state that the block began with.
+   */
+  async fees({ parentHash, raw }: FetchedBlock, extrinsics: readonly number[]): Promise<Map<number, string>> {
+    const calls = extrinsics.map((place) => {
+      const bytes = raw.extrinsics[place] as string;
+      const asked = `${bytes}${u32(bytes.length / 2 - 1).slice(2)}`;
+      return { method: 'state_call', params: ['TransactionPaymentApi_query_info', asked, parentHash] };
+    });
+    const answers = await this.#rpc.batch(calls);
+    const fees = new Map<number, string>();
+    for (const [i, answer] of answers.entries()) {
+      if ('error' in answer) continue;
+      const bytes = Buffer.from(this.#take(hex, answer).slice(2), 'hex');
+      // A u128 behind weight and class.
+      const fee = bytes.readBigUInt64LE(bytes.length - 16) + (bytes.readBigUInt64LE(bytes.length - 8) << 64n);
+      fees.set(extrinsics[i] as number, String(fee));
+    }
+    return fees;
+  }
+
+  /** Answers that seldom change: those of the first and the last place, or of all places if these two differ. */
+  async #spread(
+    places: readonly BlockPlace[],
+    ends: readonly RpcAnswer[],
+    callOf: (place: BlockPlace) => RpcCall,
+    patience: number,
+  ): Promise<readonly RpcAnswer[]> {
+    if (ends.length === places.length) return ends;
+    const [first, last] = ends.map((answer) => ('error' in answer ? null : JSON.stringify(answer.result)));
+    if (first === last && first !== null) return places.map(() => ends[0] as RpcAnswer);
+    return this.#rpc.batch(places.map(callOf), { patience });
+  }
+
+  #take<T>(schema: z.ZodType<T>, answer: RpcAnswer | undefined): T {
+    return read(schema, answer as RpcAnswer, this.#rpc.host);
+  }
+
+  #failure(text: string): ProductError {
+    return new ProductError('source_failed', `${this.#rpc.host} ${text}`);
+  }
+}
+
+const storage = (key: string, hash: string): RpcCall => ({ method: 'state_getStorage', params: [key, hash] });
+const validatorsCall = ({ hash }: BlockPlace) => storage(VALIDATORS, hash);
+/** A block is made by the runtime that its parent's state holds, also the block that brings another one. */
+const versionCall = ({ hash, parentHash = hash }: BlockPlace): RpcCall => ({
+  method: 'state_getRuntimeVersion',
+  params: [parentHash],
+});
+
+/** What is wrong with one block is no reason to lose the others. */
+export function asFailure(error: unknown): ProductError {
+  if (error instanceof ProductError) return error;
+  throw error;
+}

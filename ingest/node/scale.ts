@@ -1,0 +1,6 @@
+/** A number of 32 bits as SCALE writes it, in hex. */
+export function u32(value: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return `0x${bytes.toString('hex')}`;
+}

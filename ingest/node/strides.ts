@@ -1,0 +1,83 @@
+/** The lines of a stride, or why a height has none; in the order of its numbers. */
+export interface StrideLines {
+  readonly lines: readonly (Buffer | Error)[];
+  /** What the node sent for them. */
+  readonly bytes: number;
+}
+
+interface WaitingBlock {
+  readonly number: number;
+  readonly patience: number;
+  readonly resolve: (line: Buffer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Heights of a stride: more gain little, and a public node may refuse such a batch. */
+const HEIGHTS_MAX = 64;
+const AT_ONCE = 4;
+/** Nodes cut answers at 10 or 15 MB. */
+const BYTES_WANTED = 4 * 2 ** 20;
+
+/**
+ * Gathers requests for single blocks into strides, each of which costs the node few requests. A block waits for others
+ * only while a stride is read.
+ */
+export class Strides {
+  readonly #read: (numbers: readonly number[], patience: number) => Promise<StrideLines>;
+  #waiting: WaitingBlock[] = [];
+  #reading = 0;
+  #isScheduled = false;
+  #heights = HEIGHTS_MAX;
+
+  constructor(read: (numbers: readonly number[], patience: number) => Promise<StrideLines>) {
+    this.#read = read;
+  }
+
+  block(number: number, patience: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ number, patience, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** After everything that asks in this turn of the event loop. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    this.#waiting.sort((a, b) => a.number - b.number);
+    const isFull = () => this.#waiting.length >= this.#heights && this.#reading < AT_ONCE;
+    while (isFull() || (this.#reading === 0 && this.#waiting.length > 0)) {
+      this.#reading++;
+      void this.#give(this.#waiting.splice(0, this.#heights)).finally(() => {
+        this.#reading--;
+        this.#schedule();
+      });
+    }
+  }
+
+  async #give(blocks: readonly WaitingBlock[]): Promise<void> {
+    try {
+      const patience = Math.max(...blocks.map((block) => block.patience));
+      const { lines, bytes } = await this.#read(
+        blocks.map(({ number }) => number),
+        patience,
+      );
+      const wanted = Math.floor((BYTES_WANTED * blocks.length) / Math.max(1, bytes));
+      this.#heights = Math.max(1, Math.min(HEIGHTS_MAX, this.#heights * 2, wanted));
+      for (const [i, { resolve, reject }] of blocks.entries()) {
+        const line = lines[i];
+        if (line instanceof Buffer) resolve(line);
+        else reject(line);
+      }
+    } catch (error) {
+      for (const { reject } of blocks) reject(error);
+    }
+  }
+}

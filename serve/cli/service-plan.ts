@@ -1,0 +1,44 @@
+import { ProductError } from '../../infra/errors.ts';
+import { readRegistry } from '../../ingest/chains/registry.ts';
+import type { Edge } from '../../ingest/sources/block-time.ts';
+import type { ChainPlan } from '../../ingest/sources/chain-backfill.ts';
+import type { Sources } from '../../ingest/sources/sources-file.ts';
+import type { Config } from '../settings.ts';
+
+/** What the options of a command say of the services that it asks. */
+export interface ServiceOptions {
+  readonly url?: string;
+  readonly node?: readonly string[];
+  readonly chain?: string;
+  readonly concurrency?: number;
+  readonly force?: boolean;
+}
+
+/** The one chain of the options, from nodes in their order, then from the Sidecar. */
+export async function sourcesOfOptions(
+  { url, node: nodes = [], chain: name, concurrency, force }: ServiceOptions,
+  config: Config,
+  heights: { readonly from: Edge; readonly to?: Edge | undefined } = { from: { height: 0 } },
+): Promise<Sources> {
+  if (nodes.length === 0 && (url === undefined || name === undefined)) {
+    throw new ProductError('usage', 'give --node, or --url and --chain, or --sources with a file');
+  }
+  const { concurrencyOf, findChain, recognizeChain } = await import('../../ingest/sources/open-source.ts');
+  const chain =
+    name === undefined ? await recognizeChain(nodes, config) : findChain(readRegistry(config), name);
+  const services = [
+    ...nodes.map((address) => ({ url: address, isNode: true })),
+    ...(url === undefined ? [] : [{ url, isNode: false }]),
+  ];
+  const sources = services.map((address) => ({
+    ...address,
+    concurrency: concurrency ?? concurrencyOf(address),
+    force,
+  }));
+  const plan: ChainPlan = { chain, ...heights, sources };
+  return {
+    concurrency: Math.max(...sources.map((source) => source.concurrency)),
+    chains: [plan],
+    values: [],
+  };
+}

@@ -1,0 +1,105 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { ReplayError, type ReplayedChain } from './replayed-chain.ts';
+
+export interface ReplayCall {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** A node on loopback, over HTTP and WebSocket, with faults on demand. */
+export class NodeReplay {
+  readonly chain: ReplayedChain;
+  /** Calls of the requests so far. */
+  readonly requests: (readonly ReplayCall[])[] = [];
+  /** More calls of a batch are refused. */
+  batchMax = Number.POSITIVE_INFINITY;
+  /** Answers are cut after so many bytes. */
+  bytesMax = Number.POSITIVE_INFINITY;
+  /** Requests that are left without an answer from now on. */
+  silences = 0;
+  /** Requests whose connection is closed from now on. */
+  drops = 0;
+  /** What a call is answered with in place of the chain's answer; undefined for none. */
+  answerInstead: (call: ReplayCall) => unknown = () => undefined;
+  readonly #server = createServer(async (request, response) => {
+    const answer = this.#answer((await request.toArray()).join(''));
+    if (answer === 'drop') response.destroy();
+    else if (answer !== 'silence') response.end(answer);
+  });
+  readonly #sockets = new WebSocketServer({ server: this.#server });
+  /** JSON of answers, so that a replay costs little. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(chain: ReplayedChain) {
+    this.chain = chain;
+    this.#sockets.on('connection', (socket: WebSocket) => {
+      socket.on('message', (data: Buffer) => {
+        const answer = this.#answer(data.toString());
+        if (answer === 'drop') socket.terminate();
+        else if (answer !== 'silence') socket.send(answer);
+      });
+    });
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  /** Its address, with what must be in no message. */
+  url(scheme: 'ws' | 'http' = 'ws'): string {
+    return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/key-of-a-provider`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  #answer(text: string): string {
+    const asked = JSON.parse(text) as ReplayCall | ReplayCall[];
+    const calls = [asked].flat();
+    this.requests.push(calls);
+    if (this.silences > 0) {
+      this.silences--;
+      return 'silence';
+    }
+    if (this.drops > 0) {
+      this.drops--;
+      return 'drop';
+    }
+    if (calls.length > this.batchMax)
+      return replyOf(null, { code: -32010, message: 'The batch request was too large' });
+    const replies = calls.map((call) => this.#reply(call));
+    const whole = Array.isArray(asked) ? `[${replies.join(',')}]` : (replies[0] as string);
+    return whole.slice(0, this.bytesMax);
+  }
+
+  #reply(call: ReplayCall): string {
+    try {
+      const instead = this.answerInstead(call);
+      const result = instead === undefined ? this.#text(call) : JSON.stringify(instead);
+      return `{"jsonrpc":"2.0","id":${call.id},"result":${result}}`;
+    } catch (error) {
+      if (!(error instanceof ReplayError)) throw error;
+      return replyOf(call.id, { code: error.code, message: error.message });
+    }
+  }
+
+  #text({ method, params }: ReplayCall): string {
+    const { best, finalized, prunedBelow } = this.chain;
+    const question = `${best} ${finalized} ${prunedBelow} ${method} ${JSON.stringify(params)}`;
+    const known = this.#texts.get(question);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(this.chain.answer(method, params));
+    this.#texts.set(question, text);
+    return text;
+  }
+}
+
+const replyOf = (id: number | null, error: { code: number; message: string }) =>
+  JSON.stringify({ jsonrpc: '2.0', id, error });
