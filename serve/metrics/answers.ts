@@ -36,10 +36,7 @@ export interface Answer {
   readonly query: Query;
 }
 
-/** Says with which computation a table was written last. */
-export type TableVersions = Pick<Aggregator, 'version'>;
-
-/** And in which trace. */
+/** Says with which computation a table was written last, and in which trace. */
 type TracedVersions = Pick<Aggregator, 'version' | 'traceOf'>;
 
 export type AnswerSettings = RowBounds & Pick<HttpSettings, 'CACHE_BYTES' | 'ANSWER_BYTES_MAX'>;
