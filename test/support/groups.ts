@@ -68,6 +68,9 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
   'every page is served': ['test/serve/console/pages.test.ts', 'test/serve/pages/errors.test.ts'],
 };
 
+/** These need nothing but code, and take longer than a unit test may. */
+const LONG = ['test/ingest/node/decode/referee.test.ts'];
+
 /**
  * Test files by what they need: nothing but code (`unit`), the embedded engine (`core`, and in `rest` what takes longer
  * or drives other programs), Kafka, Redis and ClickHouse (`services`).
@@ -90,7 +93,7 @@ function groupOf(path: string): Group {
     uses('chdb') ||
     uses('node:child_process') ||
     uses('playwright-core');
-  if (!needsMore) return 'unit';
+  if (!needsMore) return LONG.includes(path) ? 'rest' : 'unit';
   return Object.values(CORE)
     .flat()
     .some((place) => path.startsWith(place))

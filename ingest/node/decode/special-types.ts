@@ -18,7 +18,7 @@ const SPECIAL: readonly (readonly [path: RegExp, special: Special])[] = [
   [/^polkadot_runtime_common::claims::EthereumAddress$/, ({ accounts }) => accounts.account20],
   [/^sp_runtime::multiaddress::MultiAddress$/, multiAddress],
   [/^sp_runtime::generic::era::Era$/, () => era],
-  [/^[^:]+_(democracy|conviction_voting)::vote::Vote$/, () => (cursor) => cursor.hex(1)],
+  [/^[^:]+_(democracy|conviction_voting)::vote::Vote$/, () => vote],
   [/^[^:]+_identity::types::Data$/, () => identityData],
   [/^pallet_identity::types::BitFlags$/, bitFlags],
   [/^primitive_types::U(128|256|512)$/, bigUnsigned],
@@ -87,6 +87,16 @@ function multiAddress(types: TypeReaders, { def }: TypeEntry): ValueReader {
     cursor.skip(1);
     return `{"index":${types.accounts.index(cursor.compact())}}`;
   };
+}
+
+const CONVICTION_MAX = 6;
+
+/** The highest bit says aye. */
+function vote(cursor: Cursor): string {
+  const conviction = cursor.byte() & 0x7f;
+  if (conviction > CONVICTION_MAX) throw new Undecodable(`a vote of conviction ${conviction}`);
+  cursor.at -= 1;
+  return cursor.hex(1);
 }
 
 /** Two bytes hold the period and the phase, one of 0 stands for no end. */
