@@ -29,6 +29,7 @@ const BENCHES = [
   'cached',
   'uncached',
   'ingest',
+  'state',
   'lists',
   'growth',
   'oauth',

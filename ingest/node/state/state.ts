@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { ProductError } from '../../../infra/errors.ts';
 import { awaitedLater } from '../../../infra/ignore.ts';
 import { encodeAddress } from '../../chains/address.ts';
 import { bytesOf, Cursor } from '../decode/cursor.ts';
 import type { NodeRuntime } from '../decode/runtime.ts';
+import type { NodeRpc } from '../rpc.ts';
+import { NodeRefusal } from '../rpc-errors.ts';
+import { RequestFailure } from '../transport.ts';
 import { MissingItem, StorageItem } from './storage.ts';
 
-/** Asks a node by JSON-RPC. Throws `source_failed` for what the node refuses, `source_unreachable` if it gives no answer. */
-export interface StateRpc {
-  call(method: string, params: readonly unknown[]): Promise<unknown>;
-}
+/** Asks a node by JSON-RPC. */
+export type StateRpc = Pick<NodeRpc, 'call'>;
 
 /** More keys in one answer are refused by nodes. */
 const PAGE_KEYS = 1000;
@@ -133,8 +133,10 @@ export class BlockState {
 
 /** Nodes and proxies word it in many ways. A fault that halves do not mend fails with a single key, after ten attempts. */
 const mayBeTooLarge = (error: unknown): boolean =>
-  error instanceof ProductError && error.code === 'source_failed' && !isPruned(error);
+  (error instanceof NodeRefusal && !isPruned(error)) ||
+  (error instanceof RequestFailure && error.kind === 'large');
 
-/** Whether a node says that it no longer has the state of a block. */
+/** Whether a node says that it does not have the state of a block. */
 export const isPruned = (error: unknown): boolean =>
-  error instanceof ProductError && /discarded|unknown ?block|header was not found/i.test(error.message);
+  error instanceof NodeRefusal &&
+  (error.isPruned || /unknown ?block|header was not found/i.test(error.message));

@@ -6,6 +6,7 @@ import type { SnapshotKind } from '../../decode/snapshot.ts';
 import type { SkippedSnapshot } from '../../raw/skipped-snapshots.ts';
 import { LINE_END } from '../../sources/backfill.ts';
 import { type Subject, snapshotLine } from '../../sources/snapshot-line.ts';
+import { RequestFailure } from '../transport.ts';
 import type { StateMoment } from './block-times.ts';
 import { STATE_KINDS } from './kinds.ts';
 import { BlockState, isPruned } from './state.ts';
@@ -49,6 +50,7 @@ export async function takeState(
 function reasonToGoOn(error: unknown): string {
   if (isPruned(error)) return PRUNED;
   if (error instanceof z.ZodError) return `its state is of an unknown shape: ${firstFault(error)}`;
-  if (error instanceof ProductError && (error.code !== 'source_failed' || 'kind' in error)) throw error;
+  const isAnswered = !(error instanceof RequestFailure) || error.kind === 'large';
+  if (!isAnswered || (error instanceof ProductError && error.code !== 'source_failed')) throw error;
   return reasonOf(error);
 }

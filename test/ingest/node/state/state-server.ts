@@ -1,4 +1,5 @@
 import { ProductError } from '../../../../infra/errors.ts';
+import { NodeRefusal } from '../../../../ingest/node/rpc-errors.ts';
 import type { StateRpc } from '../../../../ingest/node/state/state.ts';
 
 type Params = readonly unknown[];
@@ -40,7 +41,7 @@ export class StateServer implements StateRpc {
     return [...this.#byHeight.keys()].sort((a, b) => a - b);
   }
 
-  async call(method: string, params: Params): Promise<unknown> {
+  async call(method: string, params: Params = []): Promise<unknown> {
     this.asked.push({ method, params });
     if (method === 'state_queryStorageAt' || method === 'state_getKeysPaged') {
       if (this.failures-- > 0) throw new ProductError('source_unreachable', 'the node cannot be reached');
@@ -104,5 +105,4 @@ export class StateServer implements StateRpc {
 }
 
 /** An error in place of a result, as the client throws it. */
-const refusal = (text: string): ProductError =>
-  Object.assign(new ProductError('source_failed', text), { rpcCode: -32000 });
+const refusal = (text: string): NodeRefusal => new NodeRefusal(text, /discarded/.test(text));
