@@ -94,9 +94,6 @@ function invalidRanges(
 ): HourRange[] {
   const { byChain, all, ranges } = days;
   const [, end] = hoursOfDays(last, last);
-  // Hours that begin while the round runs may be computed beside it, of rows that it has not changed yet: no later
-  // round of theirs would compute them again, as it does with a day that goes on.
-  const isOpen = metric.materialized === 'hourly' && metric.invalidationScope === 'onward';
   const lookback = (metric.lookbackDays - 1) * DAY_HOURS;
   const own = days.dirty
     .filter(({ first }) => invalidates(first, reads, streams[first.stream] ?? []))
@@ -121,7 +118,7 @@ function invalidRanges(
           .map(([a, b]): HourRange => (metric.invalidationScope === 'onward' ? [a, end] : [a, b]));
   // After the last day with data there are no rows to invalidate.
   const invalid = [...own, ...inherited]
-    .map(([a, b]): HourRange => [a, isOpen ? LAST_HOUR : Math.min(b + lookback, end)])
+    .map(([a, b]): HourRange => [a, Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
   return merge(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
 }
@@ -215,7 +212,6 @@ function daysMaxOf({ materialized, fold }: MaterializedMetric, input: PlanInput)
 
 /** The window of a metric over the whole history: every value of the type `Date`. */
 export const EVERYTHING = { from: FIRST_DAY, until: LAST_DAY } as const;
-const LAST_HOUR = dayNumber(EVERYTHING.until) * DAY_HOURS - 1;
 
 /** Prices belong to a token, not to the chain that they were recorded under. */
 const isOfRelay = (day: DirtyDay, relay: string) => day.stream === 'prices' || day.relay_chain === relay;

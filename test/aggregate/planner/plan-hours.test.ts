@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
-import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
 import { blocks, dirty, metricOf, planned } from './planned.ts';
 
@@ -50,7 +49,7 @@ describe('the hours of a metric that a dirty day invalidates', () => {
     ]);
   });
 
-  it('have no end with the scope onward: later ones may be computed beside them', () => {
+  it('go on to the end of the last day with the scope onward', () => {
     const summing = metricOf('Summing', [hourly.table], {
       materialized: 'hourly',
       invalidationScope: 'onward',
@@ -61,7 +60,7 @@ describe('the hours of a metric that a dirty day invalidates', () => {
     });
     expect(planned([hourly, summing, monthly], [inHours('2026-03-31', 5)])).toEqual([
       'hourly 2026-03-31 05:00:00..2026-03-31 06:00:00',
-      `summing 2026-03-31 05:00:00..${EVERYTHING.until}`,
+      'summing 2026-03-31 05:00:00..2026-04-01',
       'monthly 2026-03-01..2026-04-01',
     ]);
   });
