@@ -111,7 +111,7 @@ class Connection {
         clearTimeout(timer);
         this.#exchanges.delete(exchange);
         // An idle connection keeps no process alive.
-        if (this.#exchanges.size === 0) this.#carrier?.unref();
+        if (this.#exchanges.size === 0) this.#hold(false);
       };
       const exchange: Exchange = {
         ids: new Set(requests.map(({ id }) => id)),
@@ -129,11 +129,18 @@ class Connection {
         if (this.#heardAt < sentAt) this.#socket.terminate();
       }, timeoutMs);
       this.#exchanges.add(exchange);
-      this.#carrier?.ref();
+      this.#hold(true);
       this.#socket.send(bodyOf(requests), (error) => {
         if (error) exchange.reject(failureOf(error));
       });
     });
+  }
+
+  /** A carrier that is gone would take both for later. */
+  #hold(isHeld: boolean): void {
+    if (this.#carrier === null || this.#carrier.destroyed) return;
+    if (isHeld) this.#carrier.ref();
+    else this.#carrier.unref();
   }
 
   #take(data: Buffer): void {

@@ -17,8 +17,8 @@ interface Answer {
   readonly result: any;
 }
 
-const VALIDATORS = '0xcec5070d609dd3497f72bde07fc96ba088dcde934c658227ee1dfafcd6e16903';
-const EVENTS = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7';
+export const VALIDATORS = '0xcec5070d609dd3497f72bde07fc96ba088dcde934c658227ee1dfafcd6e16903';
+export const EVENTS = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7';
 
 function linesOf(chain: RecordedChain, name: string): string[] {
   const path = join(ROOT, 'test/fixtures/node', chain, name);
