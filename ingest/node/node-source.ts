@@ -19,7 +19,7 @@ export class NodeSource implements BlockService {
   readonly url: string;
   readonly specName: string;
   readonly rpc: NodeRpc;
-  readonly #genesis: string;
+  readonly genesisHash: string;
   readonly #reader: BlockReader;
   readonly #strides: Strides;
 
@@ -27,7 +27,7 @@ export class NodeSource implements BlockService {
     this.url = url;
     this.specName = specName;
     this.rpc = rpc;
-    this.#genesis = genesis;
+    this.genesisHash = genesis;
     const runtimes = new Runtimes(rpc, `${genesis}/${specName}`);
     this.#reader = new BlockReader(rpc.host, new RawBlocks(rpc), runtimes);
     this.#strides = new Strides((numbers, patience) => this.#reader.stride(numbers, patience));
@@ -62,7 +62,7 @@ export class NodeSource implements BlockService {
   }
 
   async genesis(): Promise<{ readonly hash: string }> {
-    return { hash: this.#genesis };
+    return { hash: this.genesisHash };
   }
 
   async head(kind: 'finalized' | 'best' = 'finalized'): Promise<{ number: number; hash: string }> {

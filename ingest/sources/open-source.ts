@@ -48,6 +48,10 @@ export async function openSource(
   const registry = readRegistry(config);
   const chain = findChain(registry, name);
   const service = await connect(address, config, limits);
+  const { genesis } = chain;
+  // A node whose network begins with the chain's first block serves that chain, whatever its runtime is called.
+  if (service instanceof NodeSource && service.genesisHash === genesis)
+    return { service, chain, registry, unchecked: null };
   const served = registry.find(service.specName);
   if (served !== chain && !force) {
     const which = served === undefined ? 'no chain of the registry' : served.name;
@@ -56,7 +60,6 @@ export async function openSource(
       `${service.url} serves the runtime ${service.specName} (${which}), not ${chain.name}; ${FORCE} takes its blocks for those of ${chain.name}`,
     );
   }
-  const { genesis } = chain;
   const unchecked = genesis === null || force ? null : await requireGenesis(service, chain, genesis);
   return { service, chain, registry, unchecked };
 }
@@ -76,7 +79,7 @@ function connect(
 export async function recognizeChain(urls: readonly string[], config: IngestSettings): Promise<Chain> {
   const registry = readRegistry(config);
   const node = await connectToFirst(urls);
-  const { hash } = await node.genesis();
+  const hash = node.genesisHash;
   const chain = registry.chains.find(({ genesis }) => genesis === hash);
   if (chain) return chain;
   throw new ProductError(
