@@ -20,6 +20,8 @@ export interface RawBlock {
   readonly fees?: ReadonlyMap<number, string>;
 }
 
+const FEE_BYTES = 16;
+
 interface DecodedLine {
   /** The JSON of Sidecar's `GET /blocks/{number}`. */
   readonly line: Buffer;
@@ -29,16 +31,17 @@ interface DecodedLine {
 
 /** Throws for a block of which something is unknown or contradicts itself: it must not be stored as complete. */
 export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine {
-  const number = Number.parseInt(block.header.number, 16);
-  const fail = (error: unknown, part: string): never => {
-    if (!(error instanceof Undecodable) && !(error instanceof RangeError)) throw error;
-    throw new ProductError('source_failed', `block ${number} cannot be decoded: ${part}: ${reasonOf(error)}`);
-  };
+  const number = Number(block.header.number);
   const attempt = <T>(part: string, read: () => T): T => {
     try {
       return read();
     } catch (error) {
-      return fail(error, part);
+      // A text that is too long is a RangeError.
+      if (!(error instanceof Undecodable || error instanceof RangeError)) throw error;
+      throw new ProductError(
+        'source_failed',
+        `block ${number} cannot be decoded: ${part}: ${reasonOf(error)}`,
+      );
     }
   };
 
@@ -54,16 +57,25 @@ export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine 
       return extrinsicText(texts, events.extrinsics[index] as ExtrinsicEvents, block.fees?.get(index));
     }),
   );
-  const text = attempt('its header', () => {
-    const { header, hash, finalized, validators } = block;
-    const { logs } = header.digest;
-    const author = authorText(runtime, logs, validators);
-    return `{"number":"${number}","hash":"${hash}","parentHash":"${header.parentHash}","stateRoot":"${header.stateRoot}",\
-"extrinsicsRoot":"${header.extrinsicsRoot}",${author === undefined ? '' : `"authorId":${author},`}\
-"logs":[${logs.map((log) => logText(runtime, log)).join(',')}],"onInitialize":{"events":[${events.onInitialize}]},\
-"extrinsics":[${extrinsics.join(',')}],"onFinalize":{"events":[${events.onFinalize}]},"finalized":${finalized}}`;
-  });
+  const head = attempt('its header', () => headText(runtime, block));
+  const text = `{"number":"${number}",${head},"onInitialize":{"events":[${events.onInitialize}]},\
+"extrinsics":[${extrinsics.join(',')}],"onFinalize":{"events":[${events.onFinalize}]},"finalized":${block.finalized}}`;
   return { line: Buffer.from(text), undecodedCalls };
+}
+
+/** The fee in an answer of `TransactionPaymentApi_query_info`, which ends with it as u128. */
+export function partialFeeOf(answer: string): string {
+  const bytes = bytesOf(answer);
+  return JSON.parse(new Cursor(bytes, Math.max(0, bytes.length - FEE_BYTES)).unsigned(FEE_BYTES));
+}
+
+function headText(runtime: NodeRuntime, { hash, header, validators }: RawBlock): string {
+  const { parentHash, stateRoot, extrinsicsRoot, digest } = header;
+  if (!Number.isSafeInteger(Number(header.number))) throw new Undecodable(`no number: ${header.number}`);
+  const hashes = JSON.stringify({ hash, parentHash, stateRoot, extrinsicsRoot }).slice(1, -1);
+  const author = authorText(runtime, digest.logs, validators);
+  const logs = digest.logs.map((log) => logText(runtime, log)).join(',');
+  return `${hashes},${author === undefined ? '' : `"authorId":${author},`}"logs":[${logs}]`;
 }
 
 function extrinsicText(texts: ExtrinsicTexts, events: ExtrinsicEvents, fee: string | undefined): string {

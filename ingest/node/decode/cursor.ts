@@ -16,14 +16,13 @@ export class Cursor {
   readonly bytes: Buffer;
   readonly end: number;
   at: number;
-  #depth: number;
-  #emptyElements = 0;
+  #depth = 0;
+  #emptyElements = { count: 0 };
 
-  constructor(bytes: Buffer, at = 0, end = bytes.length, depth = 0) {
+  constructor(bytes: Buffer, at = 0, end = bytes.length) {
     this.bytes = bytes;
     this.at = at;
     this.end = end;
-    this.#depth = depth;
   }
 
   /** The place of the next `size` bytes, which are then behind the cursor. */
@@ -73,9 +72,14 @@ export class Cursor {
     return this.u32();
   }
 
-  compact(): string {
+  /** A number of at most `size` bytes. */
+  compact(size: number): string {
     const first = this.byte();
-    if ((first & 3) === 3) return this.unsigned((first >>> 2) + 4);
+    if ((first & 3) === 3) {
+      const used = (first >>> 2) + 4;
+      if (used > Math.max(size, 4)) throw new Undecodable(`a number of ${used} bytes at byte ${this.at - 1}`);
+      return this.unsigned(used);
+    }
     this.at -= 1;
     return `"${this.length()}"`;
   }
@@ -91,16 +95,19 @@ export class Cursor {
 
   /** Takes elements that have no bytes, of which a few bytes may announce any number. */
   takeEmpty(count: number): void {
-    this.#emptyElements += count;
-    if (this.#emptyElements > EMPTY_ELEMENTS_MAX) {
+    this.#emptyElements.count += count;
+    if (this.#emptyElements.count > EMPTY_ELEMENTS_MAX) {
       throw new Undecodable(`more than ${EMPTY_ELEMENTS_MAX} elements without bytes`);
     }
   }
 
-  /** The next `size` bytes on their own, at the same depth. */
+  /** The next `size` bytes on their own, under the same bounds. */
   part(size: number): Cursor {
     const from = this.skip(size);
-    return new Cursor(this.bytes, from, from + size, this.#depth);
+    const part = new Cursor(this.bytes, from, from + size);
+    part.#depth = this.#depth;
+    part.#emptyElements = this.#emptyElements;
+    return part;
   }
 
   /** What the bytes up to the end are, if nothing is left over. */

@@ -85,7 +85,7 @@ function multiAddress(types: TypeReaders, { def }: TypeEntry): ValueReader {
   return (cursor) => {
     if (!hasIndices || cursor.bytes[cursor.at] !== index?.index) return read(cursor);
     cursor.skip(1);
-    return `{"index":${types.accounts.index(cursor.compact())}}`;
+    return `{"index":${types.accounts.index(cursor.compact(8))}}`;
   };
 }
 

@@ -150,7 +150,10 @@ export class TypeTable implements TypeReaders {
   #compact(type: number): ValueReader {
     if (this.isNull(type)) return NULL;
     const { def } = this.root(type);
-    if (def.tag === 'primitive') return (cursor) => cursor.compact();
+    if (def.tag === 'primitive') {
+      const size = Number(def.value.tag.slice(1)) / 8;
+      return (cursor) => cursor.compact(size);
+    }
     const [only, ...others] = def.tag === 'composite' ? def.value : [];
     if (only?.name === undefined || others.length > 0) throw new Undecodable(`type ${type} is never compact`);
     return objectReader([fieldName(only.name)], [this.#compact(only.type)]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { RawBlock } from '../../../../ingest/node/decode/block.ts';
+import { partialFeeOf, type RawBlock } from '../../../../ingest/node/decode/block.ts';
 import { extrinsicsRoot, headerHash } from '../../../../ingest/node/decode/check.ts';
 import type { NodeRuntime } from '../../../../ingest/node/decode/runtime.ts';
 import { ROOT } from '../../../support/source-files.ts';
@@ -110,8 +110,3 @@ export function trueBlocks(runtime: NodeRuntime, blocks: readonly RawBlock[]): M
 }
 
 const questionOf = (method: string, params: readonly unknown[]) => `${method} ${JSON.stringify(params)}`;
-
-/** The answer ends with the fee as u128. */
-function partialFeeOf(answer: string): string {
-  return String(BigInt(`0x${Buffer.from(answer.slice(-32), 'hex').reverse().toString('hex')}`));
-}

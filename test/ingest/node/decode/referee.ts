@@ -27,6 +27,17 @@ export class Referee {
     this.registry.setMetadata(new Metadata(this.registry, new Uint8Array(metadata)));
     const properties = this.registry.createType('ChainProperties', { ss58Format });
     this.registry.setChainProperties(properties as GenericChainProperties);
+    this.#registerAsset();
+  }
+
+  /** An API on top of the library finds out in which type a chain names the asset of a fee. */
+  #registerAsset(): void {
+    const { transactionExtensions } = this.registry.metadata.extrinsic;
+    const payment = transactionExtensions.find(({ identifier }) => identifier.eq('ChargeAssetTxPayment'));
+    if (payment === undefined) return;
+    const { def } = this.registry.lookup.getSiType(payment.type);
+    const asset = def.isComposite ? def.asComposite.fields[1] : undefined;
+    if (asset) this.registry.register({ TAssetConversion: this.registry.createLookupType(asset.type) });
   }
 
   value(type: number, bytes: Uint8Array): unknown {
