@@ -37,10 +37,13 @@ export function readRuntime(bytes: Uint8Array): NodeRuntime {
     );
   }
   try {
-    return compile(unifyMetadata(decAnyMetadata(bytes)));
+    // The library reads on behind the end of bytes that are part of a larger buffer, and throws null for too few.
+    return compile(unifyMetadata(decAnyMetadata(new Uint8Array(bytes))));
   } catch (error) {
-    // The library throws null for bytes that end too early.
-    throw new ProductError('source_failed', `the metadata cannot be read: ${reasonOf(error)}`);
+    throw new ProductError(
+      'source_failed',
+      `the metadata cannot be read: ${error === null ? 'it is cut short' : reasonOf(error)}`,
+    );
   }
 }
 
