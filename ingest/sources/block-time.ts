@@ -58,6 +58,10 @@ async function firstHeightSince(source: BlockSource, head: number, time: number)
 /** An end of a range: a height, or a time in milliseconds. The upper one of times is exclusive. */
 export type Edge = { readonly height: number } | { readonly time: number };
 
+/** A day stands for its beginning, as an upper edge for its end. */
+export const edgeOf = (given: number | string, dayMs: number): Edge =>
+  typeof given === 'number' ? { height: given } : { time: Date.parse(given) + dayMs };
+
 /** The heights between two edges, up to the finalized head of a source. Throws `usage` when there are none. */
 export async function heightsBetween(
   source: BlockSource,

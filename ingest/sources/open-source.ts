@@ -3,6 +3,7 @@ import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Chain } from '../chains/chain.ts';
 import { namesOf, type Registry, readRegistry } from '../chains/registry.ts';
 import { NodeSource, shownAddress } from '../node/node-source.ts';
+import { type StateNode, stateNode } from '../node/state/state-node.ts';
 import type { IngestSettings } from '../settings.ts';
 import type { BlockService } from './block-service.ts';
 import type { HttpLimits } from './http-source.ts';
@@ -62,6 +63,17 @@ export async function openSource(
   }
   const unchecked = genesis === null || force ? null : await requireGenesis(service, chain, genesis);
   return { service, chain, registry, unchecked };
+}
+
+/** Connects to a node whose state is read. */
+export async function openStateNode(
+  source: SourceOptions,
+  config: IngestSettings,
+  limits: ServiceLimits = {},
+): Promise<StateNode> {
+  const { service } = await openSource(source, config, limits);
+  if (service instanceof NodeSource) return stateNode(service.rpc);
+  throw new ProductError('usage', `${service.url} is no node: give one with --node`);
 }
 
 function connect(

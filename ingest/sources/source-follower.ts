@@ -3,6 +3,10 @@ import { isoDay } from '../../infra/days.ts';
 import { NO_TRACER, type Tracer } from '../../infra/tracing/tracer.ts';
 import { plural } from '../../infra/words.ts';
 import { type Chain, secondsPerBlock } from '../chains/chain.ts';
+import { NodeSource } from '../node/node-source.ts';
+import { DayCollector } from '../node/state/day-collector.ts';
+import type { StateTarget } from '../node/state/state-backfill.ts';
+import { stateNode } from '../node/state/state-node.ts';
 import type { IngestSettings } from '../settings.ts';
 import { BLOCKS_AT_ONCE, type FollowOptions, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
@@ -15,7 +19,7 @@ import { SnapshotCollector } from './snapshot-collector.ts';
 import type { FollowedChain } from './source-measures.ts';
 
 /** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
-export interface IngestTarget {
+export interface IngestTarget extends StateTarget {
   ingest(source: { name: string; bytes: Readable; chain: string }): Promise<IngestedBlocks>;
   /** Stored heights of every chain. */
   status(): Promise<{ readonly chains: readonly StoredHeights[] }>;
@@ -139,7 +143,7 @@ export class SourceFollower {
         },
         failed: () => followed?.failed(),
       },
-      ...this.#snapshots(say),
+      ...this.#snapshots(target, say),
     });
     this.#sayWhat(from, say);
     const ended = new AbortController();
@@ -160,14 +164,18 @@ export class SourceFollower {
     }
   }
 
-  #snapshots(say: (text: string) => void): Pick<FollowOptions, 'snapshotsAt'> {
+  #snapshots(target: StateTarget, say: (text: string) => void): Pick<FollowOptions, 'snapshotsAt'> {
     const { service, chain, registry } = this.#source;
     const { snapshots = false, treasury = [] } = this.#options;
-    if (!snapshots || !(service instanceof Sidecar)) return {};
+    const subject = { chain, registry, treasury };
+    if (!snapshots) return {};
+    if (service instanceof NodeSource) {
+      const days = new DayCollector(stateNode(service.rpc), { ...subject, target, say });
+      return { snapshotsAt: (height) => days.collect(height) };
+    }
+    if (!(service instanceof Sidecar)) return {};
     const collector = new SnapshotCollector(service, {
-      chain,
-      registry,
-      treasury,
+      ...subject,
       onUnavailable: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
     });
     return { snapshotsAt: (height) => collector.collect(height) };

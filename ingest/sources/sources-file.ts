@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Environment } from '../../infra/config/read.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
-import type { Edge } from './block-time.ts';
+import { edgeOf } from './block-time.ts';
 import type { BlocksFrom, ChainPlan } from './chain-backfill.ts';
 import { address, isAddress, nodeAddress } from './file-kinds.ts';
 import { concurrencyOf, findChain } from './open-source.ts';
@@ -120,7 +120,3 @@ function isEmpty({ from, to }: Pick<ChainPlan, 'from' | 'to'>): boolean {
   if ('height' in from && 'height' in to) return from.height > to.height;
   return 'time' in from && 'time' in to && from.time >= to.time;
 }
-
-/** A day stands for its beginning, as an upper edge for its end. */
-const edgeOf = (given: number | string, dayMs: number): Edge =>
-  typeof given === 'number' ? { height: given } : { time: Date.parse(given) + dayMs };

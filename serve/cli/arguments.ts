@@ -19,11 +19,22 @@ export const parseWithin = (min: number, max: number) => (text: string) => {
 
 /** A day of the calendar, as strict as the API is about its dates. */
 export function parseDay(text: string): string {
-  const day = new Date(`${text}T00:00:00Z`);
-  const isDay =
-    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-  if (!isDay) throw new InvalidArgumentError('Expected a date as YYYY-MM-DD.');
+  if (!isDay(text)) throw new InvalidArgumentError('Expected a date as YYYY-MM-DD.');
   return text;
+}
+
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return (
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
+  );
+}
+
+/** A height as a number, or a day as its text. */
+export function parseHeightOrDay(text: string): number | string {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (isDay(text)) return text;
+  throw new InvalidArgumentError('Expected a height, or a date as YYYY-MM-DD.');
 }
 
 /** An http or https address. */

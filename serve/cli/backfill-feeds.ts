@@ -1,4 +1,5 @@
 import { readRegistry } from '../../ingest/chains/registry.ts';
+import type { StateTarget } from '../../ingest/node/state/state-backfill.ts';
 import type { BackfillTarget, ChainBackfill } from '../../ingest/sources/chain-backfill.ts';
 import { SKIPPED_REASON_CHARACTERS } from '../../ingest/sources/skipped-heights.ts';
 import type { Sources } from '../../ingest/sources/sources-file.ts';
@@ -55,4 +56,11 @@ export const backfillTarget = (client: OperationClient): BackfillTarget => ({
     }
   },
   storedDays: (request) => client.call('storedDays', request),
+});
+
+/** The process that loads, as the state of nodes sees it. */
+export const stateTarget = (client: OperationClient): StateTarget => ({
+  storedSnapshots: (range) => client.call('storedSnapshots', range),
+  noteSkippedSnapshots: async (chain, skipped) =>
+    void (await client.call('noteSkippedSnapshots', { chain, skipped: [...skipped] })),
 });

@@ -1,6 +1,7 @@
 import { demoRefusal } from '../../ingest/demo/mark.ts';
 import type { IngestTarget } from '../../ingest/sources/source-follower.ts';
 import type { OperationClient } from '../operations/client.ts';
+import { stateTarget } from './backfill-feeds.ts';
 
 /** The client as a source follower sees it. */
 export const ingestTarget = (client: OperationClient): IngestTarget => ({
@@ -10,6 +11,7 @@ export const ingestTarget = (client: OperationClient): IngestTarget => ({
   skipped: (chain) => client.call('skippedHeights', { chain }),
   noteSkipped: async (chain, heights) =>
     void (await client.call('noteSkippedHeights', { chain, heights: [...heights] })),
+  ...stateTarget(client),
 });
 
 /** Throws where a store of demo data would refuse what is fetched: before the first block is. */

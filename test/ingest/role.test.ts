@@ -29,6 +29,8 @@ function follower(keyValue: KeyValue, url: string): number[] {
     missing: async () => [],
     skipped: async () => [],
     noteSkipped: async () => undefined,
+    storedSnapshots: async () => [],
+    noteSkippedSnapshots: async () => undefined,
   };
   const settings = {
     ...readConfig({ FOLLOW: `polkadot=${url}`, FOLLOW_SNAPSHOTS: 'false' }),

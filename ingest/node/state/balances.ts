@@ -41,8 +41,7 @@ export async function treasuryBalance(state: BlockState, { chain, treasury }: Su
 
 function keyOfAddress(address: string): string {
   const { key } = decodeAddress(address) ?? {};
-  if (key === undefined)
-    throw new Error(`${address} is no address: correct it in FOLLOW_TREASURY or --treasury`);
+  if (key === undefined) throw new Error(`${address} is no address: correct it in --treasury`);
   return key;
 }
 

@@ -3,14 +3,13 @@ import type { SnapshotKind } from '../../decode/snapshot.ts';
 import type { SkippedSnapshot } from '../../raw/skipped-snapshots.ts';
 import type { Subject } from '../../sources/snapshot-line.ts';
 import { BlockTimes, type StateMoment } from './block-times.ts';
+import type { StateTarget } from './state-backfill.ts';
 import type { StateNode } from './state-node.ts';
 import { kindsOf, PRUNED, takeState } from './take.ts';
 
 interface DayCollectorOptions extends Subject {
-  /** The kinds of snapshot that are stored of a day. */
-  readonly storedKinds: (day: string) => Promise<readonly SnapshotKind[]>;
-  /** Called with what the node does not give, before the lines of that day are returned. */
-  readonly onSkipped: (skipped: readonly SkippedSnapshot[]) => Promise<void>;
+  readonly target: StateTarget;
+  readonly say: (text: string) => void;
 }
 
 /**
@@ -23,6 +22,8 @@ export class DayCollector {
   readonly #options: DayCollectorOptions;
   /** The day up to which all is taken, which is still running. */
   #day = '';
+  /** Kinds with their reasons; they are few. */
+  readonly #said = new Set<string>();
 
   constructor(node: StateNode, options: DayCollectorOptions) {
     this.#node = node;
@@ -47,13 +48,15 @@ export class DayCollector {
 
   async #endOf(begin: number, head: number, mayBeStored: boolean): Promise<readonly Buffer[]> {
     const day = isoDay(begin);
-    const stored = mayBeStored ? await this.#options.storedKinds(day) : [];
-    const kinds = kindsOf(this.#options, day).filter((kind) => !stored.includes(kind));
+    const { target, chain } = this.#options;
+    const range = { chain: chain.name, from: day, to: day };
+    const stored = mayBeStored ? await target.storedSnapshots(range) : [];
+    const kinds = kindsOf(this.#options, day).filter((kind) => !stored.some((one) => one.kind === kind));
     if (kinds.length === 0) return [];
     const end = await this.#times.endOfDay(begin, begin + DAY_MS, head);
     if (end === 'empty') return [];
     if (end !== 'pruned') return this.#take(end, kinds);
-    await this.#options.onSkipped(kinds.map((kind) => ({ day, kind, reason: PRUNED })));
+    await this.#note(kinds.map((kind) => ({ day, kind, reason: PRUNED })));
     return [];
   }
 
@@ -62,7 +65,18 @@ export class DayCollector {
     kinds: readonly SnapshotKind[] = kindsOf(this.#options, isoDay(moment.time)),
   ): Promise<readonly Buffer[]> {
     const { lines, skipped } = await takeState(this.#node, moment, this.#options, kinds);
-    if (skipped.length > 0) await this.#options.onSkipped(skipped);
+    await this.#note(skipped);
     return lines;
+  }
+
+  async #note(skipped: readonly SkippedSnapshot[]): Promise<void> {
+    if (skipped.length === 0) return;
+    const { target, chain, say } = this.#options;
+    await target.noteSkippedSnapshots(chain.name, skipped);
+    for (const { day, kind, reason } of skipped) {
+      // The same every day: `gaps` lists them.
+      if (!this.#said.has(kind + reason)) say(`no ${kind} of ${day}: ${reason}`);
+      this.#said.add(kind + reason);
+    }
   }
 }

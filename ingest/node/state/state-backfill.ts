@@ -69,7 +69,7 @@ export class StateBackfill implements Feed {
     const node = await this.#open();
     const times = new BlockTimes(node.rpc);
     const head = await times.head();
-    const missing = await this.#missing(target);
+    const missing = await this.missing(target);
     const progress: SourceProgress = {
       ...{ stage: 'fetching', source, began: performance.now(), done: 0, total: missing.size },
     };
@@ -134,7 +134,7 @@ export class StateBackfill implements Feed {
   }
 
   /** The kinds that are not stored, by day; the newest day first. */
-  async #missing(target: StateTarget): Promise<Map<string, SnapshotKind[]>> {
+  async missing(target: Pick<StateTarget, 'storedSnapshots'>): Promise<Map<string, SnapshotKind[]>> {
     const { from, to } = this.days;
     const stored = await target.storedSnapshots({ chain: this.subject.chain.name, from, to });
     const known = new Set(stored.map(({ day, kind }) => `${day} ${kind}`));

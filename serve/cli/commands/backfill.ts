@@ -1,10 +1,12 @@
+import { DAY_MS } from '../../../infra/days.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
+import { edgeOf } from '../../../ingest/sources/block-time.ts';
 import type { ChainBackfill } from '../../../ingest/sources/chain-backfill.ts';
 import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import type { OperationClient } from '../../operations/client.ts';
 import type { Config } from '../../settings.ts';
-import { parseWhole, sourceOptions, sourcesOption } from '../arguments.ts';
+import { parseHeightOrDay, sourceOptions, sourcesOption } from '../arguments.ts';
 import { backfillTarget, type Feeds, openFeeds } from '../backfill-feeds.ts';
 import {
   describePlan,
@@ -26,9 +28,12 @@ import { stopOnSignal } from '../stop.ts';
 
 interface BackfillOptions extends ServiceOptions {
   readonly sources?: string;
-  readonly from: number;
+  readonly from: number | string;
   /** The finalized head of the source when absent. */
-  readonly to?: number;
+  readonly to?: number | string;
+  /** The state at the end of each day, in place of blocks. */
+  readonly snapshots?: boolean;
+  readonly treasury?: readonly string[];
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
@@ -39,8 +44,17 @@ export const backfill = command<[], BackfillOptions>({
     'fetch missing blocks of one chain from nodes or a Sidecar, or of the chains in a sources file',
   args: (command) =>
     jsonOption(sourcesOption(sourceOptions(command), ['from', 'to']))
-      .option('--from <height>', 'first height', parseWhole, 0)
-      .option('--to <height>', 'last height, at most the finalized head; default: that head', parseWhole)
+      .option('--from <height or day>', 'first height, or first UTC day', parseHeightOrDay, 0)
+      .option(
+        '--to <height or day>',
+        'last height or UTC day, at most the finalized head; default: that head',
+        parseHeightOrDay,
+      )
+      .option('--snapshots', 'the state at the end of each UTC day from a node, in place of blocks')
+      .option(
+        '--treasury <account...>',
+        'with --snapshots: accounts whose balances of the native token are the treasury; default: that of the pallet',
+      )
       .option('--dry-run', 'report what is missing, fetch nothing'),
   help: `Gaps between stored blocks are filled first. If interrupted, run the same command again: it continues with what is
 missing. Failed requests are retried with growing waits; if the service stays down, the fetched blocks are kept and the
@@ -68,7 +82,13 @@ Examples:
   chain-metrics backfill --node wss://127.0.0.1:9944 --from 21000000
   chain-metrics backfill --url http://127.0.0.1:8080 --chain polkadot --dry-run
   chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000
+  chain-metrics backfill --node wss://127.0.0.1:9944 --snapshots --from 2026-01-01 --to 2026-01-31
   chain-metrics backfill --sources sources.yaml
+
+With --snapshots the state is read at the last block of each UTC day, newest day first: staking, validators, issuance,
+treasury, delegations and tracks on the chain where they live on that day, stable coins and contracts of asset hubs, the
+sale of coretime chains, the number of accounts, and new ids of child bounties. Days that are stored are passed over. Days
+that have ended long ago need an archive node; \`gaps\` lists what a node does not give, with the reason.
 
 Nodes are asked in the order given, then the Sidecar of --url. The chain of a node is recognized by its first block. Its
 blocks are decoded with the metadata of their runtime (V14 or newer) and checked against their hashes; the events of blocks
@@ -77,6 +97,10 @@ beyond the last 256 need an archive node. Messages tell the host of a node only,
 Exit code 3: something was refused or is still missing; \`chain-metrics gaps\` shows the heights. Exit code 1: a source
 failed and no other provided the rest, or a metric failed.`,
   run: async ({ options, config }) => {
+    if (options.snapshots) {
+      const { backfillSnapshots } = await import('../snapshot-backfill.ts');
+      return backfillSnapshots(options, config);
+    }
     const sources = await sourcesOf(options, config);
     const stop = stopOnSignal();
     const feeds = await openFeeds(sources, config, stop);
@@ -113,7 +137,7 @@ async function sourcesOf(options: BackfillOptions, config: Config): Promise<Sour
     const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
     return readSourcesFile(file, readRegistry(config));
   }
-  const heights = { from: { height: from }, to: to === undefined ? undefined : { height: to } };
+  const heights = { from: edgeOf(from, 0), to: to === undefined ? undefined : edgeOf(to, DAY_MS) };
   return sourcesOfOptions(options, config, heights);
 }
 

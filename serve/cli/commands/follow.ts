@@ -33,7 +33,7 @@ export const follow = command<[], GivenOptions>({
       .option('--snapshots', 'also the state of the chain, once a UTC day')
       .option(
         '--treasury <account...>',
-        'with --snapshots: accounts whose balances of the native token are the treasury',
+        'with --snapshots: accounts whose balances of the native token are the treasury; default with a node: that of the pallet',
       )
       .option(
         '--poll-ms <milliseconds>',
@@ -45,9 +45,11 @@ export const follow = command<[], GivenOptions>({
 finalized head; use \`chain-metrics backfill\` for earlier blocks. SIGTERM or Ctrl-C stops it; the same command continues
 after the highest finalized block. While a server runs on the data directory, it does the loading.
 
-Snapshots read the state at the finalized head: validator_set and issuance (chains with staking), stable_holdings (asset
-hubs, minus what the registry's parachains hold there), coretime_config (coretime chains), treasury_balance (accounts given
-with --treasury). Kinds that the service cannot provide completely are skipped; the start message lists them and why.
+Snapshots of a node are all kinds of state at the last block of each UTC day, and once at the start; \`gaps\` lists what
+it does not give. A Sidecar gives validator_set and issuance (chains with staking), stable_holdings (asset hubs, minus what
+the registry's parachains hold there), coretime_config (coretime chains) and treasury_balance (accounts given with
+--treasury) at the finalized head. Kinds that it cannot provide completely are skipped; the start message lists them and
+why.
 
 With several nodes, or nodes and a Sidecar, the next one is asked if one stays unavailable. With a sources file
 (\`chain-metrics help backfill\`) all its chains are followed in parallel, each in this way. Prices and locked value are fetched when a day has ended.

@@ -1,59 +1,24 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DAY_MS, HOUR_MS, isoDay } from '../../../../infra/days.ts';
 import { DayCollector } from '../../../../ingest/node/state/day-collector.ts';
 import { StateBackfill, type StateTarget } from '../../../../ingest/node/state/state-backfill.ts';
 import { stateNode } from '../../../../ingest/node/state/state-node.ts';
 import { itemPrefix } from '../../../../ingest/node/state/storage.ts';
 import type { SkippedSnapshot, StoredSnapshot } from '../../../../ingest/raw/skipped-snapshots.ts';
 import { documentsOf, paseo } from './made-chains.ts';
-import { MadeState } from './made-state.ts';
-import { recordedState } from './recorded.ts';
-import { StateServer, type StoredBlock } from './state-server.ts';
+import { hashOf, lastHeights, made } from './made-days.ts';
+import type { StateServer } from './state-server.ts';
 
-const { metadata } = recordedState('coretime-westend');
-const FIRST = Date.parse('2026-03-01');
 const subject = paseo('coretime-paseo');
-
-const hashOf = (height: number) => `0x${height.toString(16).padStart(64, '0')}`;
-const now = (time: number) => {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(BigInt(time));
-  return `0x${bytes.toString('hex')}`;
-};
-
-/** A block every 35 minutes from noon of the first day on; from the third day on there is a sale. */
-const timeOf = (height: number) => FIRST + 12 * HOUR_MS + height * 35 * 60_000;
-
-const sale = new MadeState(metadata);
-sale.put('broker', 'saleInfo', [], { saleStart: 10, price: 5, selloutPrice: null });
-sale.put('broker', 'status', [], { coreCount: 18 });
-
-function made(count: number, prunedBelow = 0): StateServer {
-  const blocks: StoredBlock[] = Array.from({ length: count }, (_, height) => {
-    const values = new Map(timeOf(height) < FIRST + 2 * DAY_MS ? [] : sale.values);
-    if (height > 0) values.set(itemPrefix('Timestamp', 'Now'), now(timeOf(height)));
-    // As many accounts as the height.
-    for (let n = 0; n < height; n++) values.set(accountKey(n), '0x00');
-    return { height, hash: hashOf(height), values, isPruned: height < prunedBelow };
-  });
-  return new StateServer(blocks, () => metadata);
-}
-const ACCOUNTS = itemPrefix('System', 'Account');
-const accountKey = (n: number) => `${ACCOUNTS}${n.toString(16).padStart(96, '0')}`;
-
-/** The last height of each day, found by looking at all. */
-function lastHeights(count: number): Map<string, number> {
-  return new Map(Array.from({ length: count }, (_, height) => [isoDay(timeOf(height)), height]));
-}
 
 let stored: StoredSnapshot[];
 let noted: SkippedSnapshot[];
+let said: string[];
 const target: StateTarget = {
   storedSnapshots: async ({ from, to }) => stored.filter(({ day }) => day >= from && day <= to),
   noteSkippedSnapshots: async (_, skipped) => void noted.push(...skipped),
 };
 beforeEach(() => {
-  [stored, noted] = [[], []];
+  [stored, noted, said] = [[], [], []];
 });
 
 describe('a range of days', () => {
@@ -139,8 +104,8 @@ describe('a followed chain', () => {
   const collector = (server: StateServer) =>
     new DayCollector(stateNode(server), {
       ...subject,
-      storedKinds: async (day) => stored.filter((one) => one.day === day).map(({ kind }) => kind),
-      onSkipped: async (skipped) => void noted.push(...skipped),
+      target,
+      say: (text) => void said.push(text),
     });
   const counts = (lines: readonly Buffer[]) =>
     documentsOf(lines).flatMap(({ kind, block_number }) => (kind === 'account_count' ? [block_number] : []));
@@ -170,6 +135,9 @@ describe('a followed chain', () => {
       '2026-03-03 coretime_config',
       '2026-03-03 account_count',
     ]);
+    expect(said).toContain(
+      'no account_count of 2026-03-03: the node has pruned the state of that day: an archive node has it',
+    );
   });
 
   it('is taken later if the node was away', async () => {

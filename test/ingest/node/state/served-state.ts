@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { NodeRefusal } from '../../../../ingest/node/rpc-errors.ts';
 import type { StateServer } from './state-server.ts';
@@ -11,8 +12,9 @@ interface Call {
 }
 
 /** Serves a state over WebSocket, batches included; the address and how to end it. */
-export async function serveState(state: Pick<StateServer, 'call'>) {
+export async function serveState(state: Pick<StateServer, 'call'>, delayMs = 0) {
   const answer = async ({ id, method, params }: Call) => {
+    if (delayMs > 0) await setTimeout(delayMs);
     try {
       return { jsonrpc: '2.0', id, result: await state.call(method, params) };
     } catch (error) {

@@ -54,13 +54,13 @@ export class StateServer implements StateRpc {
   answer(method: string, params: Params): unknown {
     switch (method) {
       case 'chain_getFinalizedHead':
-        return this.#byHeight.get(this.heights.at(-1) as number)?.hash;
+        return this.#head();
       case 'chain_getHeader':
         return { number: `0x${this.#block(params[0], true).height.toString(16)}` };
       case 'chain_getBlockHash':
         return this.#byHeight.get(params[0] as number)?.hash ?? null;
       case 'state_getRuntimeVersion':
-        return { specVersion: this.#block(params[0]).specVersion ?? 1, specName: 'made' };
+        return { specVersion: this.#block(params[0] ?? this.#head()).specVersion ?? 1, specName: 'made' };
       case 'state_getMetadata':
         return this.#metadata(this.#block(params[0]));
       case 'state_getStorage':
@@ -75,6 +75,10 @@ export class StateServer implements StateRpc {
       default:
         throw refusal(`Method not found: ${method}`);
     }
+  }
+
+  #head(): string | undefined {
+    return this.#byHeight.get(this.heights.at(-1) as number)?.hash;
   }
 
   #block(hash: unknown, needsHeaderOnly = false): StoredBlock {
