@@ -12,7 +12,6 @@ const NEW_SESSION = Buffer.from('{"pallet":"session","method":"NewSession"}');
 
 /** Makes lines of the blocks of a node. */
 export class BlockReader {
-  /** Calls of the lines so far that the metadata do not describe. */
   undecodedCalls = 0;
   readonly #host: string;
   readonly #blocks: RawBlocks;

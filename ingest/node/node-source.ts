@@ -61,6 +61,10 @@ export class NodeSource implements BlockService {
     }
   }
 
+  get undecodedCalls(): number {
+    return this.#reader.undecodedCalls;
+  }
+
   async genesis(): Promise<{ readonly hash: string }> {
     return { hash: this.genesisHash };
   }

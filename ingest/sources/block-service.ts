@@ -4,6 +4,8 @@ export interface BlockService {
   readonly url: string;
   /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
+  /** Calls of its blocks so far that no metadata describe: lines hold their bytes. */
+  readonly undecodedCalls?: number;
   /** Hash of the first block of its network, or why it does not tell. */
   genesis(): Promise<{ readonly hash: string } | { readonly untold: string }>;
   /** Height and hash of the newest block. */

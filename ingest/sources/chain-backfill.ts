@@ -73,6 +73,7 @@ export class ChainBackfill implements Feed {
   readonly unchecked: string[] = [];
   /** Blocks that were got. */
   got = 0;
+  readonly #services = new Set<BlockService>();
   readonly #around: BackfillSurroundings;
   readonly #member: ShareMember;
   /** The service that was asked last. */
@@ -115,6 +116,11 @@ export class ChainBackfill implements Feed {
     return skipped.map(({ number }) => number).filter((number) => number >= range.from && number <= range.to);
   }
 
+  /** Calls of the blocks that were got from nodes that no metadata describe. */
+  get undecodedCalls(): number {
+    return [...this.#services].reduce((sum, { undecodedCalls = 0 }) => sum + undecodedCalls, 0);
+  }
+
   /** Asks the first service that answers for the range. */
   async findRange(): Promise<void> {
     for (const source of this.plan.sources) {
@@ -154,6 +160,7 @@ export class ChainBackfill implements Feed {
     if (unchecked !== null) this.unchecked.push(unchecked);
     this.range = await heightsBetween(service, from, to);
     this.#connected = { url: address.url, service };
+    this.#services.add(service);
     return service;
   }
 

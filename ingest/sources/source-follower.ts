@@ -153,10 +153,15 @@ export class SourceFollower {
       signal: AbortSignal.any([this.#signal, ended.signal]),
       say,
     });
+    /** Calls stored as bytes that were told. */
+    let told = 0;
     try {
       for await (const lines of batches) {
         const source = { name: service.url, bytes: Readable.from(lines), chain: chain.name };
-        say(wordsOf(await trace.ingest(() => target.ingest(source))));
+        const { undecodedCalls = 0 } = service;
+        const report = await trace.ingest(() => target.ingest(source));
+        say(wordsOf(report, undecodedCalls - told));
+        told = undecodedCalls;
       }
     } finally {
       ended.abort();
@@ -200,12 +205,13 @@ function pollMsOf(chain: Chain): number {
 /** Skipped heights that are named; the rest is counted. */
 const HEIGHTS_SHOWN = 5;
 
-function wordsOf(report: IngestedBlocks): string {
+function wordsOf(report: IngestedBlocks, undecodedCalls: number): string {
   const refused = report.refused_lines + report.refused_facts;
   return [
     ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
     ...(report.snapshots > 0 ? [plural(report.snapshots, 'snapshot')] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(undecodedCalls > 0 ? [`${plural(undecodedCalls, 'call')} stored as bytes`] : []),
   ].join(', ');
 }
 

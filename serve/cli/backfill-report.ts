@@ -18,6 +18,8 @@ interface ChainReport {
   /** Heights of the range that are still not stored, the skipped ones among them. */
   readonly missing: number | null;
   readonly skipped: number;
+  /** Calls that are stored as bytes, since no metadata describe them. */
+  readonly undecoded_calls: number;
   /** Why it is not known of which network services are that gave blocks. */
   readonly unchecked: readonly string[];
 }
@@ -76,7 +78,7 @@ export async function reportOfChain(
   refused: number,
   target: BackfillTarget,
 ): Promise<SourcesReport['chains'][number]> {
-  const { plan, range, got, faults, unchecked } = chain;
+  const { plan, range, got, faults, undecodedCalls, unchecked } = chain;
   return {
     chain: plan.chain.name,
     from: range?.from ?? null,
@@ -85,6 +87,7 @@ export async function reportOfChain(
     refused,
     missing: range === null ? null : countHeights(await chain.missing(target)),
     skipped: (await chain.skipped(target)).length,
+    undecoded_calls: undecodedCalls,
     unchecked,
     failures: failuresOf(faults),
   };
@@ -106,20 +109,21 @@ export async function reportOfValues(
   return { values: reports, failures: failuresOf(values.flatMap(({ faults }) => faults)) };
 }
 
-export function textOfOne({
-  blocks,
-  refused,
-  missing,
-  skipped,
-  unchecked,
-  seconds,
-  failed_metrics,
-}: BackfillReport): string {
+/** What else is to be said of the blocks of a chain. */
+function notesOf({ undecoded_calls, unchecked }: ChainReport): string[] {
+  const undecoded = `${plural(undecoded_calls, 'call')} stored as bytes: the metadata of the runtime do not describe them`;
+  return undecoded_calls === 0 ? [...unchecked] : [...unchecked, undecoded];
+}
+
+export function textOfOne(report: BackfillReport): string {
+  const { blocks, refused, missing, skipped, seconds, failed_metrics } = report;
   const lacking = missing ? `; ${plural(missing, 'height')} still missing` : '';
   const why = skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
   return (
     `${plural(blocks, 'block')} in ${duration(seconds)}, metrics included; ${number(refused)} refused${lacking}${why}\n` +
-    unchecked.map((text) => `${text}\n`).join('') +
+    notesOf(report)
+      .map((text) => `${text}\n`)
+      .join('') +
     failedWords(failed_metrics)
   );
 }
@@ -127,7 +131,7 @@ export function textOfOne({
 export function textOfAll(report: SourcesReport): string {
   const { chains, values, seconds, failed_metrics, refused_values } = report;
   const failures = [
-    ...chains.flatMap(({ chain, unchecked }) => unchecked.map((text) => `${chain}: ${text}\n`)),
+    ...chains.flatMap((report) => notesOf(report).map((text) => `${report.chain}: ${text}\n`)),
     ...chains.flatMap(({ chain, failures }) => failures.map(({ reason }) => `${chain}: ${reason}\n`)),
     ...report.failures.map(({ source, reason }) => `${source}: ${reason}\n`),
   ];

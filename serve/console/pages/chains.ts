@@ -25,7 +25,7 @@ ${chainsTable(freshness.chains, series.now)}`;
 
 export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
   if (chains.length === 0) {
-    return html`<p class="empty">No chain has blocks yet. Load some with <code>chain-metrics ingest PATH…</code>, or let the server follow a Sidecar: <code>FOLLOW=polkadot=http://…</code></p>`;
+    return html`<p class="empty">No chain has blocks yet. Load some with <code>chain-metrics ingest PATH…</code>, or let the server follow a node: <code>chain-metrics start --node wss://…</code></p>`;
   }
   const rows = [...chains].sort(
     (a, b) => relayOrder(a) - relayOrder(b) || b.newest - a.newest || a.chain.localeCompare(b.chain),

@@ -26,6 +26,7 @@ const RUN_ELSEWHERE = {
   clients: 'test/serve/clients',
   monitoring: 'test/infra/prometheus',
   tracing: 'test/serve/tracing.test.ts',
+  nodes: 'test/serve/cli/nodes.test.ts',
 } as const;
 
 const place = temporaryDirectory();
