@@ -44,8 +44,11 @@ function parseUrl(text: string): string {
 }
 
 /** Addresses of nodes: one more each time that the option is given. */
-function collectNode(text: string, before: readonly string[] = []): readonly string[] {
-  if (isNodeAddress(text)) return [...before, text];
+const collectNode = (text: string, before: readonly string[] = []) => [...before, parseNode(text)];
+
+/** The address of a node. */
+export function parseNode(text: string): string {
+  if (isNodeAddress(text)) return text;
   throw new InvalidArgumentError('Expected a ws, wss, http or https URL such as wss://127.0.0.1:9944.');
 }
 

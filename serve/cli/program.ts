@@ -13,6 +13,7 @@ import { completion } from './commands/completion.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportRows } from './commands/export.ts';
+import { exportBlocks } from './commands/export-blocks.ts';
 import { exportRaw } from './commands/export-raw.ts';
 import { follow } from './commands/follow.ts';
 import { gaps } from './commands/gaps.ts';
@@ -43,6 +44,7 @@ const COMMANDS: readonly CliCommand[] = [
   restore,
   exportRows,
   exportRaw,
+  exportBlocks,
   sql,
   migrate,
   rebuild,

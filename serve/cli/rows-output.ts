@@ -9,7 +9,7 @@ import { ignore } from '../../infra/ignore.ts';
 import { RowWatch } from './no-rows.ts';
 import { bytes } from './words.ts';
 
-const BINARY = ['parquet', 'arrow'];
+const BINARY = ['parquet', 'arrow', 'zst'];
 const BY_ENDING: Readonly<Record<string, string>> = {
   '.json': 'json',
   '.ndjson': 'ndjson',

@@ -34,6 +34,12 @@ export async function examine(env: Environment): Promise<Finding[]> {
   return [...installation, ...findings];
 }
 
+/** What a node can serve. */
+export async function examineNode(address: string, env: Environment): Promise<Finding[]> {
+  const { checkNode } = await import('./node-check.ts');
+  return checkNode(address, registryOf(usableConfig(env)));
+}
+
 /** The settings without those that are wrong, which have their defaults here. */
 function usableConfig(env: Environment): Config {
   const faults = settingFaults(settings, env);

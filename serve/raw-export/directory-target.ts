@@ -5,7 +5,8 @@ import { dirname, join, relative } from 'node:path';
 import { userUmask } from '../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { makeDirectory } from '../../infra/make-directory.ts';
-import type { ExportTarget, FinishedFile } from './target.ts';
+import type { FinishedFile } from './finished-file.ts';
+import type { ExportTarget } from './target.ts';
 
 /** What is not finished is on the same disk, so that it can be moved in one step; readers skip names with `_`. */
 const UNFINISHED = '_unfinished';

@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { type Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import { settledMap } from '../../infra/coordination/settled-map.ts';
@@ -11,9 +8,10 @@ import { isDeletable } from '../../ingest/raw/retention.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { unpackFiles } from '../operations/files-body.ts';
 import type { ChangedDay } from '../operations/raw.ts';
+import { type FinishedFile, saveFile } from './finished-file.ts';
 import { Manifest, type WrittenPartition } from './manifest.ts';
 import { folderOf, layoutOf, pathOf, type RawPartition } from './partition.ts';
-import type { ExportTarget, FinishedFile } from './target.ts';
+import type { ExportTarget } from './target.ts';
 
 /** Tables that are read from the store while others are written. */
 const TABLES_AT_ONCE = 2;
@@ -198,22 +196,14 @@ async function write(target: ExportTarget, due: DuePartition, content: Readable)
 
 /** Null where there is not a byte. */
 async function save(rows: Readable, path: string): Promise<(FinishedFile & { rows: number }) | null> {
-  const hash = createHash('sha256');
-  const seen = new Transform({
-    transform: (piece, _encoding, done) => {
-      hash.update(piece);
-      done(null, piece);
-    },
-  });
-  const file = createWriteStream(path, { flush: true });
+  const file = await saveFile(rows, path);
   try {
-    await pipeline(rows, seen, file);
-    if (file.bytesWritten === 0) {
+    if (file.bytes === 0) {
       await rm(path);
       return null;
     }
     const { num_rows } = await parquetMetadataAsync(await asyncBufferFromFile(path));
-    return { path, rows: Number(num_rows), bytes: file.bytesWritten, sha256: hash.digest('hex') };
+    return { ...file, rows: Number(num_rows) };
   } catch (error) {
     await rm(path, { force: true });
     throw error;

@@ -15,7 +15,8 @@ import {
 import type { Environment } from '../../infra/config/read.ts';
 import { retry } from '../../infra/coordination/retry.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import type { ExportTarget, FinishedFile } from './target.ts';
+import type { FinishedFile } from './finished-file.ts';
+import type { ExportTarget } from './target.ts';
 
 /** Largest object that is written by one request: the file of a day is far smaller. */
 const FILE_BYTES_MAX = 5 * 2 ** 30;
@@ -108,7 +109,9 @@ export class S3Target implements ExportTarget {
               ...this.#object(path),
               Body: createReadStream(file),
               ContentLength: bytes,
-              ContentType: 'application/vnd.apache.parquet',
+              ContentType: path.endsWith('.parquet')
+                ? 'application/vnd.apache.parquet'
+                : 'application/octet-stream',
               ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
             }),
           ),

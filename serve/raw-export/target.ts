@@ -1,3 +1,5 @@
+import type { FinishedFile } from './finished-file.ts';
+
 /** Where an export is written. Paths are relative, with `/`; what is there under one is whole. */
 export interface ExportTarget {
   /** For people: without anything secret. */
@@ -14,10 +16,4 @@ export interface ExportTarget {
   remove(path: string): Promise<void>;
   /** Removes what is not finished. */
   close(): Promise<void>;
-}
-
-export interface FinishedFile {
-  readonly path: string;
-  readonly bytes: number;
-  readonly sha256: string;
 }

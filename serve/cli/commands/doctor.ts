@@ -1,27 +1,39 @@
 import type { Finding } from '../../../infra/finding.ts';
+import { parseNode } from '../arguments.ts';
 import { paint } from '../colour.ts';
 import { command, jsonOption, print } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { plural } from '../words.ts';
 
-export const doctor = command<[], { json?: boolean }>({
+export const doctor = command<[], { json?: boolean; node?: string }>({
   name: 'doctor',
   description: 'check the installation, settings, data directory and services, and say what to do',
-  args: jsonOption,
+  args: (command) =>
+    jsonOption(command).option(
+      '--node <url>',
+      'look at this node alone: what it can serve, and how fast',
+      parseNode,
+    ),
   help: `It checks what is installed, the settings, the data directory and its disk, the store, clocks and ports; with
 PROFILE=distributed also Kafka, Redis and ClickHouse. While a server runs on the data directory, that server reports on its
 own settings and store. Nothing is changed. \`chain-metrics check\` reads everything that is stored, which takes longer.
 
+With --node it looks at a node instead: its chain, its methods, its head, how far back its state goes, and how fast its last
+blocks are fetched, checked and decoded.
+
 Examples:
   chain-metrics doctor
+  chain-metrics doctor --node wss://127.0.0.1:9944
   chain-metrics doctor --json | jq '.findings[] | select(.state != "ok")'
 
 Exit code 1: a check failed; warnings alone exit with 0.`,
   // It has to tell of wrong values, too.
   needsConfig: false,
   run: async ({ options, version }) => {
-    const { examine } = await import('../../doctor/doctor.ts');
-    const findings = await examine(process.env);
+    const { examine, examineNode } = await import('../../doctor/doctor.ts');
+    const findings = await (options.node === undefined
+      ? examine(process.env)
+      : examineNode(options.node, process.env));
     print({ version, findings }, options, () => textOf(findings));
     return count(findings, 'failed') > 0 ? EXIT.failure : EXIT.ok;
   },
