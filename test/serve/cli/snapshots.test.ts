@@ -6,6 +6,7 @@ import { snapshots } from '../../../ingest/raw/tables.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { lastHeights, made } from '../../ingest/node/state/made-days.ts';
 import { serveState } from '../../ingest/node/state/served-state.ts';
+import { guideBlocks } from '../../support/guide-blocks.ts';
 import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, run } from './program.ts';
@@ -100,6 +101,15 @@ it('tells what is missing, and refuses what it cannot do', async () => {
   const { url } = await served();
   const plan = await run(backfill(url, '--dry-run'), { env });
   expect(JSON.parse(plan.stdout).missing).toHaveLength(DAYS.length);
+  const [guide = ''] = guideBlocks('backfill', 'state');
+  const words = guide
+    .trim()
+    .replace(/wss:\S+/, url)
+    .split(' ')
+    .slice(1);
+  // The made node is of no network, and has no blocks of those days.
+  const shown = await run([...words, '--chain', 'coretime-westend', '--force'], { env });
+  expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('state of 0 days') });
   const byHeight = await run(['backfill', '--node', url, '--snapshots', '--from', '5'], { env });
   expect(byHeight.code).toBe(2);
   expect(byHeight.stderr).toContain('with --snapshots give --node, and days');
