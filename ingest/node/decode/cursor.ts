@@ -120,14 +120,16 @@ export class Cursor {
 
 function unsignedText(bytes: Buffer, from: number, size: number): string {
   if (size <= 6) return String(bytes.readUIntLE(from, size));
-  let used = size;
-  while (used > 4 && bytes[from + used - 1] === 0) used -= 1;
-  if (used <= 6) return String(bytes.readUIntLE(from, used));
-  if (used <= 8) {
-    const high = bytes.readUIntLE(from + 4, used - 4);
-    if (high < SAFE_HIGH) return String(high * TWO_32 + bytes.readUInt32LE(from));
+  const high = size < 8 ? bytes.readUIntLE(from + 4, size - 4) : bytes.readUInt32LE(from + 4);
+  if (high < SAFE_HIGH && isZero(bytes, from + 8, from + size)) {
+    return String(high * TWO_32 + bytes.readUInt32LE(from));
   }
-  return String(bigint(bytes, from, used));
+  return String(bigint(bytes, from, size));
+}
+
+function isZero(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (bytes[at] !== 0) return false;
+  return true;
 }
 
 function bigint(bytes: Buffer, from: number, size: number): bigint {

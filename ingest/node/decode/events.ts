@@ -13,7 +13,7 @@ const ROLES: Readonly<Record<string, Role>> = {
 };
 
 interface EventReader {
-  readonly before: string;
+  /** Reads the fields and writes the event, with a comma before it. */
   readonly read: ValueReader;
   readonly fields: readonly ValueReader[];
   readonly role: Role | undefined;
@@ -29,6 +29,7 @@ export interface ExtrinsicEvents {
   fee: string | undefined;
 }
 
+/** Texts have a comma before each event. */
 interface BlockEvents {
   onInitialize: string;
   onFinalize: string;
@@ -62,11 +63,10 @@ export class EventTable {
         const extrinsic = extrinsics[index];
         if (extrinsic !== undefined) this.#readInto(extrinsic, cursor);
         // Hooks after the last extrinsic run in the phase of the next one, before those of the end.
-        else if (index === count) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
+        else if (index === count) events.onFinalize += this.#read(cursor);
         else throw new Undecodable(`an event of extrinsic ${index}, which is not in the block`);
-      } else if (phase === FINALIZATION) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
-      else if (phase === INITIALIZATION)
-        events.onInitialize = joined(events.onInitialize, this.#read(cursor));
+      } else if (phase === FINALIZATION) events.onFinalize += this.#read(cursor);
+      else if (phase === INITIALIZATION) events.onInitialize += this.#read(cursor);
       else throw new Undecodable(`an event of phase ${phase}`);
       cursor.skip(cursor.length() * TOPIC_BYTES);
     }
@@ -74,18 +74,17 @@ export class EventTable {
   }
 
   #read(cursor: Cursor): string {
-    const { before, read } = this.#reader(cursor);
-    return `${before}${read(cursor)}}`;
+    return this.#reader(cursor).read(cursor);
   }
 
   #readInto(extrinsic: ExtrinsicEvents, cursor: Cursor): void {
-    const { before, read, fields, role } = this.#reader(cursor);
-    if (role === undefined) {
-      extrinsic.text = joined(extrinsic.text, `${before}${read(cursor)}}`);
-      return;
-    }
+    const { read, fields, role } = this.#reader(cursor);
+    const from = cursor.at;
+    extrinsic.text += read(cursor);
+    if (role === undefined) return;
+    // Few events have a role: their fields are read once more.
+    cursor.at = from;
     const data = fields.map((field) => field(cursor));
-    extrinsic.text = joined(extrinsic.text, `${before}[${data.join(',')}]}`);
     if (role === 'fee') {
       extrinsic.fee ??= data[1];
       return;
@@ -115,8 +114,11 @@ export class EventTable {
     const name = camelCase(pallet.name);
     const fields = this.#types.list(event.fields);
     return {
-      before: `{"method":${JSON.stringify({ pallet: name, method: event.name })},"data":`,
-      read: listReader(fields),
+      read: listReader(
+        fields,
+        `,{"method":${JSON.stringify({ pallet: name, method: event.name })},"data":`,
+        '}',
+      ),
       fields,
       role: ROLES[`${name}.${event.name}`],
     };
@@ -130,5 +132,3 @@ const noEvents = (): ExtrinsicEvents => ({
   dispatchInfo: undefined,
   fee: undefined,
 });
-
-const joined = (texts: string, text: string) => (texts === '' ? text : `${texts},${text}`);

@@ -27,25 +27,27 @@ export interface TypeReaders {
 
 export const NULL: ValueReader = () => 'null';
 
-export function objectReader(names: readonly string[], readers: readonly ValueReader[]): ValueReader {
-  const parts = readers.map((read, at) => ({
-    key: `${at === 0 ? '' : ','}${JSON.stringify(names[at])}:`,
-    read,
-  }));
+/** Values with texts before each of them and at the end. */
+function inTexts(before: readonly string[], readers: readonly ValueReader[], end: string): ValueReader {
+  const [first, ...others] = readers.map((read, at) => ({ before: before[at] ?? ',', read }));
+  if (first === undefined) return () => end;
   return (cursor) => {
-    let text = '{';
-    for (const { key, read } of parts) text += key + read(cursor);
-    return `${text}}`;
+    let text = first.before + first.read(cursor);
+    for (const { before, read } of others) text += before + read(cursor);
+    return text + end;
   };
 }
 
-export function listReader(readers: readonly ValueReader[]): ValueReader {
-  const parts = readers.map((read, at) => ({ comma: at === 0 ? '' : ',', read }));
-  return (cursor) => {
-    let text = '[';
-    for (const { comma, read } of parts) text += comma + read(cursor);
-    return `${text}]`;
-  };
+export function objectReader(names: readonly string[], readers: readonly ValueReader[]): ValueReader {
+  if (readers.length === 0) return () => '{}';
+  const keys = names.map((name, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  return inTexts(keys, readers, '}');
+}
+
+/** A list, between more texts where it is part of something. */
+export function listReader(readers: readonly ValueReader[], before = '', after = ''): ValueReader {
+  if (readers.length === 0) return () => `${before}[]${after}`;
+  return inTexts([`${before}[`], readers, `]${after}`);
 }
 
 /** A list of as many values as its prefix says. */
