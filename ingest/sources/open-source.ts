@@ -72,7 +72,8 @@ export async function openStateNode(
   limits: ServiceLimits = {},
 ): Promise<StateNode> {
   const { service } = await openSource(source, config, limits);
-  if (service instanceof NodeSource) return stateNode(service.rpc);
+  if (service instanceof NodeSource)
+    return stateNode({ rpc: service.rpc, block: (hash) => service.block(hash) });
   throw new ProductError('usage', `${service.url} is no node: give one with --node`);
 }
 

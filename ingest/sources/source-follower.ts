@@ -175,7 +175,11 @@ export class SourceFollower {
     const subject = { chain, registry, treasury };
     if (!snapshots) return {};
     if (service instanceof NodeSource) {
-      const days = new DayCollector(stateNode(service.rpc), { ...subject, target, say });
+      const days = new DayCollector(stateNode({ rpc: service.rpc, block: (hash) => service.block(hash) }), {
+        ...subject,
+        target,
+        say,
+      });
       return { snapshotsAt: (height) => days.collect(height) };
     }
     if (!(service instanceof Sidecar)) return {};

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { ProductError } from '../../../infra/errors.ts';
-import { isPruned, type StateRpc } from './state.ts';
+import { timeOf } from '../../sources/block-time.ts';
+import { NodeRefusal } from '../rpc-errors.ts';
+import { RequestFailure } from '../transport.ts';
+import { isPruned } from './state.ts';
+import type { StateNode } from './state-node.ts';
 import { itemPrefix } from './storage.ts';
 
 /** A block whose state is read, and its own time in milliseconds. */
@@ -15,50 +19,79 @@ type DayEnd = StateMoment | 'empty' | 'pruned';
 
 const NOW = itemPrefix('Timestamp', 'Now');
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
+const health = z.object({ isSyncing: z.boolean() });
 const header = z.object({ number: z.string().regex(/^0x[0-9a-f]+$/) });
 
 /** The times of a chain's blocks, by its own clock. */
 export class BlockTimes {
-  readonly #rpc: StateRpc;
-  /** By height; null where the node has pruned the state. Bounded: a search keeps some twenty, a range of days clears it. */
+  readonly #node: Pick<StateNode, 'rpc' | 'block'>;
+  /** By height; null where the node does not tell. Bounded: a search keeps some twenty, a range of days clears it. */
   readonly #known = new Map<number, number | null>();
 
-  constructor(rpc: StateRpc) {
-    this.#rpc = rpc;
+  constructor(node: Pick<StateNode, 'rpc' | 'block'>) {
+    this.#node = node;
   }
 
   /** Height of the newest block that is final. */
   async head(): Promise<number> {
-    const finalized = await this.#rpc.call('chain_getFinalizedHead', []);
-    return Number(header.parse(await this.#rpc.call('chain_getHeader', [finalized])).number);
+    const finalized = await this.#node.rpc.call('chain_getFinalizedHead', []);
+    return Number(header.parse(await this.#node.rpc.call('chain_getHeader', [finalized])).number);
+  }
+
+  /** Whether the node is up to date: its newest block is that of the chain. */
+  async isInSync(): Promise<boolean> {
+    try {
+      const found = health.safeParse(await this.#node.rpc.call('system_health', []));
+      return found.success && !found.data.isSyncing;
+    } catch (error) {
+      // Public nodes may refuse it: a day is then taken when the next one has begun.
+      if (error instanceof NodeRefusal) return false;
+      throw error;
+    }
   }
 
   async hashOf(height: number): Promise<string> {
-    const found = hash.safeParse(await this.#rpc.call('chain_getBlockHash', [height]));
-    if (found.success) return found.data;
-    throw new ProductError('source_failed', `the node has no block ${height}, which is below its own head`);
+    return hash.parse(await this.#node.rpc.call('chain_getBlockHash', [height]));
   }
 
-  /** The time of a block; null if the node has pruned its state. */
+  /** The time of a block; null if the node lacks the block or its state. */
   async timeOf(height: number): Promise<number | null> {
     const known = this.#known.get(height);
     if (known !== undefined) return known;
-    const time = await this.#read(await this.hashOf(height));
+    const time = await this.#read(height);
     if (this.#known.size >= TIMES_MAX) this.#known.clear();
     this.#known.set(height, time);
     return time;
   }
 
-  async #read(hash: string): Promise<number | null> {
+  async #read(height: number): Promise<number | null> {
+    try {
+      const found = hash.safeParse(await this.#node.rpc.call('chain_getBlockHash', [height]));
+      if (!found.success) return null;
+      // A chain that keeps its time elsewhere has it in its blocks.
+      return (await this.#stored(height, found.data)) ?? timeOf(await this.#node.block(found.data));
+    } catch (error) {
+      if (
+        error instanceof ProductError &&
+        error.code === 'source_failed' &&
+        !(error instanceof RequestFailure)
+      )
+        return null;
+      throw error;
+    }
+  }
+
+  async #stored(height: number, hash: string): Promise<number | null> {
     try {
       const stored = z
         .string()
         .nullable()
-        .parse(await this.#rpc.call('state_getStorage', [NOW, hash]));
-      // Block 0 has no time yet.
-      return stored === null ? 0 : Number(Buffer.from(stored.slice(2), 'hex').readBigUInt64LE());
+        .parse(await this.#node.rpc.call('state_getStorage', [NOW, hash]));
+      if (stored !== null) return Number(Buffer.from(stored.slice(2), 'hex').readBigUInt64LE());
+      // The first block has no time yet.
+      return height === 0 ? 0 : null;
     } catch (error) {
-      if (isPruned(error)) return null;
+      if (error instanceof NodeRefusal && !isPruned(error)) return null;
       throw error;
     }
   }

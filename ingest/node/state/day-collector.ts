@@ -27,7 +27,7 @@ export class DayCollector {
 
   constructor(node: StateNode, options: DayCollectorOptions) {
     this.#node = node;
-    this.#times = new BlockTimes(node.rpc);
+    this.#times = new BlockTimes(node);
     this.#options = options;
   }
 

@@ -1,4 +1,4 @@
-import { DAY_MS, isoDay } from '../../../infra/days.ts';
+import { DAY_MS, HOUR_MS, isoDay } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { SnapshotKind } from '../../decode/snapshot.ts';
 import type { SkippedSnapshot, StoredSnapshot } from '../../raw/skipped-snapshots.ts';
@@ -21,6 +21,17 @@ export interface StateTarget {
   noteSkippedSnapshots(chain: string, skipped: readonly SkippedSnapshot[]): Promise<void>;
 }
 
+interface StateBackfillOptions {
+  /** For messages. */
+  readonly source: string;
+  readonly open: () => Promise<StateNode>;
+  readonly signal: AbortSignal;
+  readonly now?: () => number;
+}
+
+/** A chain whose newest final block is that old after the end of its day has made no other on that day. */
+const STANDS_STILL_MS = HOUR_MS;
+
 /** Brings the state of a chain at the end of each day of a range, newest first, as far as it is not stored. */
 export class StateBackfill implements Feed {
   readonly unit = 'day';
@@ -36,17 +47,19 @@ export class StateBackfill implements Feed {
   readonly #source: string;
   readonly #open: () => Promise<StateNode>;
   readonly #signal: AbortSignal;
+  readonly #now: () => number;
 
   constructor(
     subject: Subject,
     days: StateDays,
-    { source, open, signal }: { source: string; open: () => Promise<StateNode>; signal: AbortSignal },
+    { source, open, signal, now = Date.now }: StateBackfillOptions,
   ) {
     this.subject = subject;
     this.days = days;
     this.#source = source;
     this.#open = open;
     this.#signal = signal;
+    this.#now = now;
   }
 
   /** What is to be loaded, a day at a time: the next is asked for when the last one is stored. */
@@ -67,18 +80,23 @@ export class StateBackfill implements Feed {
     const source = this.#source;
     this.progress = { stage: 'connecting', source, began: performance.now(), done: 0, total: null };
     const node = await this.#open();
-    const times = new BlockTimes(node.rpc);
+    const times = new BlockTimes(node);
     const head = await times.head();
     const missing = await this.missing(target);
     const progress: SourceProgress = {
       ...{ stage: 'fetching', source, began: performance.now(), done: 0, total: missing.size },
     };
     this.progress = progress;
-    const last = isoDay((await times.timeOf(head)) ?? 0);
+    const time = await times.timeOf(head);
+    if (time === null)
+      throw new ProductError('source_failed', `${source} does not tell the time of its newest block ${head}`);
+    const last = isoDay(time);
+    const isStill = this.#now() > Date.parse(last) + DAY_MS + STANDS_STILL_MS && (await times.isInSync());
     for (const [day, kinds] of missing) {
       if (this.#signal.aborted) return;
-      // A day that still runs on the chain has no last block yet.
-      if (day < last) yield* this.#day(day, kinds, { node, times, head, target });
+      // A day that still runs on the chain has no last block yet; where the chain stands still, its head is the last.
+      if (day < last || (isStill && day === last))
+        yield* this.#day(day, kinds, { node, times, head, target });
       progress.done++;
     }
     yield* this.#renumbering({ node, times, head, target });

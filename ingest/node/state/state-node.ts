@@ -8,6 +8,8 @@ import type { StateRpc } from './state.ts';
 export interface StateNode {
   readonly rpc: StateRpc;
   runtimeAt(hash: string): Promise<NodeRuntime>;
+  /** A block as the line that Sidecar would serve. */
+  block(hash: string): Promise<Buffer>;
 }
 
 /** Days before and after an upgrade. */
@@ -16,12 +18,13 @@ const version = z.object({ specVersion: z.int().min(0) });
 const metadata = z.string().startsWith('0x');
 
 /** A node whose runtimes are read once for each spec version. Metadata of version 14 say all that state needs. */
-export function stateNode(rpc: StateRpc): StateNode {
+export function stateNode({ rpc, block }: Pick<StateNode, 'rpc' | 'block'>): StateNode {
   const known = new LRUCache<number, Promise<NodeRuntime>>({ max: RUNTIMES_KEPT });
   const read = async (hash: string) =>
     readRuntime(bytesOf(metadata.parse(await rpc.call('state_getMetadata', [hash]))));
   return {
     rpc,
+    block,
     runtimeAt: async (hash) => {
       const { specVersion } = version.parse(await rpc.call('state_getRuntimeVersion', [hash]));
       const runtime = known.get(specVersion) ?? read(hash);

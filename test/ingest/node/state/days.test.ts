@@ -1,14 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../../../infra/days.ts';
+import { BlockTimes } from '../../../../ingest/node/state/block-times.ts';
 import { DayCollector } from '../../../../ingest/node/state/day-collector.ts';
 import { StateBackfill, type StateTarget } from '../../../../ingest/node/state/state-backfill.ts';
 import { stateNode } from '../../../../ingest/node/state/state-node.ts';
 import { itemPrefix } from '../../../../ingest/node/state/storage.ts';
 import type { SkippedSnapshot, StoredSnapshot } from '../../../../ingest/raw/skipped-snapshots.ts';
 import { documentsOf, paseo } from './made-chains.ts';
-import { hashOf, lastHeights, made } from './made-days.ts';
+import { hashOf, lastHeights, made, timeOf } from './made-days.ts';
 import type { StateServer } from './state-server.ts';
 
 const subject = paseo('coretime-paseo');
+/** Before the day after the newest block has begun. */
+const NOW = Date.parse('2026-03-07T00:10:00Z');
 
 let stored: StoredSnapshot[];
 let noted: SkippedSnapshot[];
@@ -28,8 +32,9 @@ describe('a range of days', () => {
   const backfill = (server: StateServer, days = range) =>
     new StateBackfill(subject, days, {
       source: 'node',
-      open: async () => stateNode(server),
+      open: async () => stateNode({ rpc: server, block: server.block }),
       signal: new AbortController().signal,
+      now: () => NOW,
     });
   /** Loads what comes, as the product does, up to a number of portions. */
   async function load(feed: StateBackfill, portionsMax = 100) {
@@ -86,10 +91,33 @@ describe('a range of days', () => {
     );
   });
 
-  it('takes nothing of a day that still runs', async () => {
-    const count = (ends.get('2026-03-04') as number) + 1;
-    const loaded = await load(backfill(made(count)));
-    expect(loaded.map(({ day }) => day)).not.toContain('2026-03-04');
+  it('takes nothing of a day that still runs, and the head where the chain stands still', async () => {
+    const head = ends.get('2026-03-04') as number;
+    const running = made(head);
+    running.isSyncing = true;
+    expect((await load(backfill(running))).map(({ day }) => day)).not.toContain('2026-03-04');
+    expect(await load(backfill(made(head)))).toContainEqual({
+      ...{ day: '2026-03-04', kind: 'account_count', height: head - 1, count: head - 1 },
+    });
+  });
+
+  it('finds the time of a block in the block if the state does not hold it', async () => {
+    const server = made(250);
+    const block = async (hash: string) => {
+      const method = { pallet: 'timestamp', method: 'set' };
+      return Buffer.from(
+        JSON.stringify({ extrinsics: [{ method, args: { now: String(timeOf(Number(hash))) } }] }),
+      );
+    };
+    const call: StateServer['call'] = async (method, params) =>
+      params?.[0] === itemPrefix('Timestamp', 'Now') ? null : server.call(method, params);
+    const times = new BlockTimes({ rpc: { call }, block });
+    const [day, height] = ['2026-03-04', ends.get('2026-03-04') as number];
+    expect(await times.endOfDay(Date.parse(day), Date.parse(day) + DAY_MS, 249)).toEqual({
+      height,
+      hash: hashOf(height),
+      time: timeOf(height),
+    });
   });
 
   it('finds the end of a day in few requests', async () => {
@@ -102,7 +130,7 @@ describe('a range of days', () => {
 
 describe('a followed chain', () => {
   const collector = (server: StateServer) =>
-    new DayCollector(stateNode(server), {
+    new DayCollector(stateNode({ rpc: server, block: server.block }), {
       ...subject,
       target,
       say: (text) => void said.push(text),

@@ -12,7 +12,7 @@ async function taken(chain: RecordedChain, height: number, subject: Subject) {
   const { blocks, metadata, server } = recordedState(chain);
   const block = blocks.find((one) => one.height === height);
   if (!block) throw new Error(`${height} of ${chain} was not recorded`);
-  const node = { rpc: server, runtimeAt: async () => runtimeOf(metadata) };
+  const node = { rpc: server, block: server.block, runtimeAt: async () => runtimeOf(metadata) };
   const moment = { height, hash: block.hash, time: Date.parse('2026-11-21T23:59:54Z') };
   const { lines, skipped } = await takeState(node, moment, subject, kindsOf(subject, '2026-11-21'));
   const documents = documentsOf(lines);

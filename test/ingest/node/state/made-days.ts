@@ -16,7 +16,7 @@ const now = (time: number) => {
 };
 
 /** A block every 35 minutes from noon of the first day on; from the third day on there is a sale. */
-const timeOf = (height: number) => FIRST + 12 * HOUR_MS + height * 35 * 60_000;
+export const timeOf = (height: number) => FIRST + 12 * HOUR_MS + height * 35 * 60_000;
 
 const sale = new MadeState(metadata);
 sale.put('broker', 'saleInfo', [], { saleStart: 10, price: 5, selloutPrice: null });

@@ -45,7 +45,7 @@ async function taken(
   put(state);
   const server = new StateServer([{ height: 9, hash: HASH, values: state.values }], () => metadata, bytesMax);
   const subject = { chain: registry.find(chain) as Chain, registry, treasury };
-  const node = { rpc: server, runtimeAt: async () => runtimeOf(metadata) };
+  const node = { rpc: server, block: server.block, runtimeAt: async () => runtimeOf(metadata) };
   const moment = { height: 9, hash: HASH, time: Date.parse('2026-11-21T23:59:54Z') };
   const { lines, skipped } = await takeState(node, moment, subject, [kind]);
   const [document] = documentsOf(lines);

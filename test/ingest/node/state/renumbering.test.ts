@@ -38,7 +38,11 @@ function server(prunedBelow = 0): StateServer {
 /** The snapshots of new ids that a range of days brings. */
 async function taken(name: string, from: string, to: string, node = server()) {
   const subject = { chain: registry.find(name) as Chain, registry, treasury: [] };
-  const source = { source: 'node', open: async () => stateNode(node), signal: new AbortController().signal };
+  const source = {
+    source: 'node',
+    open: async () => stateNode({ rpc: node, block: node.block }),
+    signal: new AbortController().signal,
+  };
   const feed = new StateBackfill(subject, { from, to }, source);
   const found = [];
   const target = { storedSnapshots: async () => [], noteSkippedSnapshots: async () => undefined };

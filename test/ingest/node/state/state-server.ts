@@ -17,6 +17,7 @@ export interface StoredBlock {
 /** A node's state methods over maps, with the limits of a node. */
 export class StateServer implements StateRpc {
   readonly asked: { readonly method: string; readonly params: Params }[] = [];
+  isSyncing = false;
   /** Pages of keys and values that get no answer. */
   failures = 0;
   readonly #byHash: ReadonlyMap<string, StoredBlock>;
@@ -35,6 +36,9 @@ export class StateServer implements StateRpc {
     this.#metadata = metadata;
     this.#bytesMax = bytesMax;
   }
+
+  /** It has no bodies of blocks. */
+  readonly block = (): Promise<Buffer> => Promise.reject(refusal('Method not found: chain_getBlock'));
 
   /** Heights of the blocks, in order. */
   get heights(): number[] {
@@ -55,6 +59,8 @@ export class StateServer implements StateRpc {
     switch (method) {
       case 'chain_getFinalizedHead':
         return this.#head();
+      case 'system_health':
+        return { peers: 1, isSyncing: this.isSyncing, shouldHavePeers: true };
       case 'chain_getHeader':
         return { number: `0x${this.#block(params[0], true).height.toString(16)}` };
       case 'chain_getBlockHash':
