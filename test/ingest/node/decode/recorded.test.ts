@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { decodeBlock } from '../../../../ingest/node/decode/block.ts';
-import { checkBlock } from '../../../../ingest/node/decode/check.ts';
+import { checkBlock, headerHash } from '../../../../ingest/node/decode/check.ts';
+import { bytesOf } from '../../../../ingest/node/decode/cursor.ts';
+import { hashText } from '../../../../ingest/node/decode/hash.ts';
 import { readRuntime } from '../../../../ingest/node/decode/runtime.ts';
 import { CHAINS, Recording, sidecarLines, trueBlocks } from './recorded.ts';
 
@@ -22,7 +24,14 @@ describe.each(CHAINS)('blocks of %s', (chain) => {
     }
   });
 
-  test('hash to their hashes, and follow one another', () => {
+  test('have the hashes that were recorded, also of their extrinsics', () => {
+    for (const { hash, header, extrinsics } of blocks) {
+      expect(headerHash(header)).toBe(hash);
+      expect(hashText(Buffer.concat(extrinsics.map(bytesOf)))).toBe(header.extrinsicsRoot);
+    }
+  });
+
+  test('pass every check with the roots that a chain has', () => {
     const runtime = readRuntime(recording.metadata());
     let parent: string | undefined;
     for (const block of trueBlocks(runtime, blocks).values()) {

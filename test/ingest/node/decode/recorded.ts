@@ -93,8 +93,8 @@ export class Recording {
 }
 
 /**
- * The recorded blocks as a chain whose headers are true: the tool that made them writes roots of extrinsics that are none.
- * By their old hashes.
+ * The recorded blocks, by their old hashes, as a chain of true headers: the tool that made them writes the hash of all
+ * extrinsics one after another where a chain has the root of a trie.
  */
 export function trueBlocks(runtime: NodeRuntime, blocks: readonly RawBlock[]): Map<string, RawBlock> {
   const made = new Map<string, RawBlock>();
