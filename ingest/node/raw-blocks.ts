@@ -12,6 +12,7 @@ import {
 } from './answers.ts';
 import type { RawBlock } from './decode/block.ts';
 import type { NodeRpc, RpcAnswer, RpcCall } from './rpc.ts';
+import { NodeRefusal } from './rpc-errors.ts';
 import { u32 } from './scale.ts';
 
 /** Keys of `System.Events` and `Session.Validators`. */
@@ -39,6 +40,8 @@ export type Each<T> = readonly (T | ProductError)[];
 /** Asks a node for blocks, many in one request. */
 export class RawBlocks {
   readonly #rpc: NodeRpc;
+  /** Whether `chain_getBlockHash` takes a list of heights, as that of Substrate nodes does. */
+  #takesLists = true;
 
   constructor(rpc: NodeRpc) {
     this.#rpc = rpc;
@@ -50,21 +53,33 @@ export class RawBlocks {
     patience: number,
   ): Promise<{ places: Each<BlockPlace>; finalizedHash: string }> {
     const wanted = [...new Set(numbers.flatMap((number) => (number === 0 ? [0] : [number - 1, number])))];
-    const calls = [
-      { method: 'chain_getFinalizedHead', params: [] },
-      { method: 'chain_getBlockHash', params: [wanted] },
-    ];
-    const [head, list] = await this.#rpc.batch(calls, { patience });
+    const [head, ...list] = await this.#hashes(wanted, patience);
     const finalizedHash = this.#take(blockHash, head);
-    const hashes = new Map(
-      this.#take(blockHash.nullable().array(), list).map((hash, i) => [wanted[i], hash]),
-    );
+    const hashes = new Map(list.map((answer, i) => [wanted[i], this.#take(blockHash.nullable(), answer)]));
     const places = numbers.map((number) => {
       const hash = hashes.get(number);
       if (!hash) return this.#failure(`has no block ${number}`);
-      return { number, hash, parentHash: hashes.get(number - 1) ?? undefined };
+      if (number === 0) return { number, hash, parentHash: undefined };
+      const parentHash = hashes.get(number - 1);
+      // Its state holds the runtime that decodes the block.
+      return parentHash ? { number, hash, parentHash } : this.#failure(`has no block ${number - 1}`);
     });
     return { places, finalizedHash };
+  }
+
+  /** Hashes of the finalized head and of heights. */
+  async #hashes(heights: readonly number[], patience: number): Promise<readonly RpcAnswer[]> {
+    const head = { method: 'chain_getFinalizedHead', params: [] };
+    const hashOf = (given: unknown) => ({ method: 'chain_getBlockHash', params: [given] });
+    if (this.#takesLists) {
+      const asked = await this.#rpc.batch([head, hashOf(heights)], { patience });
+      const [first, list] = asked as [RpcAnswer, RpcAnswer];
+      if ('error' in list && !(list.error instanceof NodeRefusal)) throw list.error;
+      if ('result' in list && Array.isArray(list.result))
+        return [first, ...list.result.map((result: unknown) => ({ result }))];
+      this.#takesLists = false;
+    }
+    return this.#rpc.batch([head, ...heights.map(hashOf)], { patience });
   }
 
   async place(hash: string, patience: number): Promise<BlockPlace> {

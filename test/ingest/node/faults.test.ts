@@ -11,6 +11,15 @@ const ALL = heights(1, 63);
 describe.each(['ws', 'http'] as const)('a node over %s loses no height', (scheme) => {
   test.each<[string, (replay: NodeReplay) => unknown]>([
     ['that takes few calls in a batch', (replay) => Object.assign(replay, { batchMax: 20 })],
+    [
+      'that takes no list of heights',
+      (replay) => {
+        replay.answerInstead = ({ params }) => {
+          if (Array.isArray(params[0])) throw new ReplayError(-32602, 'Invalid params');
+          return undefined;
+        };
+      },
+    ],
     ['that takes no batch', (replay) => Object.assign(replay, { batchMax: 1 })],
     ['that cuts answers', (replay) => Object.assign(replay, { bytesMax: 260_000 })],
     ['that drops connections', (replay) => Object.assign(replay, { drops: 2 })],

@@ -85,8 +85,9 @@ export class NodeReplay {
       const result = instead === undefined ? this.#text(call) : JSON.stringify(instead);
       return `{"jsonrpc":"2.0","id":${call.id},"result":${result}}`;
     } catch (error) {
-      if (!(error instanceof ReplayError)) throw error;
-      return replyOf(call.id, { code: error.code, message: error.message });
+      // What was never asked of the recorded node is an error of this one.
+      const code = error instanceof ReplayError ? error.code : -32001;
+      return replyOf(call.id, { code, message: (error as Error).message });
     }
   }
 

@@ -7,7 +7,7 @@ import { ReplayedChain } from '../../ingest/node/replayed-chain.ts';
 import { type Content, contentOf, differences } from '../../support/content.ts';
 import { ingestAndCompute, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { begin, linesOf } from './program.ts';
+import { begin, linesOf, serve } from './program.ts';
 import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
@@ -147,4 +147,55 @@ it('refuses a network that it does not know, and says what to do', async () => {
   expect(code).toBe(2);
   const other = await runHere(['backfill', '--node', replay.url(), '--chain', 'asset-hub-polkadot'], at);
   expect(other.stderr).toMatch(/serves the runtime asset-hub-paseo .*not asset-hub-polkadot; --force/);
+});
+
+const statusOf = async (url: string) =>
+  (await (await fetch(`${url}/api/status`)).json()) as { chains: { highest_block: number }[] };
+
+it.each([
+  ['start --node', (url: string) => ({ args: ['--node', url], FOLLOW: '' })],
+  ['FOLLOW', (url: string) => ({ args: [], FOLLOW: `replayed-paseo=${url}` })],
+  [
+    'FOLLOW by HTTP',
+    (url: string) => ({ args: [], FOLLOW: `replayed-paseo=${url.replace(/^ws/, 'node+http')}` }),
+  ],
+])('%s follows a node', async (_what, settings) => {
+  const chain = new ReplayedChain('paseo');
+  const replay = await nodeOf(chain);
+  const last = chain.best;
+  chain.best = chain.finalized = last - 10;
+  const { args, FOLLOW } = settings(replay.url());
+  const at = {
+    ...settingsOf('paseo', `server-${args.length}${FOLLOW.length}`),
+    FOLLOW,
+    STOP_SECONDS_MAX: '10',
+  };
+  const server = await serve(args, at);
+  const heightOf = async () => (await statusOf(server.url)).chains[0]?.highest_block;
+  await expect.poll(heightOf, { timeout: 20_000 }).toBe(last - 10);
+  chain.best = chain.finalized = last;
+  await expect.poll(heightOf, { timeout: 20_000 }).toBe(last);
+  await server.end('SIGTERM');
+  expect(`${server.said()}${server.logged()}`).not.toMatch(/key-of-a-provider/);
+});
+
+it('asks the next node of a sources file when one is gone, and skips nothing', async () => {
+  const chain = new ReplayedChain('paseo');
+  const [first, second] = [await nodeOf(chain), await nodeOf(chain)];
+  const file = join(place.path, 'sources.yaml');
+  const { number } = chain.first;
+  writeFileSync(
+    file,
+    `chains:\n  - chain: replayed-paseo\n    from: ${number}\n    sources:\n      - node: ${first.url()}\n      - node: ${second.url('http')}\n`,
+  );
+  first.answerInstead = ({ method }) => {
+    if (method === 'chain_getBlock') first.drops = 1000;
+    return undefined;
+  };
+  const at = settingsOf('paseo', 'file');
+  const { code, stdout } = await runHere(['backfill', '--sources', file], at);
+  expect(linesOf(stdout)[1]).toMatch(new RegExp(`^replayed-paseo +${number} to ${chain.best} +66 +0 +0`));
+  expect(stdout).not.toMatch(/key-of-a-provider/);
+  expect(code).toBe(0);
+  expect(differences(await contentAt(at), await sidecarContent('paseo', chain))).toEqual([]);
 });
