@@ -40,16 +40,32 @@ function notGiven(error: unknown): never {
   );
 }
 
-/** The first height at or after a time, up to `head`; `head + 1` when there is none. The first block has no time. */
+/** Blocks of the first step back from the head. */
+const FIRST_STEP = 1024;
+
+/**
+ * The first height at or after a time, up to `head`; `head + 1` when there is none. It looks back from the head in growing
+ * steps, then between two of them, since a source may lack old blocks, or have them of other runtimes.
+ */
 async function firstHeightSince(source: BlockSource, head: number, time: number): Promise<number> {
+  const isBefore = async (height: number) => {
+    // The first block has no time.
+    if (height === 0) return true;
+    const found = timeOf(await source.block(height).catch(notGiven));
+    if (found !== null) return found < time;
+    throw new ProductError('source_failed', `block ${height} has no time: name heights, not days`);
+  };
   let [low, high] = [0, head + 1];
+  for (let step = FIRST_STEP; step < head; step *= 4) {
+    if (await isBefore(head - step)) {
+      low = head - step + 1;
+      break;
+    }
+    high = head - step;
+  }
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const found = timeOf(await source.block(middle).catch(notGiven));
-    if (found === null && middle > 0) {
-      throw new ProductError('source_failed', `block ${middle} has no time: name heights, not days`);
-    }
-    if ((found ?? 0) < time) low = middle + 1;
+    if (await isBefore(middle)) low = middle + 1;
     else high = middle;
   }
   return low;

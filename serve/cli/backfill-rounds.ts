@@ -46,6 +46,18 @@ export async function loadInRounds(work: RoundsWork): Promise<readonly FailedMet
   }
 }
 
+/** Loads all chains side by side where metrics follow by themselves, so that they appear block by block. */
+export async function loadMeanwhile({ loads, stop }: Pick<RoundsWork, 'loads' | 'stop'>): Promise<void> {
+  const refresh = setInterval(() => {
+    for (const load of loads) load.show();
+  }, REFRESH_MS);
+  try {
+    while (!stop.aborted && loads.some(({ isDone }) => !isDone)) await runAll(loads, new Round());
+  } finally {
+    clearInterval(refresh);
+  }
+}
+
 /** A store that fails one chain fails all: the others end what they are at. */
 async function runAll(loads: readonly FeedLoad[], round: Round): Promise<void> {
   const ended = await Promise.allSettled(

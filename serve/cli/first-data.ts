@@ -48,7 +48,7 @@ export async function loadSample({ runtime }: Pipeline, client: OperationClient,
 }
 
 /** Loading in the background. A store must not be closed before it is over; computing may be interrupted. */
-export interface DemoLoad {
+export interface BackgroundLoad {
   readonly loaded: Promise<unknown>;
   /** Resolves when every metric is computed too. */
   readonly ready: Promise<void>;
@@ -63,7 +63,7 @@ export interface DemoLoad {
 export async function prepareDemo(
   { runtime, registry, config }: Pipeline,
   say: Say,
-): Promise<((client: OperationClient, say: Say, signal: AbortSignal) => DemoLoad) | null> {
+): Promise<((client: OperationClient, say: Say, signal: AbortSignal) => BackgroundLoad) | null> {
   const { store, clock, location } = runtime;
   if (config.PROFILE === 'distributed') throw refused('--demo: demo data are for the embedded profile');
   const known = await readDemoMark(store);
@@ -101,7 +101,7 @@ export async function prepareDemo(
   };
 }
 
-const NOTHING_DUE: DemoLoad = { loaded: Promise.resolve(), ready: Promise.resolve() };
+const NOTHING_DUE: BackgroundLoad = { loaded: Promise.resolve(), ready: Promise.resolve() };
 
 const refused = (text: string) => new ProductError('usage', text);
 

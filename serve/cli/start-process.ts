@@ -15,9 +15,10 @@ import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
 import { watchForNewStore } from './command.ts';
 import { EXIT } from './failure.ts';
-import { type DemoLoad, type FirstData, loadSample, prepareDemo } from './first-data.ts';
+import { type BackgroundLoad, type FirstData, loadSample, prepareDemo } from './first-data.ts';
 import { keepFollowingSources } from './follow-sources.ts';
 import { ingestTarget } from './ingest-target.ts';
+import { loadBeside } from './load-beside.ts';
 import { ProcessStop } from './process-stop.ts';
 
 interface StartOptions {
@@ -27,6 +28,8 @@ interface StartOptions {
   readonly firstData?: FirstData | undefined;
   /** Followed beside those of the settings. */
   readonly sources?: Sources | undefined;
+  /** Whether the blocks that these sources have are loaded too. */
+  readonly loadsSources?: boolean;
   readonly version: string;
 }
 
@@ -85,7 +88,10 @@ export async function startProcess(options: StartOptions): Promise<number> {
         ? welcome(url, pipeline, version, loadDemo !== null)
         : `Chain Metrics ${version}, ${[...roles].join(' and ')}: ${url}/health/ready\n`,
     );
-    if (loadDemo) inBackground((signal) => loadDemo(client, say, signal), stop);
+    if (loadDemo) inBackground('demo data', (signal) => loadDemo(client, say, signal), stop);
+    const { sources, loadsSources = false } = options;
+    if (sources && loadsSources)
+      inBackground('blocks', (signal) => loadBeside(sources, { client, config, say, signal }), stop);
     return await exitCodeOf(pipeline, stop);
   } catch (error) {
     if (stop.isAsked) await stop.ended;
@@ -112,16 +118,16 @@ function followFile(sources: Sources, config: Config, client: LocalClient, log: 
 }
 
 /** Loads beside serving. A stop waits for the batches that are being loaded; a failure stops nothing else. */
-function inBackground(load: (signal: AbortSignal) => DemoLoad, stop: ProcessStop): void {
+function inBackground(what: string, load: (signal: AbortSignal) => BackgroundLoad, stop: ProcessStop): void {
   const ending = new AbortController();
   const { loaded, ready } = load(ending.signal);
   ready.catch((error) => {
-    if (!ending.signal.aborted) stop.log?.error({ err: error }, 'demo data are not ready: start again');
+    if (!ending.signal.aborted) stop.log?.error({ err: error }, `${what} are not loaded: start again`);
   });
   stop.first(async () => {
     ending.abort();
     // `ready` has logged its failure.
-    await loaded.catch(ignore('demo.load'));
+    await loaded.catch(ignore('start.load'));
   });
 }
 

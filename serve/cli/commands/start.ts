@@ -1,10 +1,11 @@
 import { Option } from 'commander';
+import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import { PROCESS_ROLES, type ProcessRole } from '../../process-roles.ts';
 import type { Config } from '../../settings.ts';
-import { nodeOption } from '../arguments.ts';
+import { nodeOption, parseWithin } from '../arguments.ts';
 import { command } from '../command.ts';
 import { sourcesOfOptions } from '../service-plan.ts';
 
@@ -13,6 +14,7 @@ interface GivenOptions {
   readonly demo?: boolean;
   readonly sources?: string;
   readonly node?: readonly string[];
+  readonly days?: number;
   readonly role?: readonly string[];
 }
 
@@ -35,6 +37,11 @@ export const start = command<[], GivenOptions>({
         ).conflicts(['sample', 'demo']),
       )
       .addOption(nodeOption().conflicts(['sample', 'demo', 'sources']))
+      .option(
+        '--days <number>',
+        'with --node: load the blocks of so many last days too',
+        parseWithin(1, 3650),
+      )
       .addOption(
         new Option('--role <role...>', 'roles of this process, if several share the work').choices([
           ...PROCESS_ROLES,
@@ -45,7 +52,8 @@ export const start = command<[], GivenOptions>({
   chain-metrics start
   chain-metrics start --demo                   something to look at, at once
   chain-metrics start --sample                 the same with recorded blocks only
-  chain-metrics start --node wss://127.0.0.1:9944   with the new blocks of a node's chain
+  chain-metrics start --node wss://127.0.0.1:9944             with the new blocks of a node's chain
+  chain-metrics start --node wss://127.0.0.1:9944 --days 3    and those of today and the two days before
   chain-metrics start --sources sources.yaml   with new blocks of many chains, prices and locked value
   HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
   PROFILE=distributed chain-metrics start --role load work
@@ -63,28 +71,44 @@ roles need answer.
 
 SIGTERM or Ctrl-C stops it. Acknowledged data survive even kill -9.`,
   run: async ({
-    options: { sample = false, demo = false, sources: file, node, role = ['all'] },
+    options: { sample = false, demo = false, sources: file, node, days, role = ['all'] },
     config,
     version,
   }) => {
     const roles = rolesOf(role, config);
-    const sources = await followedSources({ file, node }, roles, config);
+    if (days !== undefined && node === undefined)
+      throw new ProductError(
+        'usage',
+        '--days says how many days of the chain of --node are loaded: give both',
+      );
+    const sources = await followedSources({ file, node, days }, roles, config);
     const firstData = demo ? 'demo' : sample ? 'sample' : undefined;
     const { startProcess } = await import('../start-process.ts');
-    return startProcess({ config, roles, firstData, sources, version });
+    return startProcess({ config, roles, firstData, sources, loadsSources: days !== undefined, version });
   },
 });
 
 /** Read before anything is started: a wrong file or address ends the command at once. */
 async function followedSources(
-  { file, node }: { readonly file: string | undefined; readonly node: readonly string[] | undefined },
+  {
+    file,
+    node,
+    days = 0,
+  }: {
+    readonly file: string | undefined;
+    readonly node: readonly string[] | undefined;
+    readonly days: number | undefined;
+  },
   roles: ReadonlySet<ProcessRole>,
   config: Config,
 ): Promise<Sources | undefined> {
   if (file === undefined && node === undefined) return undefined;
   if (!roles.has('ingest'))
     throw new ProductError('usage', '--node, --sources: only the role ingest follows sources');
-  if (file === undefined) return sourcesOfOptions({ node: node as readonly string[] }, config);
+  if (file === undefined) {
+    const from = Date.parse(isoDay(Date.now() - (days - 1) * DAY_MS));
+    return sourcesOfOptions({ node: node as readonly string[] }, config, { from: { time: from } });
+  }
   const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
   return readSourcesFile(file, readRegistry(config));
 }
