@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isFirstHome } from '../../chains/homes.ts';
 import type { Subject } from '../../sources/snapshot-line.ts';
+import { NodeRefusal } from '../rpc-errors.ts';
 import type { BlockTimes, StateMoment } from './block-times.ts';
-import { type BlockState, isPruned, type StateRpc } from './state.ts';
+import type { BlockState, StateRpc } from './state.ts';
 import { itemPrefix } from './storage.ts';
 
 const IDS = itemPrefix('ChildBounties', 'V0ToV1ChildBountyIds');
@@ -56,7 +57,8 @@ export async function findRenumbering(
     const time = await times.timeOf(high);
     return time === null ? null : { height: high, hash: await times.hashOf(high), time };
   } catch (error) {
-    if (isPruned(error)) return null;
+    // A node that lacks what was before cannot tell which block it was.
+    if (error instanceof NodeRefusal) return null;
     throw error;
   }
 }

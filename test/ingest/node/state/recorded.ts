@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { NodeRefusal } from '../../../../ingest/node/rpc-errors.ts';
 import type { RecordedChain } from '../decode/recorded.ts';
 import { StateServer, type StoredBlock } from './state-server.ts';
 
@@ -74,7 +75,7 @@ class RecordedServer extends StateServer {
     ];
     const [key, hash] = (asked ?? []) as string[];
     if (key !== undefined && !this.#items.get(hash as string)?.has(key.slice(0, ITEM_CHARACTERS)))
-      throw new Error(`${key} was not recorded at ${hash}`);
+      throw new NodeRefusal(`${key} was not recorded at ${hash}`, false);
     return super.answer(method, params);
   }
 }
