@@ -229,3 +229,26 @@ test('the rate that HTTP limits is kept for all requests of a client', async () 
   expect(performance.now() - began).toBeGreaterThan(900);
   expect(node.requests).toEqual([1, 1]);
 });
+
+test('a WebSocket that is refused for a while is opened later', async () => {
+  const server = createServer();
+  const sockets = new WebSocketServer({ noServer: true });
+  let refusals = 2;
+  server.on('upgrade', (request, socket, head) => {
+    if (refusals-- > 0) return void socket.end('HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\n\r\n');
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      opened.on('message', (data: Buffer) => opened.send(answersAll([JSON.parse(data.toString())])));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(() => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const rpc = new NodeRpc(`ws://127.0.0.1:${port}`, LIMITS);
+  expect(await rpc.call('m', [1])).toEqual(['m', 1]);
+  const refused = new NodeRpc(`ws://127.0.0.1:${port}`, { ...LIMITS, attempts: 2 });
+  refusals = 2;
+  await expect(refused.call('m')).rejects.toThrow('answered 429 instead of opening a WebSocket');
+});
