@@ -89,7 +89,10 @@ export class BlockReader {
     const [first] = blocks as [FetchedBlock];
     const runtime = await this.#runtimes.of(specVersion, first.parentHash ?? first.hash).catch(asFailure);
     if (runtime instanceof Error) return blocks.map(() => runtime);
-    const given = blocks.map(({ raw, parentHash }) => ({ raw, parentHash }));
+    const given = blocks.map(({ raw, parentHash, isFirst }) => ({
+      raw,
+      parentHash: isFirst ? undefined : parentHash,
+    }));
     const decoded = await decodeBlocks({ runtime, blocks: given });
     const lines: Line[] = [];
     for (const [i, block] of blocks.entries()) {

@@ -25,6 +25,8 @@ export interface BlockPlace {
   readonly hash: string;
   /** Hash of the block below it; block 0 has none. */
   readonly parentHash: string | undefined;
+  /** Whether it is the lowest that was asked for, so that it follows no block that was read. */
+  readonly isFirst: boolean;
 }
 
 /** A block as the node stores it, and what its lines are made with. */
@@ -40,6 +42,8 @@ export type Each<T> = readonly (T | ProductError)[];
 /** Asks a node for blocks, many in one request. */
 export class RawBlocks {
   readonly #rpc: NodeRpc;
+  /** Of the heights that were asked for. */
+  #lowest = Number.POSITIVE_INFINITY;
   /** Whether `chain_getBlockHash` takes a list of heights, as that of Substrate nodes does. */
   #takesLists = true;
 
@@ -52,6 +56,7 @@ export class RawBlocks {
     numbers: readonly number[],
     patience: number,
   ): Promise<{ places: Each<BlockPlace>; finalizedHash: string }> {
+    this.#lowest = Math.min(this.#lowest, ...numbers);
     const wanted = [...new Set(numbers.flatMap((number) => (number === 0 ? [0] : [number - 1, number])))];
     const [head, ...list] = await this.#hashes(wanted, patience);
     const finalizedHash = this.#take(blockHash, head);
@@ -59,10 +64,11 @@ export class RawBlocks {
     const places = numbers.map((number) => {
       const hash = hashes.get(number);
       if (!hash) return this.#failure(`has no block ${number}`);
-      if (number === 0) return { number, hash, parentHash: undefined };
+      const isFirst = number <= this.#lowest;
+      if (number === 0) return { number, hash, parentHash: undefined, isFirst };
       const parentHash = hashes.get(number - 1);
       // Its state holds the runtime that decodes the block.
-      return parentHash ? { number, hash, parentHash } : this.#failure(`has no block ${number - 1}`);
+      return parentHash ? { number, hash, parentHash, isFirst } : this.#failure(`has no block ${number - 1}`);
     });
     return { places, finalizedHash };
   }
@@ -87,7 +93,7 @@ export class RawBlocks {
     const header = this.#take(headerAnswer, answer);
     if (header === null) throw this.#failure(`has no block ${hash}`);
     const number = heightOf(header);
-    return { number, hash, parentHash: number === 0 ? undefined : header.parentHash };
+    return { number, hash, parentHash: number === 0 ? undefined : header.parentHash, isFirst: true };
   }
 
   /** The blocks at places, which are in order; final up to the height of `finalizedHash`. */

@@ -26,9 +26,13 @@ function contradiction(runtime: NodeRuntime, { hash, header, extrinsics }: RawBl
     return `its parent is ${header.parentHash}, not ${parentHash}`;
   }
   const root = extrinsicsRoot(runtime, extrinsics);
-  if (root !== header.extrinsicsRoot)
-    return `its extrinsics hash to ${root}, not to ${header.extrinsicsRoot}`;
-  return null;
+  // Chopsticks, a node for tests, hashes the extrinsics one after another in place of a trie.
+  if (
+    root === header.extrinsicsRoot ||
+    header.extrinsicsRoot === hashText(Buffer.concat(extrinsics.map(bytesOf)))
+  )
+    return null;
+  return `its extrinsics hash to ${root}, not to ${header.extrinsicsRoot}`;
 }
 
 /** The hash of the header in SCALE. */

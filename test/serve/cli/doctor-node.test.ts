@@ -34,7 +34,10 @@ describe('chain-metrics doctor --node', () => {
     const { code, of } = await diagnosed();
     node.answerInstead = () => undefined;
     expect(code).toBe(0);
-    expect(of('chain')).toMatchObject({ state: 'warning', text: expect.stringContaining('runtime coretime-westend') });
+    expect(of('chain')).toMatchObject({
+      state: 'warning',
+      text: expect.stringContaining('runtime coretime-westend'),
+    });
     expect(of('methods')).toMatchObject({ state: 'ok', text: 'chain_ and state_, archive_v1_' });
     expect(of('head')?.text).toMatch(/^finalized 63, [\d,]+ s old; best 0 blocks above it$/);
     expect(of('state')).toMatchObject({ state: 'ok', text: 'of every block from 1 on: an archive node' });
