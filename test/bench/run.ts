@@ -30,6 +30,7 @@ const BENCHES = [
   'uncached',
   'ingest',
   'state',
+  'node',
   'lists',
   'growth',
   'oauth',

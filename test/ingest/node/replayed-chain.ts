@@ -40,7 +40,9 @@ export class ReplayedChain {
 
   constructor(...chains: readonly RecordedChain[]) {
     const blocks: ReplayedBlock[] = [];
-    for (const chain of chains) blocks.push(...trueBlocks(chain, blocks.at(-1)));
+    const recordings = new Map([...new Set(chains)].map((chain) => [chain, new Recording(chain)]));
+    for (const chain of chains)
+      blocks.push(...trueBlocks(chain, recordings.get(chain) as Recording, blocks.at(-1)));
     this.blocks = blocks;
     this.#byHash = new Map(blocks.map((block) => [block.hash, block]));
     this.finalized = (blocks.at(-1) as ReplayedBlock).number;
@@ -124,8 +126,11 @@ export class ReplayedChain {
   }
 }
 
-function trueBlocks(chain: RecordedChain, before: ReplayedBlock | undefined): ReplayedBlock[] {
-  const recording = new Recording(chain);
+function trueBlocks(
+  chain: RecordedChain,
+  recording: Recording,
+  before: ReplayedBlock | undefined,
+): ReplayedBlock[] {
   const runtime = readRuntime(recording.metadata());
   const blocks: ReplayedBlock[] = [];
   for (const text of sidecarLines(chain)) {
