@@ -51,13 +51,15 @@ export async function startSidecar(directory: string, node: string, port: number
 }
 
 /** Decodes to Subsquid's own shape as text, each extrinsic with its hash by the library that Subsquid uses. */
-export function subsquidDecoder(
+export async function subsquidDecoder(
   directory: string,
   metadata: Uint8Array,
-): (block: Pick<RawBlock, 'extrinsics' | 'events'>) => number {
+): Promise<(block: Pick<RawBlock, 'extrinsics' | 'events'>) => number> {
   const require = createRequire(join(directory, 'package.json'));
   const { Runtime } = require(SUBSQUID);
   const blake2b = require('blake2b');
+  // Until its WebAssembly is compiled it hashes many times slower.
+  await new Promise((resolve) => blake2b.ready(resolve));
   const { toJSON } = require('@subsquid/util-internal-json');
   const version = { specName: 'paseo', specVersion: 1_001_002, implName: 'paseo', implVersion: 0 };
   const runtime = new Runtime(version, metadata);

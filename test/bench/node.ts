@@ -145,7 +145,7 @@ async function measureDecoding(): Promise<Figure> {
       met: own <= GOAL_DECODE_MS,
     };
   }
-  const decode = subsquidDecoder(peers, metadata);
+  const decode = await subsquidDecoder(peers, metadata);
   const { product, peer, ratio } = await compare(rounds, ours, async () =>
     processorTime(() => decode(block)),
   );
