@@ -90,8 +90,8 @@ export class ExtrinsicReader {
     }
     for (const { role, read } of readers) {
       const text = read(cursor);
-      if (role === 'tip') texts.tip = tipOf(text);
-      else if (role !== undefined) texts[role] = text;
+      if (role === 'era') texts.era = text;
+      else if (role !== undefined) texts[role] = numberOf(text, role);
     }
   }
 
@@ -117,22 +117,28 @@ export class ExtrinsicReader {
   }
 }
 
-/** Version 14 names them as parameters of the extrinsic's type: address, call, signature, extensions. */
+/** Version 14 names them as parameters of the extrinsic's type, which on some chains holds that type in one of its own. */
 export function partTypes(
   types: Pick<TypeTable, 'entry'>,
   extrinsic: UnifiedMetadata['extrinsic'],
 ): { readonly address: number; readonly call: number; readonly signature: number } {
   if ('call' in extrinsic) return extrinsic;
-  const [address, call, signature] = types.entry(extrinsic.type).params.map(({ type }) => type);
-  if (address === undefined || call === undefined || signature === undefined) {
-    throw new Undecodable('an extrinsic without address, call and signature');
+  const own = types.entry(extrinsic.type);
+  const held = own.def.tag === 'composite' ? own.def.value.map(({ type }) => types.entry(type)) : [];
+  for (const { params } of [own, ...held]) {
+    const part = (name: string) => params.find((param) => param.name === name)?.type;
+    const [address, call, signature] = [part('Address'), part('Call'), part('Signature')];
+    if (address !== undefined && call !== undefined && signature !== undefined) {
+      return { address, call, signature };
+    }
   }
-  return { address, call, signature };
+  throw new Undecodable('an extrinsic without address, call and signature');
 }
 
-/** Some chains have Ethereum's addresses as plain bytes. */
+/** Senders print as Ethereum's addresses also if the same type prints as plain bytes inside values. */
 function accountReader(types: TypeTable, type: number): ValueReader {
-  return types.root(type).path.at(-1) === 'H160' ? types.accounts.account20 : types.reader(type);
+  const name = types.entry(type).path.at(-1) ?? '';
+  return ['H160', 'AccountId20'].includes(name) ? types.accounts.account20 : types.reader(type);
 }
 
 /** The bytes alone, whichever kind of signature they are. */
@@ -148,11 +154,11 @@ function signatureReader(types: TypeTable, type: number): ValueReader {
   };
 }
 
-/** An extension that pays in any asset has the tip beside the asset. */
-function tipOf(text: string): string {
+/** The tip stands beside the asset that pays it, and some chains have structs around both numbers. */
+function numberOf(text: string, name: 'nonce' | 'tip'): string {
   if (text.startsWith('"')) return text;
   const value: unknown = JSON.parse(text);
   const [first] = Array.isArray(value) ? value : [];
-  const tip = (value as { tip?: unknown } | null)?.tip ?? first?.tip ?? first;
-  return typeof tip === 'string' ? JSON.stringify(tip) : 'null';
+  const number = (value as Record<string, unknown> | null)?.[name] ?? first?.[name] ?? first;
+  return typeof number === 'string' ? JSON.stringify(number) : 'null';
 }

@@ -79,7 +79,5 @@ function validatorText(runtime: NodeRuntime, validators: string, turn: number | 
   if (place >= count) return undefined;
   const digits = validators.length - 2 - list.at * 2;
   const from = 2 + list.at * 2 + (digits / count) * place;
-  return runtime.extrinsics.readAccount(
-    new Cursor(bytesOf(`0x${validators.slice(from, from + digits / count)}`)),
-  );
+  return runtime.readValidator(new Cursor(bytesOf(`0x${validators.slice(from, from + digits / count)}`)));
 }

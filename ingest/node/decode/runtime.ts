@@ -6,6 +6,7 @@ import { bytesOf, Cursor } from './cursor.ts';
 import { EventTable } from './events.ts';
 import { ExtrinsicReader, partTypes } from './extrinsics.ts';
 import { TypeTable } from './types.ts';
+import type { ValueReader } from './value-reader.ts';
 
 const MAGIC = 'meta';
 const VERSION_MIN = 14;
@@ -23,6 +24,8 @@ export interface NodeRuntime {
   readonly types: TypeTable;
   readonly events: EventTable;
   readonly extrinsics: ExtrinsicReader;
+  /** Reads one of `Session.Validators`, which on some chains print in another way than senders. */
+  readonly readValidator: ValueReader;
   /** Whether the trie under `extrinsicsRoot` holds hashes of long extrinsics. */
   readonly hashesExtrinsics: boolean;
 }
@@ -67,6 +70,8 @@ function compile(metadata: UnifiedMetadata): NodeRuntime {
   types.callType = partTypes(types, extrinsic).call;
   const calls = new CallTable(byIndex, types);
 
+  const extrinsics = new ExtrinsicReader(types, calls, extrinsic);
+
   const version = constant('System', 'Version');
   const runtimeVersion = version
     ? JSON.parse(types.reader(version.type)(new Cursor(bytesOf(version.value))))
@@ -77,9 +82,17 @@ function compile(metadata: UnifiedMetadata): NodeRuntime {
     extensions: extrinsic.extensionsByVersion,
     types,
     events: new EventTable(byIndex, types),
-    extrinsics: new ExtrinsicReader(types, calls, extrinsic),
+    extrinsics,
+    readValidator: validatorReader(metadata, types) ?? extrinsics.readAccount,
     hashesExtrinsics: Number(runtimeVersion.systemVersion ?? 0) >= SYSTEM_VERSION_HASHES_EXTRINSICS,
   };
+}
+
+function validatorReader({ pallets }: UnifiedMetadata, types: TypeTable): ValueReader | undefined {
+  const session = pallets.find(({ name }) => name === 'Session');
+  const type = session?.storage?.items.find(({ name }) => name === 'Validators')?.type;
+  const list = type?.tag === 'plain' ? types.root(type.value).def : undefined;
+  return list?.tag === 'sequence' ? types.reader(list.value) : undefined;
 }
 
 const littleEndian = (hex: string) => {

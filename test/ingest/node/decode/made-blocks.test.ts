@@ -137,6 +137,20 @@ describe('a block', () => {
     const logs = [`0x066e6d627380${'44'.repeat(32)}`];
     expect(decoded({ header: { ...block.header, digest: { logs } } }).authorId).toMatch(/^5/);
   });
+
+  test('has an author as the list of validators prints, in which an account may be plain bytes', () => {
+    const bytes = changedMetadata(recording.metadata(), ({ lookup, pallets }) => {
+      const session = pallets.find(({ name }) => name === 'Session');
+      const type = session?.storage?.items.find(({ name }) => name === 'Validators')?.type;
+      const list = type?.tag === 'plain' ? lookup[type.value] : undefined;
+      const hash = lookup.find(({ path }) => path.join('::') === 'primitive_types::H256');
+      if (list && hash) list.def = { tag: 'sequence', value: hash.id };
+    });
+    const validators = `0x04${'ab'.repeat(32)}`;
+    const header = { ...block.header, digest: { logs: [`0x066175726120${'00'.repeat(8)}`] } };
+    const { line } = decodeBlock(readRuntime(bytes), { ...block, validators, header });
+    expect(JSON.parse(line.toString()).authorId).toBe(`0x${'ab'.repeat(32)}`);
+  });
 });
 
 describe('a check', () => {

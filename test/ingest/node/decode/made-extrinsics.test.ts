@@ -1,9 +1,10 @@
 import { blake2b } from '@noble/hashes/blake2.js';
 import type { GenericExtrinsic } from '@polkadot/types';
 import { describe, expect, test } from 'vitest';
+import { partTypes } from '../../../../ingest/node/decode/extrinsics.ts';
 import { type NodeRuntime, readRuntime } from '../../../../ingest/node/decode/runtime.ts';
 import { compact } from '../../../../ingest/node/decode/trie-root.ts';
-import { addType, changedMetadata, tupleStruct } from './made-metadata.ts';
+import { addType, changedMetadata, struct, tupleStruct } from './made-metadata.ts';
 import { MAINNETS } from './mainnets.ts';
 import { RandomValues } from './random-values.ts';
 import { Recording } from './recorded.ts';
@@ -27,18 +28,14 @@ function metadataOf(name: string): Buffer {
 
 /** A signed extrinsic with random address, signature, extensions and argument of `system.remark`. */
 function signedExtrinsic(runtime: NodeRuntime, seed: number): Buffer {
-  const { metadata, extensions } = runtime;
+  const { metadata, extensions, types } = runtime;
   const values = new RandomValues(runtime, seed);
-  const { extrinsic, lookup } = metadata;
-  const [address, signature] =
-    'address' in extrinsic
-      ? [extrinsic.address, extrinsic.signature]
-      : [0, 2].map((at) => lookup[extrinsic.type]?.params[at]?.type ?? -1);
+  const { address, signature } = partTypes(types, metadata.extrinsic);
   const remark = withLength(values.bytes(5));
   return withLength(
     Buffer.of(SIGNED_4),
-    values.value(address ?? -1),
-    values.value(signature ?? -1),
+    values.value(address),
+    values.value(signature),
     values.fields(extensions[0] ?? []),
     REMARK,
     remark,
@@ -119,13 +116,34 @@ describe('extrinsics', () => {
     });
   });
 
-  test('of a chain with accounts of 20 bytes: as the referee prints them', () => {
+  test('of a chain that wraps extrinsics, with the nonce in a struct: as the referee prints them', () => {
+    const bytes = changedMetadata(new Recording('coretime-westend').metadata(), (metadata) => {
+      const { extrinsic, lookup } = metadata;
+      extrinsic.type = addType(metadata, tupleStruct(extrinsic.type), { path: ['chain', 'ItsExtrinsic'] });
+      const extension = extrinsic.signedExtensions.find(({ identifier }) => identifier === 'CheckNonce');
+      const { def } = lookup[extension?.type ?? -1] ?? {};
+      const [nonce] = def?.tag === 'composite' ? def.value : [];
+      if (extension && nonce) extension.type = addType(metadata, struct({ nonce: nonce.type }));
+    });
+    const extrinsic = signedExtrinsic(readRuntime(bytes), 3);
+    const { kind, ...printed } = printedBy(readRuntime(bytes), extrinsic);
+    expect(kind).toBe('signed');
+    expect(printed).toEqual(new Referee(bytes, 42).extrinsic(extrinsic));
+  });
+
+  test.each([
+    { path: ['account', 'AccountId20'] },
+    { path: ['chain_primitives', 'signature', 'AccountId20'] },
+    { path: ['primitive_types', 'H160'] },
+  ])('of a chain with accounts of 20 bytes, $path: as the referee prints them', ({ path }) => {
     const bytes = changedMetadata(new Recording('coretime-westend').metadata(), (metadata) => {
       const { lookup, extrinsic } = metadata;
       const byte = addType(metadata, { tag: 'primitive', value: { tag: 'u8', value: undefined } });
       const array = (len: number) => addType(metadata, { tag: 'array', value: { len, type: byte } });
-      const account = addType(metadata, tupleStruct(array(20)), { path: ['account', 'AccountId20'] });
-      const signature = addType(metadata, tupleStruct(array(65)), { path: ['account', 'EthereumSignature'] });
+      const account = addType(metadata, tupleStruct(array(20)), { path });
+      const signature = addType(metadata, tupleStruct(array(65)), {
+        path: ['account', 'EthereumSignature'],
+      });
       const [address, , signed] = lookup[extrinsic.type]?.params ?? [];
       if (address && signed) [address.type, signed.type] = [account, signature];
     });

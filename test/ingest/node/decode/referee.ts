@@ -87,7 +87,9 @@ export class Referee {
     const isOpaque = ['Bytes', 'WrapperKeepOpaque<Call>', 'WrapperOpaque<Call>'].includes(value.toRawType());
     if (name !== 'call' || !isOpaque) return printed(value);
     try {
-      return this.#namedCall(this.registry.createType<GenericCall>('Call', value.toHex()));
+      const call = this.registry.createType<GenericCall>('Call', value.toHex());
+      // It reads a call from too few or too many bytes, which are none.
+      return call.toHex() === value.toHex() ? this.#namedCall(call) : printed(value);
     } catch {
       return printed(value);
     }
