@@ -12,3 +12,11 @@ export const loadMeasures = () => ({
 });
 
 export type LoadMeasures = ReturnType<typeof loadMeasures>;
+
+/** What a loader has done since its start. */
+export interface LoadCounters {
+  messages: number;
+  bytes: number;
+  refused: number;
+  failures: number;
+}

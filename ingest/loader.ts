@@ -5,7 +5,7 @@ import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../infra/por
 import type { Registry } from './chains/registry.ts';
 import { splitOtherGenesis, splitRepeated, splitStored } from './changed-lines.ts';
 import { headsOf, LANDING_TABLES, linesOfStore, loadAlone, mayBlameLines, normalise } from './line-load.ts';
-import { type LoadMeasures, loadMeasures } from './load-measures.ts';
+import { type LoadCounters, type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { loadTraced } from './load-trace.ts';
 import { LOADING } from './loads-in-progress.ts';
 import { type DeadLetter, writeDeadLetters } from './log/dead-letters.ts';
@@ -15,14 +15,6 @@ import { encodeDueAddresses } from './raw/address-encodings.ts';
 import { ClosedDays } from './raw/closed-days.ts';
 import { type LoadedBlock, noteLoaded, noteReadAgain } from './raw/loaded-blocks.ts';
 import { ReplacedMarks } from './replaced-marks.ts';
-
-/** What a loader has done since its start. */
-export interface LoadCounters {
-  messages: number;
-  bytes: number;
-  refused: number;
-  failures: number;
-}
 
 interface LoaderOptions {
   readonly runtime: Runtime;
@@ -57,7 +49,7 @@ interface Load {
  *
  * An offset moves only when each message of its batch is stored or a dead letter: `durable` of `#take` resolves after
  * both. A kill before that leaves the offset where it is, or the staged batch in the store, so every message is loaded
- * at least once; a second load stores the same rows under a newer sequence. While one batch loads, the next one is
+ * at least once; a second load stores the same rows under a newer sequence. While one batch is committed, the next one is
  * decoded; nothing else overlaps.
  */
 export class Loader {
@@ -68,8 +60,10 @@ export class Loader {
   readonly #order = new Mutex();
   readonly #closedDays: ClosedDays;
   readonly #replaced: ReplacedMarks;
-  /** The last load of each stream, whether or not it succeeds. */
-  readonly #loads = new Map<Stream, Promise<unknown>>();
+  /** The last batch of each stream; both resolve whether or not its load succeeds. */
+  readonly #last = new Map<Stream, { readonly staged: Promise<unknown>; readonly ended: Promise<unknown> }>();
+  /** Called when the engine has the lines of the batch that is loaded now. */
+  #onStaged: () => void = () => undefined;
   /** Whether the store may hold batches that were staged and not loaded. */
   #hasUnfinished = true;
   /** Whether most blocks of the last batch were stored already, as those of the next one may be: none is decoded early. */
@@ -93,17 +87,23 @@ export class Loader {
 
   /** Returns when the batch before is loaded, so at most one decoded batch waits. */
   async #take(stream: Stream, messages: readonly LogRecord[]): Promise<Ack> {
+    const last = this.#last.get(stream);
+    // Decoding takes the thread that stages, and the engine would wait for both.
+    await last?.staged;
     const batch = await prepareBatch(stream, messages, this.#options.registry, this.#isRepeating);
-    await this.#loads.get(stream);
-    const durable = this.#loadBatch(stream, batch);
+    await last?.ended;
+    const staged = Promise.withResolvers<void>();
+    const durable = this.#loadBatch(stream, batch, staged.resolve);
     // The log gets its failure with the ack; the next batch only waits for its end.
-    this.#loads.set(stream, Promise.allSettled([durable]));
+    const ended = Promise.allSettled([durable]);
+    this.#last.set(stream, { staged: Promise.race([staged.promise, ended]), ended });
     return { durable };
   }
 
-  async #loadBatch(stream: Stream, batch: PreparedBatch): Promise<void> {
+  async #loadBatch(stream: Stream, batch: PreparedBatch, onStaged: () => void): Promise<void> {
     try {
       await this.#order.run(() => {
+        this.#onStaged = onStaged;
         const end = this.#measures.batchSeconds.startTimer();
         return loadTraced(this.#options.runtime, stream, batch, () => this.#load(stream, batch)).finally(end);
       });
@@ -183,6 +183,7 @@ export class Loader {
     if (lines.length === 0) return;
     const bytes = lines.map((line) => line.bytes);
     const staged = kept ?? (await this.#options.runtime.store.stage(LANDING_TABLES[load.stream], bytes));
+    this.#onStaged();
     await this.#commit(load, lines, staged);
     await staged.discard();
   }
@@ -219,8 +220,8 @@ export class Loader {
       if (content !== undefined)
         load.committed.push({ ...head, sequence: sequence + BigInt(index), content });
     }
-    if (!isOfBlocks) return;
-    await this.#replaced.after(headsOf(lines), areNew, { first: sequence, last: sequence + BigInt(last) });
+    const numbers = { first: sequence, last: sequence + BigInt(last) };
+    if (isOfBlocks) await this.#replaced.after(headsOf(lines), areNew, numbers);
   }
 
   async #finishStaged(): Promise<void> {
