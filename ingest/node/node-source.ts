@@ -17,6 +17,8 @@ const ATTEMPTS_TO_CONNECT = 2;
 /** A node that is asked for blocks by JSON-RPC; they are decoded here to the lines that Sidecar would serve. */
 export class NodeSource implements BlockService {
   readonly url: string;
+  /** Each extrinsic has one outcome, or the block is refused. */
+  readonly givesWholeBlocks = true;
   readonly specName: string;
   readonly rpc: NodeRpc;
   readonly genesisHash: string;

@@ -8,7 +8,7 @@ import type { UnservedHeight } from './skipped-heights.ts';
 export const LINE_END = Buffer.from('\n');
 
 /** A source of blocks, as far as heights are fetched from it. */
-export type BlockSource = Pick<BlockService, 'block' | 'head'> & {
+export type BlockSource = Pick<BlockService, 'block' | 'head' | 'givesWholeBlocks'> & {
   /** Asks for a block that nobody takes, where `block` counts what it gives. */
   readonly probe?: (number: number) => Promise<unknown>;
 };
@@ -42,7 +42,7 @@ export async function* fetchHeights(
   const fetchLine = async (number: number): Promise<FetchedHeight> => {
     const line = await source.block(number);
     servedAt = performance.now();
-    const reason = lackOfLine(line);
+    const reason = source.givesWholeBlocks ? null : lackOfLine(line);
     return reason === null ? { number, line } : { number, line, reason };
   };
   const fetchOne = async (number: number): Promise<FetchedHeight> => {

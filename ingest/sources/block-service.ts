@@ -2,6 +2,8 @@
 export interface BlockService {
   /** For messages and logs: of a node without what may be a key. */
   readonly url: string;
+  /** Whether it gives lines of whole blocks alone; of others it is looked for what they lack. */
+  readonly givesWholeBlocks: boolean;
   /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
   /** Calls of its blocks so far that no metadata describe: lines hold their bytes. */

@@ -199,6 +199,7 @@ export class ChainBackfill implements Feed {
   ): AsyncGenerator<LoadPortion> {
     const { portionBytes } = this.#around;
     const shared: BlockSource = {
+      givesWholeBlocks: service.givesWholeBlocks,
       head: () => service.head(),
       block: (number) => this.#member.ask(() => service.block(number, patience)),
       probe: (number) => service.block(number),

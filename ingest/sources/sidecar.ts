@@ -38,6 +38,7 @@ const SPACE = 0x20;
 /** A Sidecar, or its successor polkadot-rest-api, as a source of whole blocks. */
 export class Sidecar implements BlockService {
   readonly url: string;
+  readonly givesWholeBlocks = false;
   readonly specName: string;
   readonly #http: HttpSource;
   readonly #limits: SidecarLimits;
