@@ -57,9 +57,9 @@ export async function subsquidDecoder(
 ): Promise<(block: Pick<RawBlock, 'extrinsics' | 'events'>) => number> {
   const require = createRequire(join(directory, 'package.json'));
   const { Runtime } = require(SUBSQUID);
+  // When its WebAssembly is compiled, the package gives another function, which is many times faster.
+  await new Promise((resolve) => require('blake2b').ready(resolve));
   const blake2b = require('blake2b');
-  // Until its WebAssembly is compiled it hashes many times slower.
-  await new Promise((resolve) => blake2b.ready(resolve));
   const { toJSON } = require('@subsquid/util-internal-json');
   const version = { specName: 'paseo', specVersion: 1_001_002, implName: 'paseo', implVersion: 0 };
   const runtime = new Runtime(version, metadata);
