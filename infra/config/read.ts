@@ -5,7 +5,10 @@ import { ProductError, reasonOf } from '../errors.ts';
 /** The variables of an environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings whose value is a secret: their values are never shown or logged, and can be in a file. */
+/**
+ * Settings whose value is a secret, or an address that may hold one: their values are never shown or logged, and can be
+ * in a file.
+ */
 export const isSecretSetting = (name: string): boolean =>
   /_(PASSWORD|KEY|SECRET|HEADERS)$|^REDIS_URL$/.test(name);
 
