@@ -60,7 +60,7 @@ export function authorText(runtime: NodeRuntime, logs: readonly string[], valida
     if (cursor.byte() !== PRE_RUNTIME) continue;
     const engine = cursor.bytes.toString('latin1', cursor.skip(4), cursor.at);
     const data = cursor.part(cursor.length());
-    if (engine === 'nmbs' || engine === 'pow_') return runtime.extrinsics.readAccount(data);
+    if (engine === 'nmbs' || engine === 'pow_') return accountText(runtime, data);
     if (engine !== 'BABE' && engine !== 'aura') continue;
     if (validators === null) return undefined;
     // BABE has the place of the author behind the kind of claim, aura the slot, in which validators take turns.
@@ -69,6 +69,16 @@ export function authorText(runtime: NodeRuntime, logs: readonly string[], valida
     return validatorText(runtime, validators, data.u32());
   }
   return undefined;
+}
+
+/** The data of such a log may be a longer key, of which Sidecar takes the beginning, or be no account at all. */
+function accountText({ extrinsics }: NodeRuntime, data: Cursor): string | undefined {
+  try {
+    return extrinsics.readAccount(data);
+  } catch (error) {
+    if (error instanceof Undecodable) return undefined;
+    throw error;
+  }
 }
 
 /** One of the validators, of whom a relay chain has hundreds: the others are not read. */

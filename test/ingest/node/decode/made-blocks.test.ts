@@ -134,8 +134,9 @@ describe('a block', () => {
   });
 
   test('has the author that its log names', () => {
-    const logs = [`0x066e6d627380${'44'.repeat(32)}`];
-    expect(decoded({ header: { ...block.header, digest: { logs } } }).authorId).toMatch(/^5/);
+    const named = (log: string) => decoded({ header: { ...block.header, digest: { logs: [log] } } });
+    expect(named(`0x066e6d627380${'44'.repeat(32)}`).authorId).toMatch(/^5/);
+    expect(named(`0x06706f775f0c${'44'.repeat(3)}`)).not.toHaveProperty('authorId');
   });
 
   test('has an author as the list of validators prints, in which an account may be plain bytes', () => {
