@@ -36,10 +36,13 @@ export function kindOfError(error: RpcError): ErrorKind {
   return code === -32603 || (code <= -32000 && code >= -32099) ? 'passing' : 'final';
 }
 
+/** Logs and stored reasons hold it. */
+const TEXT_CHARACTERS_MAX = 500;
+
 export function textOfError({ message, data }: RpcError): string {
   const more =
     data === undefined || data === null ? '' : typeof data === 'string' ? data : JSON.stringify(data);
-  return more === '' ? message : `${message}: ${more}`;
+  return (more === '' ? message : `${message}: ${more}`).slice(0, TEXT_CHARACTERS_MAX);
 }
 
 /** An error that a node answers in place of a result. */

@@ -222,7 +222,18 @@ const SECRET_CHARACTERS_MIN = 6;
 
 /** Providers take keys as a name, a password, a part of the path or a parameter. */
 function secretsOf({ username, password, pathname, searchParams }: URL): string[] {
-  return [username, password, ...pathname.split('/'), ...searchParams.values()].filter(
-    ({ length }) => length >= SECRET_CHARACTERS_MIN,
-  );
+  const written = [username, password, ...pathname.split('/'), ...searchParams.values()];
+  // A node may answer with a part as it is written in the address, or as what that means.
+  return written
+    .flatMap((part) => [part, decoded(part), encodeURIComponent(part)])
+    .filter(({ length }) => length >= SECRET_CHARACTERS_MIN);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // A percent sign that encodes nothing.
+    return part;
+  }
 }

@@ -26,6 +26,8 @@ interface Exchange {
 /** Close codes of a server that limits the rate: policy violation (RFC 6455) and try again later. */
 const BUSY_CODES = [1008, 1013];
 const TOO_LARGE_CODE = 1009;
+/** Each takes memory beside its bytes. */
+const FRAGMENTS_MAX = 16_384;
 
 /** Sends requests over one WebSocket, several at a time; opens another when it breaks or falls silent. */
 export class SocketTransport implements Transport {
@@ -74,6 +76,7 @@ class Connection {
       maxPayload: answerBytes,
       handshakeTimeout: timeoutMs,
       perMessageDeflate: false,
+      maxFragments: FRAGMENTS_MAX,
       skipUTF8Validation: true,
     });
     const connection = new Connection(socket);
@@ -149,8 +152,11 @@ class Connection {
     if (answered === null) return;
     const { replies, exchange } = answered;
     if (exchange) exchange.resolve(replies);
-    // Without an id it may answer any batch: all are asked again, in smaller ones.
-    else for (const waiting of [...this.#exchanges]) if (waiting.ids.size > 1) waiting.resolve(replies);
+    else {
+      // Without an id it answers the only request, or any batch: all are asked again, in smaller ones.
+      const waiting = [...this.#exchanges];
+      for (const one of waiting) if (one.ids.size > 1 || waiting.length === 1) one.resolve(replies);
+    }
   }
 
   /** The replies of a message and what they answer; null for a notification, and for an answer that came too late. */
@@ -159,7 +165,7 @@ class Connection {
       const replies = repliesOf(data.toString('utf8'));
       const [first] = replies;
       if (first === undefined || first.id === undefined) return null;
-      const ids = replies.flatMap(({ id }) => (id === null ? [] : [id]));
+      const ids = replies.flatMap(({ id }) => id ?? []);
       const exchange = [...this.#exchanges].find((waiting) => ids.some((id) => waiting.ids.has(id)));
       return ids.length > 0 && !exchange ? null : { replies, exchange };
     } catch (error) {
@@ -170,8 +176,14 @@ class Connection {
     }
   }
 
+  /** Which of several requests had the large answer is unknown, so a lone call among them is asked again. */
   #fail(error: unknown): void {
-    for (const exchange of [...this.#exchanges]) exchange.reject(error);
+    const exchanges = [...this.#exchanges];
+    const isLarge = error instanceof RequestFailure && error.kind === 'large' && exchanges.length > 1;
+    for (const exchange of exchanges)
+      exchange.reject(
+        isLarge && exchange.ids.size === 1 ? new RequestFailure('ambiguous', error.message) : error,
+      );
   }
 }
 

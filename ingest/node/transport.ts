@@ -6,9 +6,9 @@ export interface RpcRequest {
   readonly params: readonly unknown[];
 }
 
-/** One answer of a node; `id` is null if the node could not tell which request it answers. */
+/** One answer of a node; `id` is null if the node could not tell which request it answers, and absent in a notification. */
 export interface RpcReply {
-  readonly id: number | null;
+  readonly id: number | null | undefined;
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
@@ -23,9 +23,10 @@ export interface Transport {
  * - `lost`: the node did not answer, so another attempt may succeed.
  * - `busy`: the node or its proxy limits the rate.
  * - `large`: the request or its answer is too large; a smaller one may succeed.
+ * - `ambiguous`: one of several answers was too large, and it is unknown which; another attempt may succeed.
  * - `refused`: another attempt cannot succeed.
  */
-type FailureKind = 'lost' | 'busy' | 'large' | 'refused';
+type FailureKind = 'lost' | 'busy' | 'large' | 'ambiguous' | 'refused';
 
 /** Why a request has no answer. */
 export class RequestFailure extends ProductError {
@@ -53,12 +54,32 @@ export function bodyOf(requests: readonly RpcRequest[]): string {
   return JSON.stringify(calls.length === 1 ? calls[0] : calls);
 }
 
-/** Answers are cut at 10 or 15 MB by some nodes and proxies: such a text is no JSON. */
+/** The replies in an answer. What is no reply is left out, so its call counts as not answered. */
 export function repliesOf(text: string): readonly RpcReply[] {
+  return [parsed(text)].flat().flatMap((given: unknown) => {
+    if (typeof given !== 'object' || given === null) return [];
+    const { id, result, error } = given as Record<string, unknown>;
+    const reply = { id: typeof id === 'number' || id === null ? id : undefined };
+    // Some proxies send `"error":null` beside a result.
+    return [
+      error === undefined || error === null ? { ...reply, result } : { ...reply, error: errorOf(error) },
+    ];
+  });
+}
+
+/** Some nodes and proxies cut answers at 10 or 15 MB; such a text is no JSON. */
+function parsed(text: string): unknown {
   try {
-    const replies: unknown = JSON.parse(text);
-    return Array.isArray(replies) ? replies : [replies as RpcReply];
+    return JSON.parse(text);
   } catch {
     throw new RequestFailure('large', 'answered no JSON, or only the beginning of it');
   }
+}
+
+/** An error as JSON-RPC describes it; of any other value its text. */
+function errorOf(error: unknown): NonNullable<RpcReply['error']> {
+  const { code, message, data } = error as Record<string, unknown>;
+  return typeof message === 'string'
+    ? { code: Number(code), message, data }
+    : { code: Number(code), message: typeof error === 'string' ? error : JSON.stringify(error) };
 }
