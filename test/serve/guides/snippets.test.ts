@@ -27,6 +27,7 @@ const RUN_ELSEWHERE = {
   monitoring: 'test/infra/prometheus',
   tracing: 'test/serve/tracing.test.ts',
   nodes: 'test/serve/cli/nodes.test.ts',
+  days: 'test/serve/cli/start-node.test.ts',
   state: 'test/serve/cli/snapshots.test.ts',
 } as const;
 
