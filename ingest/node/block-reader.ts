@@ -10,6 +10,8 @@ type Line = Buffer | ProductError;
 /** A line as it is in JSON: the validators after such a block may be others. */
 const NEW_SESSION = Buffer.from('{"pallet":"session","method":"NewSession"}');
 
+const NOTHING_FINAL = { finalizedHash: null, finalTo: -1 };
+
 /** Makes lines of the blocks of a node. */
 export class BlockReader {
   undecodedCalls = 0;
@@ -25,9 +27,9 @@ export class BlockReader {
 
   /** The lines of heights, which are in order. */
   async stride(numbers: readonly number[], patience: number): Promise<StrideLines> {
-    const { places, finalizedHash } = await this.#blocks.places(numbers, patience);
+    const { places, ...final } = await this.#blocks.places(numbers, patience);
     const present = places.filter((place) => !(place instanceof Error)) as BlockPlace[];
-    const { lines, bytes } = await this.#lines(present, finalizedHash, patience);
+    const { lines, bytes } = await this.#lines(present, final, patience);
     const rest = lines.values();
     return {
       lines: places.map((place) => (place instanceof Error ? place : rest.next().value)) as Line[],
@@ -38,13 +40,17 @@ export class BlockReader {
   /** The line of a block by its hash, as one that is not final. */
   async block(hash: string, patience: number): Promise<Buffer> {
     const place = await this.#blocks.place(hash, patience);
-    const [line] = (await this.#lines([place], null, patience)).lines;
+    const [line] = (await this.#lines([place], NOTHING_FINAL, patience)).lines;
     if (line instanceof Buffer) return line;
     throw line;
   }
 
-  async #lines(places: readonly BlockPlace[], finalizedHash: string | null, patience: number) {
-    const fetched = await this.#blocks.fetch(places, finalizedHash, patience);
+  async #lines(
+    places: readonly BlockPlace[],
+    final: { readonly finalizedHash: string | null; readonly finalTo: number },
+    patience: number,
+  ) {
+    const fetched = await this.#blocks.fetch(places, final, patience);
     const lines = await this.#decode(fetched);
     const isRenewed = lines.some((line, i) => i > 0 && line instanceof Buffer && line.includes(NEW_SESSION));
     if (isRenewed) await this.#correctAuthors(places, fetched, lines, patience);
@@ -108,7 +114,8 @@ export class BlockReader {
   }
 
   async #decodeWithFees(block: FetchedBlock, feeless: readonly number[]): Promise<Line[]> {
-    const fees = await this.#blocks.fees(block, feeless);
+    const fees = await this.#blocks.fees(block, feeless).catch(asFailure);
+    if (fees instanceof Error) return [fees];
     return this.#decodeWith(block.specVersion, [{ ...block, raw: { ...block.raw, fees } }]);
   }
 

@@ -1,10 +1,9 @@
-import type { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { BlockService } from '../sources/block-service.ts';
-import { blockHash, headerAnswer, heightOf, read, runtimeVersion } from './answers.ts';
+import { blockHash, heightOf, read, readHeader, runtimeVersion } from './answers.ts';
 import { BlockReader } from './block-reader.ts';
 import { RawBlocks } from './raw-blocks.ts';
-import { NodeRpc, type RpcAnswer, type RpcCall, type RpcLimits } from './rpc.ts';
+import { NodeRpc, type RpcAnswer, type RpcLimits } from './rpc.ts';
 import { Runtimes } from './runtimes.ts';
 import { Strides } from './strides.ts';
 
@@ -22,6 +21,7 @@ export class NodeSource implements BlockService {
   readonly specName: string;
   readonly rpc: NodeRpc;
   readonly genesisHash: string;
+  readonly #blocks: RawBlocks;
   readonly #reader: BlockReader;
   readonly #strides: Strides;
 
@@ -31,7 +31,8 @@ export class NodeSource implements BlockService {
     this.rpc = rpc;
     this.genesisHash = genesis;
     const runtimes = new Runtimes(rpc, `${genesis}/${specName}`);
-    this.#reader = new BlockReader(rpc.host, new RawBlocks(rpc), runtimes);
+    this.#blocks = new RawBlocks(rpc, genesis);
+    this.#reader = new BlockReader(rpc.host, this.#blocks, runtimes);
     this.#strides = new Strides((numbers, patience) => this.#reader.stride(numbers, patience));
   }
 
@@ -73,22 +74,19 @@ export class NodeSource implements BlockService {
 
   async head(kind: 'finalized' | 'best' = 'finalized'): Promise<{ number: number; hash: string }> {
     const method = kind === 'finalized' ? 'chain_getFinalizedHead' : 'chain_getBlockHash';
-    const hash = await this.#read({ method, params: [] }, blockHash);
-    return {
-      number: heightOf(
-        await this.#read({ method: 'chain_getHeader', params: [hash] }, headerAnswer.unwrap()),
-      ),
-      hash,
-    };
+    const [asked] = await this.rpc.batch([{ method, params: [] }]);
+    const hash = read(blockHash, asked as RpcAnswer, this.rpc.host);
+    const [answer] = await this.rpc.batch([{ method: 'chain_getHeader', params: [hash] }]);
+    const header = readHeader(hash, answer as RpcAnswer, this.rpc.host);
+    if (header === null)
+      throw new ProductError('source_failed', `${this.rpc.host} has no header of its own head ${hash}`);
+    const head = { number: heightOf(header), hash };
+    if (kind === 'finalized') this.#blocks.noteFinal(head);
+    return head;
   }
 
   block(id: number | string, patience = 1): Promise<Buffer> {
     return typeof id === 'number' ? this.#strides.block(id, patience) : this.#reader.block(id, patience);
-  }
-
-  async #read<T>(call: RpcCall, schema: z.ZodType<T>): Promise<T> {
-    const [answer] = await this.rpc.batch([call]);
-    return read(schema, answer as RpcAnswer, this.rpc.host);
   }
 }
 

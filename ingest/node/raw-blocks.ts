@@ -3,10 +3,10 @@ import { ProductError } from '../../infra/errors.ts';
 import {
   blockAnswer,
   blockHash,
-  headerAnswer,
   heightOf,
   hex,
   read,
+  readHeader,
   runtimeVersion,
   storageAnswer,
 } from './answers.ts';
@@ -39,28 +39,45 @@ export interface FetchedBlock extends BlockPlace {
 /** A value for each place, or why there is none. */
 export type Each<T> = readonly (T | ProductError)[];
 
+interface FinalBlock {
+  readonly number: number;
+  readonly hash: string;
+}
+
 /** Asks a node for blocks, many in one request. */
 export class RawBlocks {
   readonly #rpc: NodeRpc;
+  readonly #genesis: string;
+  /** The highest final block so far. Behind one address may be several nodes, some of which lag. */
+  #final: FinalBlock | null = null;
   /** Of the heights that were asked for. */
   #lowest = Number.POSITIVE_INFINITY;
   /** Whether `chain_getBlockHash` takes a list of heights, as that of Substrate nodes does. */
   #takesLists = true;
 
-  constructor(rpc: NodeRpc) {
+  constructor(rpc: NodeRpc, genesis: string) {
     this.#rpc = rpc;
+    this.#genesis = genesis;
   }
 
-  /** Where the blocks of heights are, and the newest final block by the same node. */
+  noteFinal(head: FinalBlock): void {
+    if (this.#final === null || head.number > this.#final.number) this.#final = head;
+  }
+
+  /** Where the blocks of heights are, the newest final block by the same node, and a height up to which all are final. */
   async places(
     numbers: readonly number[],
     patience: number,
-  ): Promise<{ places: Each<BlockPlace>; finalizedHash: string }> {
+  ): Promise<{ places: Each<BlockPlace>; finalizedHash: string; finalTo: number }> {
     this.#lowest = Math.min(this.#lowest, ...numbers);
-    const wanted = [...new Set(numbers.flatMap((number) => (number === 0 ? [0] : [number - 1, number])))];
+    const final = this.#final ?? { number: 0, hash: this.#genesis };
+    const wanted = [...new Set([0, final.number, ...numbers.flatMap((n) => [Math.max(0, n - 1), n])])];
     const [head, ...list] = await this.#hashes(wanted, patience);
     const finalizedHash = this.#take(blockHash, head);
     const hashes = new Map(list.map((answer, i) => [wanted[i], this.#take(blockHash.nullable(), answer)]));
+    // Another network may have begun behind the same address.
+    if (hashes.get(0) !== this.#genesis)
+      throw this.#failure(`serves another network by now, which begins with the block ${hashes.get(0)}`);
     const places = numbers.map((number) => {
       const hash = hashes.get(number);
       if (!hash) return this.#failure(`has no block ${number}`);
@@ -70,7 +87,8 @@ export class RawBlocks {
       // Its state holds the runtime that decodes the block.
       return parentHash ? { number, hash, parentHash, isFirst } : this.#failure(`has no block ${number - 1}`);
     });
-    return { places, finalizedHash };
+    // Whatever its own head, the blocks below a final one are final.
+    return { places, finalizedHash, finalTo: hashes.get(final.number) === final.hash ? final.number : -1 };
   }
 
   /** Hashes of the finalized head and of heights. */
@@ -81,7 +99,7 @@ export class RawBlocks {
       const asked = await this.#rpc.batch([head, hashOf(heights)], { patience });
       const [first, list] = asked as [RpcAnswer, RpcAnswer];
       if ('error' in list && !(list.error instanceof NodeRefusal)) throw list.error;
-      if ('result' in list && Array.isArray(list.result))
+      if ('result' in list && Array.isArray(list.result) && list.result.length === heights.length)
         return [first, ...list.result.map((result: unknown) => ({ result }))];
       this.#takesLists = false;
     }
@@ -90,16 +108,16 @@ export class RawBlocks {
 
   async place(hash: string, patience: number): Promise<BlockPlace> {
     const [answer] = await this.#rpc.batch([{ method: 'chain_getHeader', params: [hash] }], { patience });
-    const header = this.#take(headerAnswer, answer);
+    const header = readHeader(hash, answer as RpcAnswer, this.#rpc.host);
     if (header === null) throw this.#failure(`has no block ${hash}`);
     const number = heightOf(header);
     return { number, hash, parentHash: number === 0 ? undefined : header.parentHash, isFirst: true };
   }
 
-  /** The blocks at places, which are in order; final up to the height of `finalizedHash`. */
+  /** The blocks at places, which are in order; final up to the height of `finalizedHash`, and up to `finalTo`. */
   async fetch(
     places: readonly BlockPlace[],
-    finalizedHash: string | null,
+    { finalizedHash, finalTo }: { readonly finalizedHash: string | null; readonly finalTo: number },
     patience: number,
   ): Promise<Each<FetchedBlock>> {
     const ends = places.filter((_, i) => i === 0 || i === places.length - 1);
@@ -115,14 +133,17 @@ export class RawBlocks {
     const ofValidators = answers.splice(0, ends.length);
     const versions = await this.#spread(places, ofVersions, versionCall, patience);
     const validators = await this.#spread(places, ofValidators, validatorsCall, patience);
-    const head = finalizedHash === null ? null : this.#take(headerAnswer, answers[0]);
-    const finalized = head === null ? -1 : heightOf(head);
+    const head =
+      finalizedHash === null ? null : readHeader(finalizedHash, answers[0] as RpcAnswer, this.#rpc.host);
+    const finalized = Math.max(finalTo, head === null ? -1 : heightOf(head));
     return places.map((place, i) => {
       try {
         const block = this.#take(blockAnswer, ofBlocks[i * 2]);
         const events = this.#take(storageAnswer, ofBlocks[i * 2 + 1]);
         if (block === null) throw this.#failure(`has no block ${place.number}`);
         const { header, extrinsics } = block.block;
+        if (heightOf(header) !== place.number)
+          throw this.#failure(`answered block ${heightOf(header)} in place of ${place.number}`);
         const { specVersion } = this.#take(runtimeVersion, versions[i]);
         const raw = {
           ...{ hash: place.hash, header, extrinsics, events },
@@ -152,7 +173,10 @@ export class RawBlocks {
    * The fee that the runtime would ask for each of these extrinsics, without the tip; none if the node does not keep the
    * state that the block began with.
    */
-  async fees({ parentHash, raw }: FetchedBlock, extrinsics: readonly number[]): Promise<Map<number, string>> {
+  async fees(
+    { number, parentHash, raw }: FetchedBlock,
+    extrinsics: readonly number[],
+  ): Promise<Map<number, string>> {
     const calls = extrinsics.map((place) => {
       const bytes = raw.extrinsics[place] as string;
       const asked = `${bytes}${u32(bytes.length / 2 - 1).slice(2)}`;
@@ -161,9 +185,10 @@ export class RawBlocks {
     const answers = await this.#rpc.batch(calls);
     const fees = new Map<number, string>();
     for (const [i, answer] of answers.entries()) {
-      if ('error' in answer) continue;
+      if ('error' in answer && answer.error instanceof NodeRefusal) continue;
       const bytes = Buffer.from(this.#take(hex, answer).slice(2), 'hex');
       // A u128 behind weight and class.
+      if (bytes.length < 16) throw this.#failure(`answered no fee of block ${number}`);
       const fee = bytes.readBigUInt64LE(bytes.length - 16) + (bytes.readBigUInt64LE(bytes.length - 8) << 64n);
       fees.set(extrinsics[i] as number, String(fee));
     }

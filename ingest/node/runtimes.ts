@@ -66,7 +66,8 @@ export class Runtimes {
         params: ['Metadata_metadata_versions', '0x', hash],
       });
       // A `Vec<u32>` of fewer than 64 elements has a length of one byte.
-      const offered = Array.from({ length: (list[0] ?? 0) >> 2 }, (_, i) => list.readUInt32LE(1 + i * 4));
+      const count = Math.min((list[0] ?? 0) >> 2, (list.length - 1) >> 2);
+      const offered = Array.from({ length: count }, (_, i) => list.readUInt32LE(1 + i * 4));
       return VERSIONS.find((version) => offered.includes(version)) ?? null;
     } catch (error) {
       if (error instanceof NodeRefusal) return null;

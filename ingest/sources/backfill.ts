@@ -13,7 +13,13 @@ export type BlockSource = Pick<BlockService, 'block' | 'head' | 'givesWholeBlock
   readonly probe?: (number: number) => Promise<unknown>;
 };
 
-/** The block of a height as a line, why there is none, or both for a block that cannot be whole: its line is refused. */
+/** How a line ends whose block is not final. */
+const NOT_FINAL = Buffer.from('"finalized":false');
+const NOT_FINAL_BYTES = NOT_FINAL.length + 8;
+/** The head is above it, so another node behind the same address lags. */
+const NOT_FINAL_REASON = 'the source does not give it as final yet';
+
+/** The block of a height as a line, why there is none, or both for a block that is not whole or not final. */
 export type FetchedHeight =
   | { readonly number: number; readonly line: Buffer; readonly reason?: string }
   | UnservedHeight;
@@ -42,7 +48,8 @@ export async function* fetchHeights(
   const fetchLine = async (number: number): Promise<FetchedHeight> => {
     const line = await source.block(number);
     servedAt = performance.now();
-    const reason = source.givesWholeBlocks ? null : lackOfLine(line);
+    const lack = source.givesWholeBlocks ? null : lackOfLine(line);
+    const reason = lack ?? (line.includes(NOT_FINAL, -NOT_FINAL_BYTES) ? NOT_FINAL_REASON : null);
     return reason === null ? { number, line } : { number, line, reason };
   };
   const fetchOne = async (number: number): Promise<FetchedHeight> => {
