@@ -1,4 +1,4 @@
-import { ProductError } from '../../infra/errors.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { DecodedBlocks } from './decode-worker.ts';
 import { decodeBlocks } from './decoder.ts';
 import { asFailure, type BlockPlace, type Each, type FetchedBlock, type RawBlocks } from './raw-blocks.ts';
@@ -99,7 +99,14 @@ export class BlockReader {
       raw,
       parentHash: isFirst ? undefined : parentHash,
     }));
-    const decoded = await decodeBlocks({ runtime, blocks: given });
+    let decoded: DecodedBlocks;
+    try {
+      decoded = await decodeBlocks({ runtime, blocks: given });
+    } catch (error) {
+      const reason = `its thread ended: ${reasonOf(error)}`;
+      return blocks.map((block) => this.#failure(block, reason));
+    }
+    if (decoded.blocks.every((block) => 'reason' in block)) this.#runtimes.forget(specVersion);
     const lines: Line[] = [];
     for (const [i, block] of blocks.entries()) {
       const one = decoded.blocks[i] as DecodedBlocks['blocks'][number];

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { reasonOf } from '../../infra/errors.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { decodeBlock, NO_FEE, type RawBlock } from './decode/block.ts';
 import { checkBlock } from './decode/check.ts';
 import { type NodeRuntime, readRuntime } from './decode/runtime.ts';
@@ -29,13 +29,21 @@ export interface DecodedBlocks {
 const COMPILED_MAX = 8;
 const compiled = new LRUCache<string, NodeRuntime>({ max: COMPILED_MAX });
 
-function runtimeOf({ key, bytes }: RuntimeMetadata): NodeRuntime {
+function runtimeOf({ key, specVersion, bytes }: RuntimeMetadata): NodeRuntime {
   const known = compiled.get(key);
   if (known) return known;
   const runtime = readRuntime(bytes);
+  // A cache before a node may answer the newest metadata for every block.
+  if (runtime.specVersion !== null && runtime.specVersion !== specVersion)
+    throw new ProductError(
+      'source_failed',
+      `the metadata are of version ${runtime.specVersion} of the runtime, not of ${specVersion}`,
+    );
   compiled.set(key, runtime);
   return runtime;
 }
+
+const NO_BYTES = new Uint8Array(0);
 
 function feelessOf(line: Buffer): number[] {
   if (!line.includes(NO_FEE)) return [];
@@ -45,11 +53,18 @@ function feelessOf(line: Buffer): number[] {
 
 /** Checks and decodes blocks, in a thread of its own. */
 export default function decode({ runtime: metadata, blocks }: DecodeTask): DecodedBlocks {
+  try {
+    return decodeWith(runtimeOf(metadata), blocks);
+  } catch (error) {
+    return { bytes: NO_BYTES, blocks: blocks.map(() => ({ reason: reasonOf(error) })) };
+  }
+}
+
+function decodeWith(runtime: NodeRuntime, blocks: DecodeTask['blocks']): DecodedBlocks {
   const lines: Buffer[] = [];
   let end = 0;
   const decoded = blocks.map(({ raw, parentHash }) => {
     try {
-      const runtime = runtimeOf(metadata);
       const reason = checkBlock(runtime, raw, parentHash);
       if (reason !== null) return { reason };
       const { line, undecodedCalls } = decodeBlock(runtime, raw);

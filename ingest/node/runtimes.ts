@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ProductError } from '../../infra/errors.ts';
 import { hex, read } from './answers.ts';
+import { hashText } from './decode/hash.ts';
 import type { NodeRpc, RpcAnswer, RpcCall } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { u32 } from './scale.ts';
@@ -9,6 +10,7 @@ import { u32 } from './scale.ts';
 export interface RuntimeMetadata {
   /** Names the runtime among those of all networks. */
   readonly key: string;
+  readonly specVersion: number;
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
@@ -42,6 +44,11 @@ export class Runtimes {
     return asked;
   }
 
+  /** Asks again, since nothing decodes with the metadata that were answered. */
+  forget(specVersion: number): void {
+    this.#known.delete(specVersion);
+  }
+
   async #ask(specVersion: number, hash: string): Promise<RuntimeMetadata> {
     const version = await this.#highestVersion(hash);
     const answered = await this.#bytes(
@@ -55,7 +62,8 @@ export class Runtimes {
       throw new ProductError('source_failed', `${this.#rpc.host} answered no metadata of ${hash}`);
     const bytes = new Uint8Array(new SharedArrayBuffer(answered.length - begin));
     bytes.set(answered.subarray(begin));
-    return { key: `${this.#chain}/${specVersion}`, bytes };
+    // Of the bytes too: one node may answer other metadata for a version than another.
+    return { key: `${this.#chain}/${specVersion}/${hashText(bytes)}`, specVersion, bytes };
   }
 
   /** The highest version above 14 that the runtime offers; null if it has no such function, as before 2023. */

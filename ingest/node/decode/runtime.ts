@@ -18,6 +18,8 @@ const SYSTEM_VERSION_HASHES_EXTRINSICS = 2;
 export interface NodeRuntime {
   readonly metadata: UnifiedMetadata;
   readonly ss58Prefix: number;
+  /** By the constant `System.Version`; null if there is none. */
+  readonly specVersion: number | null;
   /** Extensions of a transaction by their version; extrinsics of format 4 have version 0. */
   readonly extensions: UnifiedMetadata['extrinsic']['extensionsByVersion'];
   /** TypeReaders by type id. */
@@ -79,6 +81,7 @@ function compile(metadata: UnifiedMetadata): NodeRuntime {
   return {
     metadata,
     ss58Prefix,
+    specVersion: runtimeVersion.specVersion === undefined ? null : Number(runtimeVersion.specVersion),
     extensions: extrinsic.extensionsByVersion,
     types,
     events: new EventTable(byIndex, types),
