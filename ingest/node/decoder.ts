@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { ignore } from '../../infra/ignore.ts';
 import type { DecodedBlocks, DecodeTask } from './decode-worker.ts';
 
 /** The thread that asks nodes and loads lines has a core of its own. */
@@ -14,7 +15,12 @@ let threads: Piscina<DecodeTask, DecodedBlocks> | undefined;
 
 /** Checks and decodes blocks in worker threads, which all nodes of a process share. Rejects if its thread runs out of memory or time. */
 export function decodeBlocks(task: DecodeTask): Promise<DecodedBlocks> {
-  threads ??= new Piscina<DecodeTask, DecodedBlocks>({
+  threads ??= openThreads();
+  return threads.run(task, { signal: AbortSignal.timeout(TASK_MS_MAX) });
+}
+
+function openThreads(): Piscina<DecodeTask, DecodedBlocks> {
+  const opened = new Piscina<DecodeTask, DecodedBlocks>({
     filename: fileURLToPath(new URL('./decode-worker.ts', import.meta.url)),
     minThreads: 0,
     maxThreads: THREADS,
@@ -22,5 +28,6 @@ export function decodeBlocks(task: DecodeTask): Promise<DecodedBlocks> {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
   });
-  return threads.run(task, { signal: AbortSignal.timeout(TASK_MS_MAX) });
+  // Without a listener a thread that ends between two tasks would end the process.
+  return opened.on('error', ignore('ingest.decoder'));
 }

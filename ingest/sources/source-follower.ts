@@ -74,17 +74,21 @@ export class SourceFollower {
   readonly #options: SourceFollowerOptions;
   readonly #retrySeconds: number;
   readonly #signal: AbortSignal;
+  /** Closes the connections to the source, which another one may be asked in place of. */
+  readonly #ended: AbortController;
 
   private constructor(
     source: OpenedSource,
     options: SourceFollowerOptions,
     retrySeconds: number,
     signal: AbortSignal,
+    ended: AbortController,
   ) {
     this.#source = source;
     this.#options = options;
     this.#retrySeconds = retrySeconds;
     this.#signal = signal;
+    this.#ended = ended;
   }
 
   static async open(
@@ -93,13 +97,16 @@ export class SourceFollower {
     signal: AbortSignal,
   ): Promise<SourceFollower> {
     const { backoffMs } = options;
-    const limits = { signal, attempts: ATTEMPTS, ...(backoffMs === undefined ? {} : { backoffMs }) };
-    return new SourceFollower(
-      await openSource(options, config, limits),
-      options,
-      config.SKIPPED_RETRY_SECONDS,
-      signal,
-    );
+    const ended = new AbortController();
+    const both = AbortSignal.any([signal, ended.signal]);
+    const limits = { signal: both, attempts: ATTEMPTS, ...(backoffMs === undefined ? {} : { backoffMs }) };
+    try {
+      const source = await openSource(options, config, limits);
+      return new SourceFollower(source, options, config.SKIPPED_RETRY_SECONDS, both, ended);
+    } catch (error) {
+      ended.abort();
+      throw error;
+    }
   }
 
   async run(target: IngestTarget, say: (text: string) => void): Promise<void> {
@@ -146,11 +153,10 @@ export class SourceFollower {
       ...this.#snapshots(target, say),
     });
     this.#sayWhat(from, say);
-    const ended = new AbortController();
     const refilling = refillSkipped(service, target, {
       chain: chain.name,
       retrySeconds: this.#retrySeconds,
-      signal: AbortSignal.any([this.#signal, ended.signal]),
+      signal: this.#signal,
       say,
     });
     /** Calls stored as bytes that were told. */
@@ -164,7 +170,7 @@ export class SourceFollower {
         told = undecodedCalls;
       }
     } finally {
-      ended.abort();
+      this.#ended.abort();
       await refilling;
     }
   }

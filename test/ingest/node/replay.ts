@@ -49,6 +49,10 @@ export class NodeReplay {
     return this;
   }
 
+  get connections(): number {
+    return this.#sockets.clients.size;
+  }
+
   /** Its address, with what must be in no message. */
   url(scheme: 'ws' | 'http' = 'ws'): string {
     return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/key-of-a-provider`;
