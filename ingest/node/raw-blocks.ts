@@ -74,16 +74,19 @@ export class RawBlocks {
     const wanted = [...new Set([0, final.number, ...numbers.flatMap((n) => [Math.max(0, n - 1), n])])];
     const [head, ...list] = await this.#hashes(wanted, patience);
     const finalizedHash = this.#take(blockHash, head);
-    const hashes = new Map(list.map((answer, i) => [wanted[i], this.#take(blockHash.nullable(), answer)]));
+    const taken = this.#each(blockHash.nullable(), list);
+    const hashes = new Map(taken.map((hash, i) => [wanted[i], hash]));
     // Another network may have begun behind the same address.
     if (hashes.get(0) !== this.#genesis)
       throw this.#failure(`serves another network by now, which begins with the block ${hashes.get(0)}`);
     const places = numbers.map((number) => {
       const hash = hashes.get(number);
+      if (hash instanceof Error) return hash;
       if (!hash) return this.#failure(`has no block ${number}`);
       const isFirst = number <= this.#lowest;
       if (number === 0) return { number, hash, parentHash: undefined, isFirst };
       const parentHash = hashes.get(number - 1);
+      if (parentHash instanceof Error) return parentHash;
       // Its state holds the runtime that decodes the block.
       return parentHash ? { number, hash, parentHash, isFirst } : this.#failure(`has no block ${number - 1}`);
     });
@@ -160,13 +163,7 @@ export class RawBlocks {
   /** The validators at each of the places. */
   async validators(places: readonly BlockPlace[], patience: number): Promise<Each<string | null>> {
     const answers = await this.#rpc.batch(places.map(validatorsCall), { patience });
-    return answers.map((answer) => {
-      try {
-        return this.#take(storageAnswer, answer);
-      } catch (error) {
-        return asFailure(error);
-      }
-    });
+    return this.#each(storageAnswer, answers);
   }
 
   /**
@@ -206,6 +203,16 @@ export class RawBlocks {
     const [first, last] = ends.map((answer) => ('error' in answer ? null : JSON.stringify(answer.result)));
     if (first === last && first !== null) return places.map(() => ends[0] as RpcAnswer);
     return this.#rpc.batch(places.map(callOf), { patience });
+  }
+
+  #each<T>(schema: z.ZodType<T>, answers: readonly RpcAnswer[]): Each<T> {
+    return answers.map((answer) => {
+      try {
+        return this.#take(schema, answer);
+      } catch (error) {
+        return asFailure(error);
+      }
+    });
   }
 
   #take<T>(schema: z.ZodType<T>, answer: RpcAnswer | undefined): T {

@@ -29,6 +29,16 @@ test('a hash of another height gives no block', async () => {
   await expect(fetched).rejects.toThrow(/answered block 2 in place of 1$/);
 });
 
+test('what is no hash costs its height and the one above it', async () => {
+  const { equal, others } = await spoilt((_, chain) => (call) => {
+    if (!isList(call)) return undefined;
+    const hashOf = (number: number) => (number === 0 ? GENESIS : (chain.at(number)?.hash ?? null));
+    return (call.params[0] as number[]).map((number) => (number === 30 ? 7 : hashOf(number)));
+  });
+  expect([...others.keys()]).toEqual([30, 31]);
+  expect(equal).toHaveLength(ALL.length - 2);
+});
+
 test('hashes of another number than asked for are asked for one by one', async () => {
   const { equal } = await spoilt(
     (_, chain) => (call) =>
