@@ -32,7 +32,8 @@ it('start --node --days brings the last days of a chain, computes them and follo
     await until('new blocks follow', async () => (await blocks()) === last, 30_000);
     const rows = async () => (await read('/api/daily-tps?chain=replayed')) as object[];
     await until('they are computed', async () => (await rows()).length > 0, 30_000);
-    expect(server.said()).toContain(`replayed: ${last - 3} blocks loaded; new ones follow.`);
+    // The follower may have brought the head before.
+    expect(server.said()).toMatch(/^replayed: \d+ blocks loaded; new ones follow\.$/m);
   } finally {
     expect((await server.end('SIGTERM')).code).toBe(0);
   }
