@@ -8,22 +8,18 @@ import {
   type RpcRequest,
   repliesOf,
   type Transport,
+  type TransportLimits,
 } from './transport.ts';
 
 const SAID_BYTES = 200;
-
-interface HttpTransportLimits {
-  readonly answerBytes: number;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** Sends each request by HTTP POST. */
 export class HttpTransport implements Transport {
   readonly #url: string;
   readonly #headers: Record<string, string>;
-  readonly #limits: HttpTransportLimits;
+  readonly #limits: TransportLimits;
 
-  constructor(address: URL, limits: HttpTransportLimits) {
+  constructor(address: URL, limits: TransportLimits) {
     const url = new URL(address);
     const { username, password } = url;
     const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);

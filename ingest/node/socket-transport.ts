@@ -10,12 +10,8 @@ import {
   type RpcRequest,
   repliesOf,
   type Transport,
+  type TransportLimits,
 } from './transport.ts';
-
-interface SocketTransportLimits {
-  readonly answerBytes: number;
-  readonly signal?: AbortSignal | undefined;
-}
 
 interface Exchange {
   readonly ids: ReadonlySet<number>;
@@ -32,10 +28,10 @@ const FRAGMENTS_MAX = 16_384;
 /** Sends requests over one WebSocket, several at a time; opens another when it breaks or falls silent. */
 export class SocketTransport implements Transport {
   readonly #url: string;
-  readonly #limits: SocketTransportLimits;
+  readonly #limits: TransportLimits;
   #connection: Promise<Connection> | null = null;
 
-  constructor(url: URL, limits: SocketTransportLimits) {
+  constructor(url: URL, limits: TransportLimits) {
     this.#url = url.href;
     this.#limits = limits;
   }
@@ -68,7 +64,7 @@ class Connection {
 
   static open(
     url: string,
-    { answerBytes, signal }: SocketTransportLimits,
+    { answerBytes, signal }: TransportLimits,
     timeoutMs: number,
     onClosed: () => void,
   ): Promise<Connection> {

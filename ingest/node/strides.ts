@@ -19,8 +19,8 @@ const AT_ONCE = 4;
 const BYTES_WANTED = 4 * 2 ** 20;
 
 /**
- * Gathers requests for single blocks into strides, each of which costs the node few requests. A block waits for others
- * only while a stride is read.
+ * Gathers calls for single blocks into strides of many heights, which need few requests. A block waits for a full stride
+ * only while another one is read.
  */
 export class Strides {
   readonly #read: (numbers: readonly number[], patience: number) => Promise<StrideLines>;

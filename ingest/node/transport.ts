@@ -13,6 +13,12 @@ export interface RpcReply {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
+export interface TransportLimits {
+  /** Of one answer. */
+  readonly answerBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Carries requests to a node. */
 export interface Transport {
   /** Sends the requests together; the replies may lack some. Throws `RequestFailure` if none came. */

@@ -2,7 +2,7 @@
 export interface BlockService {
   /** For messages and logs: of a node without what may be a key. */
   readonly url: string;
-  /** Whether it gives lines of whole blocks alone; of others it is looked for what they lack. */
+  /** If true, every line is a whole block. Otherwise each line is searched for what it lacks. */
   readonly givesWholeBlocks: boolean;
   /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;

@@ -29,7 +29,7 @@ export class AccountTexts {
   }
 
   #text(cursor: Cursor, size: number, write: (bytes: Buffer) => string): string {
-    const from = cursor.skip(size);
+    const from = cursor.advance(size);
     const key = cursor.bytes.toString('latin1', from, from + size);
     const remembered = this.#texts.get(key);
     if (remembered !== undefined) return remembered;

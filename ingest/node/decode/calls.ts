@@ -1,5 +1,6 @@
 import { type Cursor, Undecodable } from './cursor.ts';
 import { camelCase } from './names.ts';
+import { type PalletEnums, PalletVariants } from './pallet-variants.ts';
 import type { TypeTable } from './types.ts';
 import {
   arrayReader,
@@ -8,6 +9,7 @@ import {
   objectReader,
   sequenceReader,
   type ValueReader,
+  type Variant,
 } from './value-reader.ts';
 
 interface CallReader {
@@ -19,28 +21,20 @@ interface CallReader {
   readonly innerArgs: ValueReader;
 }
 
-/** A pallet as calls and events need it. */
-export interface PalletEnums {
-  readonly index: number;
-  readonly name: string;
-  readonly calls?: { readonly type: number } | undefined;
-  readonly events?: { readonly type: number } | undefined;
-}
-
 /** The calls of a runtime, each compiled when it is first read. */
 export class CallTable {
-  readonly #pallets: ReadonlyMap<number, PalletEnums>;
   readonly #types: TypeTable;
-  readonly #readers = new Map<number, CallReader>();
+  readonly #readers: PalletVariants<CallReader>;
 
   constructor(pallets: ReadonlyMap<number, PalletEnums>, types: TypeTable) {
-    this.#pallets = pallets;
     this.#types = types;
+    const compile = (pallet: string, call: Variant) => this.#compile(pallet, call);
+    this.#readers = new PalletVariants({ pallets, types, of: 'calls', compile });
   }
 
   /** An extrinsic's call: its name and its arguments. */
   readonly read = (cursor: Cursor): { method: string; args: string } => {
-    const { method, args } = this.#reader(cursor);
+    const { method, args } = this.#readers.read(cursor);
     return { method, args: cursor.deeper(args) };
   };
 
@@ -53,32 +47,16 @@ export class CallTable {
   /** A call anywhere deeper is printed with its index. */
   readonly readInner: ValueReader = (cursor) => {
     const at = cursor.at;
-    const { innerArgs } = this.#reader(cursor);
+    const { innerArgs } = this.#readers.read(cursor);
     const index = cursor.bytes.toString('hex', at, at + 2);
     return `{"callIndex":"0x${index}","args":${cursor.deeper(innerArgs)}}`;
   };
 
-  #reader(cursor: Cursor): CallReader {
-    const pallet = cursor.byte();
-    const index = cursor.byte();
-    const key = (pallet << 8) | index;
-    const known = this.#readers.get(key);
-    if (known !== undefined) return known;
-    const compiled = this.#compile(pallet, index);
-    this.#readers.set(key, compiled);
-    return compiled;
-  }
-
-  #compile(palletIndex: number, index: number): CallReader {
-    const pallet = this.#pallets.get(palletIndex);
-    if (pallet?.calls === undefined) throw new Undecodable(`no calls of a pallet ${palletIndex}`);
-    const { def } = this.#types.entry(pallet.calls.type);
-    const call = def.tag === 'variant' ? def.value.find((variant) => variant.index === index) : undefined;
-    if (call === undefined) throw new Undecodable(`no call ${index} in pallet ${pallet.name}`);
+  #compile(pallet: string, call: Variant): CallReader {
     // Arguments keep the names of the metadata.
     const names = call.fields.map(({ name }, at) => name ?? `param${at}`);
     return {
-      method: JSON.stringify({ pallet: camelCase(pallet.name), method: camelCase(call.name) }),
+      method: JSON.stringify({ pallet: camelCase(pallet), method: camelCase(call.name) }),
       args: objectReader(
         names,
         call.fields.map((field) => this.#argument(field)),

@@ -26,7 +26,7 @@ export class Cursor {
   }
 
   /** The place of the next `size` bytes, which are then behind the cursor. */
-  skip(size: number): number {
+  advance(size: number): number {
     const from = this.at;
     if (size > this.end - from) throw new Undecodable(`cut short: ${size} bytes needed at byte ${from}`);
     this.at = from + size;
@@ -34,27 +34,27 @@ export class Cursor {
   }
 
   byte(): number {
-    return this.bytes[this.skip(1)] as number;
+    return this.bytes[this.advance(1)] as number;
   }
 
   u32(): number {
-    return this.bytes.readUInt32LE(this.skip(4));
+    return this.bytes.readUInt32LE(this.advance(4));
   }
 
   hex(size: number): string {
-    const from = this.skip(size);
+    const from = this.advance(size);
     return `"0x${this.bytes.toString('hex', from, from + size)}"`;
   }
 
   /** An unsigned integer as decimal text. */
   unsigned(size: number): string {
-    const from = this.skip(size);
+    const from = this.advance(size);
     return `"${unsignedText(this.bytes, from, size)}"`;
   }
 
   signed(size: number): string {
-    if (size <= 6) return `"${this.bytes.readIntLE(this.skip(size), size)}"`;
-    const value = bigint(this.bytes, this.skip(size), size);
+    if (size <= 6) return `"${this.bytes.readIntLE(this.advance(size), size)}"`;
+    const value = bigint(this.bytes, this.advance(size), size);
     return `"${BigInt.asIntN(size * 8, value)}"`;
   }
 
@@ -103,7 +103,7 @@ export class Cursor {
 
   /** The next `size` bytes on their own, under the same bounds. */
   part(size: number): Cursor {
-    const from = this.skip(size);
+    const from = this.advance(size);
     const part = new Cursor(this.bytes, from, from + size);
     part.#depth = this.#depth;
     part.#emptyElements = this.#emptyElements;

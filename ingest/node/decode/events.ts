@@ -1,8 +1,8 @@
-import type { PalletEnums } from './calls.ts';
 import { type Cursor, Undecodable } from './cursor.ts';
 import { camelCase } from './names.ts';
+import { type PalletEnums, PalletVariants } from './pallet-variants.ts';
 import type { TypeTable } from './types.ts';
-import { listReader, type ValueReader } from './value-reader.ts';
+import { listReader, type ValueReader, type Variant } from './value-reader.ts';
 
 /** Events from which an extrinsic's own fields follow. */
 type Role = 'success' | 'failure' | 'fee';
@@ -43,13 +43,13 @@ const TOPIC_BYTES = 32;
 
 /** The events of a runtime, each compiled when it is first read. */
 export class EventTable {
-  readonly #pallets: ReadonlyMap<number, PalletEnums>;
   readonly #types: TypeTable;
-  readonly #readers = new Map<number, EventReader>();
+  readonly #readers: PalletVariants<EventReader>;
 
   constructor(pallets: ReadonlyMap<number, PalletEnums>, types: TypeTable) {
-    this.#pallets = pallets;
     this.#types = types;
+    const compile = (pallet: string, event: Variant) => this.#compile(pallet, event);
+    this.#readers = new PalletVariants({ pallets, types, of: 'events', compile });
   }
 
   /** The value of `System.Events` at a block of `count` extrinsics. */
@@ -68,17 +68,17 @@ export class EventTable {
       } else if (phase === FINALIZATION) events.onFinalize += this.#read(cursor);
       else if (phase === INITIALIZATION) events.onInitialize += this.#read(cursor);
       else throw new Undecodable(`an event of phase ${phase}`);
-      cursor.skip(cursor.length() * TOPIC_BYTES);
+      cursor.advance(cursor.length() * TOPIC_BYTES);
     }
     return events;
   }
 
   #read(cursor: Cursor): string {
-    return this.#reader(cursor).read(cursor);
+    return this.#readers.read(cursor).read(cursor);
   }
 
   #readInto(extrinsic: ExtrinsicEvents, cursor: Cursor): void {
-    const { read, fields, role } = this.#reader(cursor);
+    const { read, fields, role } = this.#readers.read(cursor);
     const from = cursor.at;
     extrinsic.text += read(cursor);
     if (role === undefined) return;
@@ -94,24 +94,8 @@ export class EventTable {
     extrinsic.dispatchInfo = data.at(-1);
   }
 
-  #reader(cursor: Cursor): EventReader {
-    const pallet = cursor.byte();
-    const index = cursor.byte();
-    const key = (pallet << 8) | index;
-    const known = this.#readers.get(key);
-    if (known !== undefined) return known;
-    const compiled = this.#compile(pallet, index);
-    this.#readers.set(key, compiled);
-    return compiled;
-  }
-
-  #compile(palletIndex: number, index: number): EventReader {
-    const pallet = this.#pallets.get(palletIndex);
-    if (pallet?.events === undefined) throw new Undecodable(`no events of a pallet ${palletIndex}`);
-    const { def } = this.#types.entry(pallet.events.type);
-    const event = def.tag === 'variant' ? def.value.find((variant) => variant.index === index) : undefined;
-    if (event === undefined) throw new Undecodable(`no event ${index} in pallet ${pallet.name}`);
-    const name = camelCase(pallet.name);
+  #compile(pallet: string, event: Variant): EventReader {
+    const name = camelCase(pallet);
     const fields = this.#types.list(event.fields);
     return {
       read: listReader(

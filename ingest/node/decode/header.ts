@@ -58,14 +58,14 @@ export function authorText(runtime: NodeRuntime, logs: readonly string[], valida
   for (const log of logs) {
     const cursor = new Cursor(bytesOf(log));
     if (cursor.byte() !== PRE_RUNTIME) continue;
-    const engine = cursor.bytes.toString('latin1', cursor.skip(4), cursor.at);
+    const engine = cursor.bytes.toString('latin1', cursor.advance(4), cursor.at);
     const data = cursor.part(cursor.length());
     if (engine === 'nmbs' || engine === 'pow_') return accountText(runtime, data);
     if (engine !== 'BABE' && engine !== 'aura') continue;
     if (validators === null) return undefined;
     // BABE has the place of the author behind the kind of claim, aura the slot, in which validators take turns.
     if (engine === 'aura') return validatorText(runtime, validators, data.unsigned(8));
-    data.skip(1);
+    data.advance(1);
     return validatorText(runtime, validators, data.u32());
   }
   return undefined;

@@ -84,7 +84,7 @@ function multiAddress(types: TypeReaders, { def }: TypeEntry): ValueReader {
   const hasIndices = index?.fields.every(({ type }) => !types.isNull(type));
   return (cursor) => {
     if (!hasIndices || cursor.bytes[cursor.at] !== index?.index) return read(cursor);
-    cursor.skip(1);
+    cursor.advance(1);
     return `{"index":${types.accounts.index(cursor.compact(8))}}`;
   };
 }

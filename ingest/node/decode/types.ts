@@ -196,7 +196,7 @@ const PRIMITIVES: Record<Primitive, ValueReader> = {
   char: (cursor) => `"${cursor.u32()}"`,
   str: (cursor) => {
     const size = cursor.length();
-    const from = cursor.skip(size);
+    const from = cursor.advance(size);
     return JSON.stringify(cursor.bytes.toString('utf8', from, from + size));
   },
   u8: (cursor) => `"${cursor.byte()}"`,

@@ -33,8 +33,8 @@ async function activeValidators(state: BlockState, { chain }: Subject): Promise<
 }
 
 /**
- * Counts and sums over all ledgers. Staked is what is bonded and not being unbonded; unbonding is also what has waited
- * long enough and is not withdrawn. A pool stakes from an account of its own, and its members are the ones who stake.
+ * Counts and sums over all ledgers. `staked` is the active part. `unbonding` includes chunks that can be withdrawn. The
+ * account of a pool is no staker; its members are.
  */
 export async function stakingState(state: BlockState, subject: Subject): Promise<object> {
   const pots = await poolAccounts(state);

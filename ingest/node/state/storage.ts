@@ -69,7 +69,7 @@ export class StorageItem {
     const cursor = new Cursor(bytesOf(key), this.prefix.length / 2 - 1);
     return cursor.whole(() =>
       this.#keys.map(({ type, hasher }) => {
-        cursor.skip(HASHERS[hasher].bytes);
+        cursor.advance(HASHERS[hasher].bytes);
         return JSON.parse(this.#runtime.types.reader(type)(cursor));
       }),
     );

@@ -43,7 +43,7 @@ export const exportBlocks = command<[], ExportBlocksOptions>({
         'a file, or s3://bucket/name, compressed by its ending: .ndjson, .ndjson.gz or .ndjson.zst; default: .zst to standard output',
       ),
   help: `Each line is a block as Sidecar serves it, in the order of heights: \`ingest\` and the archives of a sources file read it.
-Name the file after the chain, such as polkadot.ndjson.zst, and they know of which chain it is. The node may be of any chain,
+They take the chain from the name of the file, such as polkadot.ndjson.zst. The node may be of any chain,
 also of one that is not in the registry. Nothing is stored here.
 
 Blocks are checked as by \`backfill\`. Heights that the node does not give are left out and told on standard error; a node that

@@ -42,7 +42,7 @@ export class RandomValues {
     return Buffer.from(Array.from({ length: size }, () => this.#random.whole(0, 255)));
   }
 
-  /** Whether the type has any value. */
+  /** Whether a value of the type can be made. */
   exists(type: number): boolean {
     return this.#heights.has(type);
   }

@@ -1,0 +1,52 @@
+import { type Cursor, Undecodable } from './cursor.ts';
+import type { TypeTable } from './types.ts';
+import type { Variant } from './value-reader.ts';
+
+/** A pallet as calls and events need it. */
+export interface PalletEnums {
+  readonly index: number;
+  readonly name: string;
+  readonly calls?: { readonly type: number } | undefined;
+  readonly events?: { readonly type: number } | undefined;
+}
+
+interface PalletVariantsOptions<Compiled> {
+  readonly pallets: ReadonlyMap<number, PalletEnums>;
+  readonly types: TypeTable;
+  readonly of: 'calls' | 'events';
+  readonly compile: (pallet: string, variant: Variant) => Compiled;
+}
+
+/** The calls or the events of all pallets, each compiled when it is first read. */
+export class PalletVariants<Compiled> {
+  readonly #options: PalletVariantsOptions<Compiled>;
+  readonly #compiled = new Map<number, Compiled>();
+
+  constructor(options: PalletVariantsOptions<Compiled>) {
+    this.#options = options;
+  }
+
+  /** Reads the two bytes that name one: its pallet and its place there. */
+  read(cursor: Cursor): Compiled {
+    const pallet = cursor.byte();
+    const index = cursor.byte();
+    const key = (pallet << 8) | index;
+    const known = this.#compiled.get(key);
+    if (known !== undefined) return known;
+    const compiled = this.#compile(pallet, index);
+    this.#compiled.set(key, compiled);
+    return compiled;
+  }
+
+  #compile(palletIndex: number, index: number): Compiled {
+    const { pallets, types, of, compile } = this.#options;
+    const pallet = pallets.get(palletIndex);
+    const type = pallet?.[of]?.type;
+    if (pallet === undefined || type === undefined)
+      throw new Undecodable(`no ${of} of a pallet ${palletIndex}`);
+    const { def } = types.entry(type);
+    const found = def.tag === 'variant' ? def.value.find((variant) => variant.index === index) : undefined;
+    if (found === undefined) throw new Undecodable(`no ${of} ${index} in pallet ${pallet.name}`);
+    return compile(pallet.name, found);
+  }
+}
