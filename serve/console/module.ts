@@ -21,7 +21,6 @@ import { serveMetricPage } from './pages/metric.ts';
 import { serveMetricList } from './pages/metrics.ts';
 import { serveOverview } from './pages/overview.ts';
 import { serveSearch } from './pages/search.ts';
-import { servePreviews } from './preview/routes.ts';
 import type { SeriesReader } from './series/series.ts';
 import { serveStatus } from './status.ts';
 
@@ -56,7 +55,6 @@ export async function serveConsole(
     serveChain(pages, given);
     serveCompare(pages, given);
     serveEmbed(pages, given);
-    servePreviews(pages, given);
     serveSearch(pages, given);
     serveLists(pages, given);
     serveStatus(pages, given);

@@ -33,8 +33,6 @@ export interface Page {
   readonly title: string;
   /** What search engines and previews of links say of the page. */
   readonly description?: string;
-  /** The path of the picture that stands beside links to the page; one for all where it is absent. */
-  readonly preview?: string;
   readonly body: Html;
   /**
    * `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither,
@@ -79,16 +77,7 @@ export async function sendPage(
   const signedIn = await sessionOf(accounts, request);
   const note = await takeNote(accounts, request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
-  const {
-    title,
-    description,
-    preview,
-    body,
-    layout = 'profile',
-    script,
-    status = 200,
-    isPublic = false,
-  } = page;
+  const { title, description, body, layout = 'profile', script, status = 200, isPublic = false } = page;
   reply.header('content-security-policy', contentPolicy(request));
   const text = html`<!doctype html>
 <html lang="en">
@@ -99,7 +88,7 @@ export async function sendPage(
 <title>${title} · Chain Metrics</title>
 ${description && html`<meta name="description" content="${description}"><meta property="og:description" content="${description}">`}
 <meta property="og:title" content="${title}"><meta property="og:site_name" content="Chain Metrics">
-${isPublic && html`<meta property="og:image" content="${accounts.settings.PUBLIC_URL ?? ''}${preview ?? assetUrl('preview.png')}"><meta property="og:image:width" content="1200"><meta property="og:image:height" content="630"><meta name="twitter:card" content="summary_large_image">`}
+${isPublic && html`<meta property="og:image" content="${accounts.settings.PUBLIC_URL ?? ''}${assetUrl('preview.png')}"><meta property="og:image:width" content="1200"><meta property="og:image:height" content="630"><meta name="twitter:card" content="summary_large_image">`}
 <link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('style.css')}">
 ${script === 'chart.js' && html`<link rel="stylesheet" href="${assetUrl('chart.css')}">`}

@@ -59,7 +59,7 @@ ${hasTable && !isEmpty && table(answer, names)}
 }
 
 /** What a chart draws, with the names of its series. */
-export function namedDrawing(
+function namedDrawing(
   answer: SeriesAnswer,
   names: readonly string[],
   state: ChartState,

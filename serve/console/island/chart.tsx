@@ -23,11 +23,6 @@ import { type ChartModel, chartModel } from './model.ts';
 import { aroundOf, chartsOf, keptOf, pageOf, restore } from './sections.ts';
 import { ChartView, LegendView } from './view.tsx';
 
-interface Loaded {
-  readonly answer: SeriesAnswer;
-  readonly isDemo: boolean;
-}
-
 const voice = document.createElement('p');
 voice.className = 'unseen';
 voice.setAttribute('role', 'status');
@@ -48,7 +43,7 @@ let unwritten: (() => void) | null = null;
 let before: ReturnType<typeof stateOf>['range'] | null = null;
 
 /** The data of a section; null if its figure has none. */
-async function load(section: Element, signal?: AbortSignal): Promise<Loaded | null> {
+async function load(section: Element, signal?: AbortSignal): Promise<SeriesAnswer | null> {
   const { source, colours } = section.querySelector<HTMLElement>('figure[data-plot]')?.dataset ?? {};
   if (!source) return null;
   const response = await fetch(source, {
@@ -60,15 +55,15 @@ async function load(section: Element, signal?: AbortSignal): Promise<Loaded | nu
   const names = [...section.querySelectorAll('[data-legend] bdi')].map(({ textContent }) => textContent);
   const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
   const given = colours ? { colours: colours.split(' ').map(Number) } : {};
-  return { answer: { ...answer, series, ...given }, isDemo: response.headers.has('x-demo-data') };
+  return { ...answer, series, ...given };
 }
 
 /** Makes a section answer to its reader. Returns what ends that. */
-function mount(section: HTMLElement, loaded: Loaded | null): () => void {
+function mount(section: HTMLElement, loaded: SeriesAnswer | null): () => void {
   const controls = controlsOf(section);
   const figure = section.querySelector<HTMLElement>('figure[data-plot]');
   // Without values the server says why, in the words of its page.
-  const hasChart = loaded !== null && hasValues(loaded.answer);
+  const hasChart = loaded !== null && hasValues(loaded);
   const model = hasChart ? modelOf(loaded, figure?.dataset.title ?? '', controls) : null;
   if (controls) {
     follow(controls, model, {
@@ -93,11 +88,10 @@ function mount(section: HTMLElement, loaded: Loaded | null): () => void {
   };
 }
 
-function modelOf(loaded: Loaded, title: string, controls: Controls | null): ChartModel {
-  const { answer } = loaded;
+function modelOf(answer: SeriesAnswer, title: string, controls: Controls | null): ChartModel {
   const hidden = hiddenIn(new URLSearchParams(location.search));
   const model: ChartModel = chartModel(
-    { ...loaded, title, actions: { say, toggle, zoom, reset } },
+    { answer, title, actions: { say, toggle, zoom, reset } },
     stateOf(controls),
     hidden,
   );
@@ -197,11 +191,11 @@ async function show(address: URL, isBack = false): Promise<void> {
   }
 }
 
-function toldRange(loaded: Loaded | null): string {
-  if (loaded === null || !hasValues(loaded.answer)) return 'There are no values to draw.';
-  const { per, start, periods, series } = loaded.answer;
+function toldRange(loaded: SeriesAnswer | null): string {
+  if (loaded === null || !hasValues(loaded)) return 'There are no values to draw.';
+  const { per, start, periods, series } = loaded;
   const count = series.length === 1 ? 'one series' : `${series.length} series`;
-  const [first, last] = [Date.parse(start), periodEnd(loaded.answer, periods - 1)];
+  const [first, last] = [Date.parse(start), periodEnd(loaded, periods - 1)];
   return `The chart shows ${count} by ${per}, ${periodName(first, 'day')} until ${periodName(last, 'day')}.`;
 }
 

@@ -8,7 +8,6 @@ import { toldUnit } from '../summary.ts';
 export interface ChartModel {
   readonly title: string;
   readonly answer: SeriesAnswer;
-  readonly isDemo: boolean;
   readonly state: Signal<ChartState>;
   /** Series that are switched off. */
   readonly hidden: Signal<ReadonlySet<string>>;
@@ -29,7 +28,7 @@ interface ChartActions {
 }
 
 export function chartModel(
-  given: Pick<ChartModel, 'title' | 'answer' | 'isDemo' | 'actions'>,
+  given: Pick<ChartModel, 'title' | 'answer' | 'actions'>,
   state: ChartState,
   hidden: ReadonlySet<string>,
 ): ChartModel {

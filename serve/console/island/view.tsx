@@ -7,7 +7,6 @@ import { type Drawing, periodName } from '../drawing.ts';
 import { legendValue, summaryOf } from '../summary.ts';
 import { axisNames } from '../value-axes.ts';
 import { type Colours, colours } from './colours.ts';
-import { fileName, imageOf } from './image.ts';
 import { type ChartModel, isMissing, valuesAt } from './model.ts';
 import { type Plot, plot, sizeOf } from './plot.ts';
 
@@ -35,7 +34,7 @@ export function ChartView({ model }: Shown) {
     <>
       <div class="chart-head">
         <AxisNames model={model} />
-        <Tools model={model} built={built} />
+        <Tools model={model} />
       </div>
       {/* A slider tells each value that it is moved to, without a script of its own for that. */}
       <div
@@ -205,7 +204,7 @@ function AxisNames({ model }: Shown) {
   );
 }
 
-function Tools({ model, built }: Shown & { readonly built: PlotRef }) {
+function Tools({ model }: Shown) {
   const isCopied = useSignal(false);
   const copy = async () => {
     await copyText(location.href);
@@ -215,16 +214,6 @@ function Tools({ model, built }: Shown & { readonly built: PlotRef }) {
       isCopied.value = false;
     }, 2000);
   };
-  const download = async () => {
-    const u = built.current;
-    const image = u === null ? null : await imageOf(model, u, colours.value);
-    if (image === null) return;
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(image);
-    link.download = fileName(model);
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  };
   return (
     <div class="chart-tools">
       {model.isZoomed.value ? (
@@ -232,9 +221,6 @@ function Tools({ model, built }: Shown & { readonly built: PlotRef }) {
           Reset zoom
         </button>
       ) : null}
-      <button type="button" data-tool="png" onClick={download}>
-        PNG
-      </button>
       <button type="button" data-tool="link" onClick={copy}>
         {isCopied.value ? 'Copied' : 'Copy link'}
       </button>

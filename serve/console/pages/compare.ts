@@ -8,7 +8,7 @@ import { controls } from '../charts/controls.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
-import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { chainName, lineName, seriesNames } from '../names.ts';
 import { type DrawnMetric, drawnMetrics, fullTitle, type Line, lineId, lineOf } from '../series/drawn.ts';
 import type { SeriesReader } from '../series/series.ts';
@@ -22,8 +22,8 @@ const USUAL = [
 /** Lines of parts are brought along from the page of their metric, where these can be chosen. */
 const wholeChains = drawnMetrics.filter(({ parts }) => parts.length === 0);
 
-/** What the address of the page, or of its picture, compares. */
-export async function comparisonOf(
+/** The lines that the address of the page compares. */
+async function comparisonOf(
   { series, freshness }: Pick<ConsolePages, 'series' | 'freshness'>,
   request: FastifyRequest,
   store: QueryStore,
@@ -139,7 +139,6 @@ ${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippet
     return sendPublicPage(sources, request, reply, {
       title: title === SEVERAL ? 'Compare' : `${title} · Compare`,
       description: 'Metrics of Polkadot, Kusama and their chains in one chart.',
-      preview: `/compare/preview.png${searchOf(request)}`,
       body,
       script: 'chart.js',
     });

@@ -34,7 +34,6 @@ ${definition(shown)}`;
     return sendPublicPage(sources, request, reply, {
       title: shown.title,
       description: firstSentence(metric.doc),
-      ...(drawn && { preview: `/charts/${drawn.id}/preview.png${searchOf(request)}` }),
       body,
       script: 'chart.js',
     });
@@ -54,8 +53,8 @@ interface Shown extends Selection {
   readonly hidden: ReadonlySet<string>;
 }
 
-/** What the address of a page, or of its picture, shows of a metric. */
-export async function selectionOf(
+/** The lines that the address of a page names. */
+async function selectionOf(
   { series }: Pick<ConsolePages, 'series'>,
   request: FastifyRequest,
   metric: DrawnMetric,

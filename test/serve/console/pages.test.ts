@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
@@ -177,7 +176,6 @@ describe('the pages of the metrics', () => {
       [[HOSTILE], 200],
       [['total'], 2444],
     ]);
-    expect((await get(`${path.replace('?', '/preview.png?')}`)).headers['content-type']).toBe('image/png');
   });
 
   it('say why a metric has no lines, and lead to its list', async () => {
@@ -204,34 +202,6 @@ describe('the pages of the metrics', () => {
     ]);
     for (const query of ['', '?chain=polkadot', '?chain=statemint', '?chain=ecosystem'])
       expect((await get(`/api/daily-tps${query}`)).headers).not.toHaveProperty('x-unknown-chain');
-  });
-
-  it('have a picture beside their links that shows what their address shows', async () => {
-    const pictureOf = async (path: string) => {
-      const [, url = ''] = /<meta property="og:image" content="([^"]+)"/.exec((await get(path)).body) ?? [];
-      const answer = await get(url.replaceAll('&#38;', '&'));
-      expect(answer.headers['content-type'], url).toBe('image/png');
-      expect(answer.rawPayload.subarray(1, 4).toString()).toBe('PNG');
-      expect([16, 20].map((at) => answer.rawPayload.readUInt32BE(at))).toEqual([1200, 630]);
-      return hash('sha256', answer.rawPayload);
-    };
-    const pictures = await Promise.all(
-      [
-        '/',
-        '/charts/daily-tps?range=all',
-        '/charts/daily-tps?range=all&column=num_blocks&chain=polkadot',
-        '/charts/daily-summary?range=all&column=num_events&chain=polkadot&chain=<script>&per=month',
-        '/compare?range=all&series=daily-tps.num_blocks@polkadot/polkadot',
-      ].map(pictureOf),
-    );
-    expect(new Set(pictures).size).toBe(5);
-    // Nothing is drawn of days without values.
-    const empty = await get('/charts/daily-tps/preview.png?from=1990-01-01&until=1990-01-02');
-    expect(
-      await pictureOf('/charts/daily-tps?from=1990-01-01&until=1990-01-02').catch(() => null),
-    ).toBeNull();
-    expect(empty.headers.location).toMatch(/^\/assets\/\w+\/preview\.png$/);
-    expect((await get('/charts/cats/preview.png')).statusCode).toBe(404);
   });
 
   it('are a dashboard for Grafana too: each column in its unit, each chain by its own address', async () => {
