@@ -16,7 +16,9 @@ export interface SourceFile {
   readonly packages: readonly string[];
 }
 
-/** What the build of a client leaves. */
+/** Git ignores it: `npm run generate:clients` writes it. */
+export const GENERATED = 'serve/clients/typescript/src/schema.ts';
+/** The output of the build of a client. */
 const BUILT = /\/dist\//;
 const TYPE_IMPORTS = /\b(?:im|ex)port\s+type\b[^;]*;/g;
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
@@ -45,7 +47,7 @@ function filesUnder(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(tsx?|js)$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((path) => !BUILT.test(path))
+    .filter((path) => !BUILT.test(path) && path !== GENERATED)
     .sort();
 }
 

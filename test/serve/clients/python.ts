@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { canInstall, keptPython } from '../../support/python.ts';
@@ -22,11 +22,11 @@ const PIP = ['-m', 'pip', '--disable-pip-version-check'];
 /** Whether what the client stands on could be installed. */
 export const canRunPython = (): boolean => canInstall(NAME, PACKAGES);
 
-/** The Python of an environment in which nothing but the built wheel and what it needs is installed. */
+/** The Python of an environment that has only the wheel, built as its README says, and what it needs. */
 export async function pythonProject(folder: string): Promise<string> {
-  const [source, project] = [join(folder, 'source'), join(folder, 'project')];
+  const [source, project] = [join(ROOT, 'serve/clients/python'), join(folder, 'project')];
   const python = join(project, 'bin/python');
-  cpSync(join(ROOT, 'serve/clients/python'), source, { recursive: true });
+  await run('npm', ['run', 'generate:clients'], { cwd: ROOT });
   const wheel = [...PIP, 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', folder, source];
   await Promise.all([run(KEPT, wheel), run('python3', ['-m', 'venv', '--without-pip', project])]);
   const [packed = ''] = readdirSync(folder).filter((name) => name.endsWith('.whl'));

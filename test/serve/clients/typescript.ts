@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DENO } from '../../support/needed.ts';
@@ -25,14 +25,13 @@ const OPTIONS = {
 };
 
 /**
- * A project in an empty folder with the packed client, installed without a registry: openapi-fetch is taken from the
- * packages of this repository.
+ * A project in an empty folder with the client, packed as its README says and installed without a registry:
+ * openapi-fetch is taken from the packages of this repository.
  */
 export async function typescriptProject(folder: string): Promise<string> {
-  const [source, project] = [join(folder, 'source'), join(folder, 'project')];
-  cpSync(join(ROOT, 'serve/clients/typescript'), source, { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'));
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: source });
+  const project = join(folder, 'project');
+  const destination = ['--silent', '--pack-destination', folder];
+  await run('npm', ['pack', './serve/clients/typescript', ...destination], { cwd: ROOT });
   const [packed = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
