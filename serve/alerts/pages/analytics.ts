@@ -1,12 +1,12 @@
-import { scaleLinear } from 'd3-scale';
 import type { FastifyInstance } from 'fastify';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { sparkline } from '../../console/charts/plot.ts';
+import { formatShort } from '../../console/format.ts';
 import { table } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { AlertDay, TimeRange } from '../projects/alert-analytics.ts';
-import { type DayChart, dayChart, durationText } from './day-chart.ts';
 import { ago, type ProjectFrame } from './frame.ts';
 
 const DAYS = 30;
@@ -39,10 +39,8 @@ export function serveAnalyticsPages(
       own.noisiest(project, range, ROWS),
       own.flapping(project, range, 3, ROWS),
     ]);
-    const sum = (of: 'alerts' | 'events' | 'resolved') => days.reduce((total, day) => total + day[of], 0);
     const body = html`<h1>Analytics</h1><p class="lead">Alerts of the last ${DAYS} days, by the UTC day on which they were first seen.</p>
-<div class="tiles"><div class="tile"><strong>${sum('alerts')}</strong><span>Alerts</span></div><div class="tile"><strong>${sum('events')}</strong><span>Events</span></div><div class="tile"><strong>${sum('resolved')}</strong><span>Resolved</span></div></div>
-${charts(days, range)}
+${tiles(days, range)}
 <h2>Alerts by day</h2>${table({
       caption: 'Alerts by day',
       head: DAY_HEAD,
@@ -84,38 +82,27 @@ ${charts(days, range)}
   });
 }
 
-/** A chart for each number, side by side: in one, equal lines would hide each other. */
-function charts(days: readonly AlertDay[], { from, until }: TimeRange): Html {
+/** The sums and newest medians, each with its line by day. A day without alerts has a count of zero, but no median. */
+function tiles(days: readonly AlertDay[], { from, until }: TimeRange): Html {
   const byDate = new Map(days.map((day) => [day.date, day]));
   const dates = datesBetween(from, until);
-  // A day without alerts has a count of zero, but no median.
-  const counts = (of: (day: AlertDay) => number) =>
-    days.length === 0 ? [] : dates.map((date) => ({ date, value: numberOf(byDate.get(date), of) ?? 0 }));
-  const medians = (of: (day: AlertDay) => number | null) =>
-    dates.map((date) => ({ date, value: numberOf(byDate.get(date), of) }));
-  const drawn: readonly DayChart[] = [
-    { title: 'Alerts', colour: 0, unit: 'count', days: counts(({ alerts }) => alerts), empty: 'No alerts' },
-    { title: 'Events', colour: 1, unit: 'count', days: counts(({ events }) => events), empty: 'No alerts' },
-    {
-      title: 'Median time to acknowledge',
-      colour: 3,
-      unit: 'seconds',
-      days: medians((day) => day.median_seconds_to_acknowledge),
-      empty: 'No acknowledged alerts',
-    },
-    {
-      title: 'Median time to resolve',
-      colour: 2,
-      unit: 'seconds',
-      days: medians((day) => day.median_seconds_to_resolve),
-      empty: 'No resolved alerts',
-    },
-  ];
-  return html`<div class="columns even charts">${drawn.map(dayChart)}</div>`;
+  const count = (label: string, of: 'alerts' | 'events' | 'resolved') =>
+    tile(
+      label,
+      days.reduce((total, day) => total + day[of], 0).toLocaleString('en-US'),
+      dates.map((date) => byDate.get(date)?.[of] ?? 0),
+    );
+  const median = (label: string, of: 'median_seconds_to_acknowledge' | 'median_seconds_to_resolve') =>
+    tile(
+      `${label}, newest day`,
+      duration(days.findLast((day) => day[of] !== null)?.[of] ?? null),
+      dates.map((date) => byDate.get(date)?.[of] ?? null),
+    );
+  return html`<div class="tiles">${count('Alerts', 'alerts')}${count('Events', 'events')}${count('Resolved', 'resolved')}${median('Median time to acknowledge', 'median_seconds_to_acknowledge')}${median('Median time to resolve', 'median_seconds_to_resolve')}</div>`;
 }
 
-const numberOf = <T>(day: AlertDay | undefined, of: (day: AlertDay) => T): T | null =>
-  day === undefined ? null : of(day);
+const tile = (label: string, value: string, days: readonly (number | null)[]): Html =>
+  html`<div class="tile"><span>${label}</span><strong>${value}</strong>${sparkline(days)}</div>`;
 
 function datesBetween(from: number, until: number): string[] {
   const first = Math.floor(from / DAY_MS);
@@ -125,8 +112,8 @@ function datesBetween(from: number, until: number): string[] {
 
 /** A number with a bar whose length is relative to the largest number. */
 function bar(value: number, largest: number): Html {
-  const width = scaleLinear([0, largest], [0, 100])(value);
+  const width = (100 * value) / Math.max(1, largest);
   return html`<span class="bar"><svg class="line-0" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${width.toFixed(1)}" height="8" rx="1"/></svg>${value}</span>`;
 }
 
-const duration = (seconds: number | null): string => (seconds === null ? '–' : durationText(seconds));
+const duration = (seconds: number | null): string => formatShort(seconds, 'seconds');

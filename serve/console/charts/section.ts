@@ -9,7 +9,6 @@ import type { Line } from '../series/drawn.ts';
 import { lineId } from '../series/drawn.ts';
 import type { Days } from '../series/series.ts';
 import { legendValue } from '../summary.ts';
-import { axisNames } from '../value-axes.ts';
 import { plot } from './plot.ts';
 
 /** Newest periods in the table of a page; a download has all of them. */
@@ -41,8 +40,7 @@ export function chartSection(of: ChartSection): Html {
   const isEmpty = !hasValues(answer);
   const names = seriesNames(of.lines);
   const drawing = namedDrawing(answer, names, of.state ?? DEFAULT_STATE, hidden);
-  const axes = axisNames(drawing);
-  const drawn = html`${axes.join('') !== '' && html`<p class="chart-axes">${axes.map((name) => html`<span>${name}</span>`)}</p>`}${plot(drawing, title)}
+  const drawn = html`${plot(drawing, title)}
 ${drawing.notes.map((note) => html`<p class="hint">${note}</p>`)}`;
   return html`<section class="chart" data-chart aria-label="${title}">
 ${of.controls}${unknown.length > 0 && html`<p class="note warn">${unknown.join(' ')}</p>`}${!isEmpty && of.before}
@@ -89,7 +87,7 @@ function notes(answer: SeriesAnswer, left: string | null): Html | null {
   const names = [...new Set(incomplete)];
   const isProvisional = answer.provisional_from !== null && hasValues(answer);
   if (names.length === 0 && !isProvisional && left === null) return null;
-  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed or paler: it still changes. Beside the names are values of the newest ${answer.per} that is over.`}</p>`;
+  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is paler: it still changes. Beside the names are values of the newest ${answer.per} that is over.`}</p>`;
 }
 
 function table(answer: SeriesAnswer, names: readonly string[]): Html {

@@ -226,7 +226,7 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
   test('work without a script', async () => {
     const [other, plain] = await fresh({ javaScriptEnabled: false });
     await plain.goto(`${origin}/charts/daily-tps?style=stacked`);
-    expect(await plain.locator('figure[data-plot] svg path.area').count()).toBeGreaterThan(0);
+    expect(await plain.locator('figure[data-plot] svg.areas path').count()).toBeGreaterThan(0);
     await page.goto(plain.url());
     await drawn();
     const looks = (of: Page) =>

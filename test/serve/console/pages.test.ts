@@ -146,7 +146,7 @@ describe('the pages of the metrics', () => {
     const { body } = await get(
       '/charts/daily-summary?column=num_events&chain=polkadot/polkadot&range=all&per=month',
     );
-    expect(body).toContain('<circle ');
+    expect(body).toMatch(/<svg class="plain".*<path class="line-\d" d="M/s);
     expect(body).toMatch(/<th scope="row">\d{4}-\d\d-01<\/th><td class="number">[\d,]+<\/td>/);
     expect(body).toContain('data-source="/api/series?series=daily-summary.num_events%40polkadot%2Fpolkadot');
   });
