@@ -6,7 +6,7 @@ import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { WindowComputer } from './compute-window.ts';
 import { type FailureTexts, readsOf, textsOf, type WindowFailure } from './failures.ts';
-import { computedWindows } from './ledger.ts';
+import { computedWindows, type LedgerEntry } from './ledger.ts';
 import { Schedule } from './schedule.ts';
 import { publishVersion } from './versions.ts';
 
@@ -44,6 +44,8 @@ const QUEUED_MAX = 256;
 const POLL_MS = 20;
 /** What came of a window is remembered for longer than its round looks for it; a forgotten one is computed again. */
 const OUTCOME_MS = 3_600_000;
+/** Entries of the ledger are written together: each write is a part that the engine has to merge. */
+const LEDGER_MS = 1000;
 
 interface QueuedWindow {
   readonly window: PlannedWindow;
@@ -53,11 +55,8 @@ interface QueuedWindow {
   readonly traceparent?: Traceparent;
 }
 
-interface Outcome {
-  readonly window: PlannedWindow;
-  /** Null when it is computed. */
-  readonly failure: FailureTexts | null;
-}
+/** What came of a window: why it failed, or what the ledger has to say of it, if it had anything to compute. */
+type Outcome = { readonly failure: FailureTexts } | { readonly entry: LedgerEntry | null };
 
 /** Queues the windows of a round as jobs that any process computes. */
 export class WindowQueue {
@@ -77,22 +76,25 @@ export class WindowQueue {
 
   /** Computes a window and records what came of it; a window that fails is tried again by a later round. */
   async #process({ window, run, traceparent }: QueuedWindow): Promise<void> {
-    const { runtime, computer, onComputed } = this.#options;
-    const { store, keyValue } = runtime;
+    const { keyValue } = this.#options.runtime;
+    const outcome = await this.#compute(window, traceparent);
     const id = idOf(window);
-    let failure: FailureTexts | undefined;
-    try {
-      const entry = await computer.compute(window, traceparent);
-      if (entry) {
-        await store.insert(computedWindows, [entry]);
-        onComputed(window.metric, String(entry.version), traceparent);
-        await publishVersion(keyValue, window.metric, String(entry.version), traceparent);
-      }
-    } catch (error) {
-      failure = textsOf(error);
-    }
-    if (failure) await keyValue.set(failureKey(run, id), JSON.stringify(failure), { ttlMs: OUTCOME_MS });
+    await keyValue.set(outcomeKey(run, id), JSON.stringify(outcome), { ttlMs: OUTCOME_MS });
     await keyValue.join(doneKey(run), id, OUTCOME_MS);
+  }
+
+  async #compute(window: PlannedWindow, round?: Traceparent): Promise<Outcome> {
+    const { runtime, computer, onComputed } = this.#options;
+    try {
+      const entry = await computer.compute(window, round);
+      if (entry) {
+        onComputed(window.metric, String(entry.version), round);
+        await publishVersion(runtime.keyValue, window.metric, String(entry.version), round);
+      }
+      return { entry };
+    } catch (error) {
+      return { failure: textsOf(error) };
+    }
   }
 
   /** Resolves when all windows are computed, save those of metrics that fail and of those that read them. */
@@ -113,10 +115,14 @@ export class WindowQueue {
     });
     const schedule = new Schedule(windows, readsOf(metrics));
     const queued = new Map<string, PlannedWindow>();
+    const ledger = new LedgerWriter(runtime);
     let computed = 0;
     let idle = new Idle();
     while (!schedule.isOver) {
-      if (isStopped()) throw new Error(STOPPED);
+      if (isStopped()) {
+        await ledger.write();
+        throw new Error(STOPPED);
+      }
       for (let window = next(schedule, queued); window; window = next(schedule, queued)) {
         queued.set(idOf(window), window);
         await queue.add(name, jobOf(window));
@@ -126,33 +132,66 @@ export class WindowQueue {
       await meanwhile?.();
       // A queue that was emptied is idle too: what it has lost is queued again.
       const wasIdle = idle.isOver;
-      for (const { window, failure } of await this.#outcomes(run, queued)) {
-        if (failure === null) {
-          computed++;
-          schedule.computed(window);
-          onDone(1);
-        } else onDone(1 + schedule.failed(window, failure));
+      for (const [window, outcome] of await this.#outcomes(run, queued)) {
+        if ('failure' in outcome) {
+          onDone(1 + schedule.failed(window, outcome.failure));
+          continue;
+        }
+        if (outcome.entry) ledger.add(outcome.entry);
+        computed++;
+        schedule.computed(window);
+        onDone(1);
       }
+      if (ledger.isDue) await ledger.write();
       if (!wasIdle) continue;
       for (const window of queued.values()) await queue.add(name, jobOf(window));
       idle = new Idle();
     }
+    await ledger.write();
     return { computed, failures: schedule.failures };
   }
 
   /** Takes the windows that are done from those that are queued. */
-  async #outcomes(run: string, queued: Map<string, PlannedWindow>): Promise<Outcome[]> {
+  async #outcomes(run: string, queued: Map<string, PlannedWindow>): Promise<[PlannedWindow, Outcome][]> {
     const { keyValue } = this.#options.runtime;
-    const outcomes: Outcome[] = [];
+    const outcomes: [PlannedWindow, Outcome][] = [];
     for (const id of await keyValue.members(doneKey(run))) {
+      const outcome = await keyValue.take(outcomeKey(run, id));
       await keyValue.leave(doneKey(run), id);
       const window = queued.get(id);
-      if (!window) continue;
+      // An outcome that was evicted is found again by computing the window again.
+      if (!window || outcome === null) continue;
       queued.delete(id);
-      const failure = await keyValue.take(failureKey(run, id));
-      outcomes.push({ window, failure: failure === null ? null : (JSON.parse(failure) as FailureTexts) });
+      outcomes.push([window, JSON.parse(outcome) as Outcome]);
     }
     return outcomes;
+  }
+}
+
+/** Writes what a run has computed into the ledger. */
+class LedgerWriter {
+  readonly #runtime: Pick<Runtime, 'store' | 'clock'>;
+  #entries: LedgerEntry[] = [];
+  #writtenAt: number;
+
+  constructor(runtime: Pick<Runtime, 'store' | 'clock'>) {
+    this.#runtime = runtime;
+    this.#writtenAt = runtime.clock.now();
+  }
+
+  get isDue(): boolean {
+    return this.#entries.length > 0 && this.#runtime.clock.now() - this.#writtenAt >= LEDGER_MS;
+  }
+
+  add(entry: LedgerEntry): void {
+    this.#entries.push(entry);
+  }
+
+  async write(): Promise<void> {
+    const entries = this.#entries;
+    this.#entries = [];
+    await this.#runtime.store.insert(computedWindows, entries);
+    this.#writtenAt = this.#runtime.clock.now();
   }
 }
 
@@ -179,6 +218,6 @@ class Idle {
 }
 
 const doneKey = (run: string) => `done/${run}`;
-const failureKey = (run: string, id: string) => `failure/${run}/${id}`;
+const outcomeKey = (run: string, id: string) => `outcome/${run}/${id}`;
 const idOf = ({ metric, relays, from, until }: PlannedWindow) =>
   `${metric}/${relays.join('+')}/${from}/${until}`;
