@@ -10,6 +10,7 @@ import {
 } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
+/** Raw calls are those that ran. */
 const isInstantiation = sql`call IN ${INSTANTIATIONS}`;
 const ofContracts = ofPallets('revive', 'contracts');
 /** A transaction that names no receiver; of one that cannot be read neither end is known. */
@@ -37,14 +38,12 @@ export const untoldCreation = metric({
         SELECT relay_chain, chain, number, extrinsic_index, pallet, time, 1 AS ran, 0 AS told
         FROM ${canonicalCalls(window, sql`${ofContracts} AND ${isInstantiation}`)}
         UNION ALL SELECT relay_chain, chain, number, extrinsic_index, pallet, time, 1, 0
-        FROM ${canonicalExtrinsics(window, sql`${ofContracts} AND ${isEthereumCreation}`)}
+        FROM ${canonicalExtrinsics(window, sql`${ofContracts} AND ${isEthereumCreation} AND succeeded = 1`)}
         UNION ALL SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index), pallet, time, 0, 1
         FROM ${canonicalEvents(window, sql`${ofContracts} AND event = 'Instantiated' AND isNotNull(extrinsic_index)`)}
       )
       GROUP BY relay_chain, chain, number, extrinsic_index, pallet HAVING sum(ran) > sum(told)
-    ) AS untold
-    WHERE (relay_chain, chain, number, extrinsic_index) IN (
-      SELECT relay_chain, chain, number, extrinsic_index FROM ${canonicalExtrinsics(window, sql`succeeded = 1`)})
+    )
     GROUP BY relay_chain, chain, hour`,
   endpoints: [],
 });
