@@ -5,10 +5,10 @@ import { pause } from '../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { KeyValue } from '../infra/ports.ts';
 import type { Tracer } from '../infra/tracing/tracer.ts';
-import { readRegistry } from './chains/registry.ts';
+import { findChain, readRegistry } from './chains/registry.ts';
 import type { IngestSettings } from './settings.ts';
-import { concurrencyOf, findChain, type SourceOptions, shownUrl } from './sources/open-source.ts';
-import { type IngestTarget, SourceFollower } from './sources/source-follower.ts';
+import { concurrencyOf, type SourceOptions, shownUrl } from './sources/service-address.ts';
+import type { IngestTarget } from './sources/source-follower.ts';
 import { FollowedChain, type SourceMeasures } from './sources/source-measures.ts';
 
 const RETRY_MS = 5_000;
@@ -68,6 +68,8 @@ async function keepFollowing(
       const { next, note, lost } = claim;
       const progress = { onIngested: note, ...(next === null ? {} : { from: next }) };
       const until = AbortSignal.any([signal, lost]);
+      // Most processes follow nothing, and need not read the decoder of nodes.
+      const { SourceFollower } = await import('./sources/source-follower.ts');
       const follower = await SourceFollower.open({ ...options, ...progress }, settings, until);
       wait = RETRY_MS;
       await follower.run(target, (text) => log.info(text));

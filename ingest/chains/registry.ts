@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { didYouMean } from '../../infra/nearest-name.ts';
 import type { IngestSettings } from '../settings.ts';
 import { type Chain, chainShape, RELAY_CHAINS, type RelayChain } from './chain.ts';
 import { ECOSYSTEM } from './ecosystem.ts';
@@ -39,6 +40,17 @@ export function buildRegistry(input: readonly unknown[]): Registry {
 /** Every name that a chain can be called by. */
 export const namesOf = ({ chains }: Pick<Registry, 'chains'>): string[] =>
   chains.flatMap(({ name, aliases }) => [name, ...aliases]);
+
+/** Throws `unknown_chain` with the nearest name. */
+export function findChain(registry: Registry, name: string): Chain {
+  const chain = registry.find(name);
+  if (chain) return chain;
+  const near = didYouMean(name, namesOf(registry));
+  throw new ProductError(
+    'unknown_chain',
+    `no chain is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them, and one of your own is added with CHAINS_FILE`,
+  );
+}
 
 /**
  * Where a snapshot is recorded. A price is that of its token, whatever chain it names: also one of another relay chain,

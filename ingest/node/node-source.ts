@@ -1,5 +1,6 @@
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { BlockService } from '../sources/block-service.ts';
+import { shownAddress } from '../sources/service-address.ts';
 import { blockHash, heightOf, read, readHeader, runtimeVersion } from './answers.ts';
 import { BlockReader } from './block-reader.ts';
 import { RawBlocks } from './raw-blocks.ts';
@@ -88,10 +89,4 @@ export class NodeSource implements BlockService {
   block(id: number | string, patience = 1): Promise<Buffer> {
     return typeof id === 'number' ? this.#strides.block(id, patience) : this.#reader.block(id, patience);
   }
-}
-
-/** The address without a name, password, path or parameters, which may be keys. */
-export function shownAddress(address: string): string {
-  const { protocol, host } = new URL(address);
-  return `${protocol}//${host}`;
 }

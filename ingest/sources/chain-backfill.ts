@@ -12,8 +12,9 @@ import type { FairShare, ShareMember } from './fair-share.ts';
 import type { Feed, LoadPortion, SourceFault, SourceProgress } from './feed.ts';
 import { countHeights, type Heights, rangesOf } from './heights.ts';
 import { type Input, inputsAt } from './input-files.ts';
-import { openSource, type ServiceAddress, shownUrl } from './open-source.ts';
+import { openSource } from './open-source.ts';
 import { oneAhead, portions } from './portions.ts';
+import { type ServiceAddress, shownUrl } from './service-address.ts';
 import { PATIENCE_MAX, type SkippedHeight, type UnservedHeight } from './skipped-heights.ts';
 import type { StoredDays } from './values/value-feed.ts';
 

@@ -1,27 +1,13 @@
 import { ProductError } from '../../infra/errors.ts';
-import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Chain } from '../chains/chain.ts';
-import { namesOf, type Registry, readRegistry } from '../chains/registry.ts';
-import { NodeSource, shownAddress } from '../node/node-source.ts';
+import { findChain, type Registry, readRegistry } from '../chains/registry.ts';
+import { NodeSource } from '../node/node-source.ts';
 import { type StateNode, stateNode } from '../node/state/state-node.ts';
 import type { IngestSettings } from '../settings.ts';
 import type { BlockService } from './block-service.ts';
 import type { HttpLimits } from './http-source.ts';
+import type { ServiceAddress, SourceOptions } from './service-address.ts';
 import { Sidecar } from './sidecar.ts';
-
-/** The address of a service, and of which kind it is. */
-export interface ServiceAddress {
-  readonly url: string;
-  /** A node by JSON-RPC; Sidecar or polkadot-rest-api when absent. */
-  readonly isNode?: boolean | undefined;
-}
-
-/** Which service is asked, and for which chain its blocks are taken. */
-export interface SourceOptions extends ServiceAddress {
-  readonly chain: string;
-  /** Take the blocks for that chain's although the service names its runtime otherwise. */
-  readonly force?: boolean | undefined;
-}
 
 type ServiceLimits = Partial<Pick<HttpLimits, 'attempts' | 'backoffMs' | 'timeoutMs' | 'signal'>>;
 
@@ -32,13 +18,6 @@ export interface OpenedSource {
   /** Why it is not known of which network it is; null where that is known, or nobody asked. */
   readonly unchecked: string | null;
 }
-
-/** Blocks that are asked for at a time: those of a node come many in one request. */
-export const concurrencyOf = ({ isNode = false }: ServiceAddress): number => (isNode ? 256 : 8);
-
-/** For messages and logs: the address of a node may hold a key. */
-export const shownUrl = ({ url, isNode = false }: ServiceAddress): string =>
-  isNode ? shownAddress(url) : url;
 
 /** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
 export async function openSource(
@@ -136,14 +115,4 @@ async function requireGenesis(
 function agrees(told: string, whole: string): boolean {
   const [begin = '', end] = told.split('…');
   return end === undefined ? told === whole : whole.startsWith(begin) && whole.endsWith(end);
-}
-
-export function findChain(registry: Registry, name: string): Chain {
-  const chain = registry.find(name);
-  if (chain) return chain;
-  const near = didYouMean(name, namesOf(registry));
-  throw new ProductError(
-    'unknown_chain',
-    `no chain is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them, and one of your own is added with CHAINS_FILE`,
-  );
 }

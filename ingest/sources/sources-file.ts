@@ -3,11 +3,12 @@ import { z } from 'zod';
 import type { Environment } from '../../infra/config/read.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
+import { findChain } from '../chains/registry.ts';
 import { edgeOf } from './block-time.ts';
 import type { BlocksFrom, ChainPlan } from './chain-backfill.ts';
 import { address, isAddress, nodeAddress } from './file-kinds.ts';
-import { concurrencyOf, findChain } from './open-source.ts';
 import { PlacedYaml } from './placed-yaml.ts';
+import { concurrencyOf } from './service-address.ts';
 import type { ValuePlan } from './values/value-feed.ts';
 import { FEED_KEYS, feedsShape, valuePlansOf } from './values/value-plans.ts';
 

@@ -1,7 +1,8 @@
 import { ProductError } from '../../infra/errors.ts';
-import { readRegistry } from '../../ingest/chains/registry.ts';
+import { findChain, readRegistry } from '../../ingest/chains/registry.ts';
 import type { Edge } from '../../ingest/sources/block-time.ts';
 import type { ChainPlan } from '../../ingest/sources/chain-backfill.ts';
+import { concurrencyOf } from '../../ingest/sources/service-address.ts';
 import type { Sources } from '../../ingest/sources/sources-file.ts';
 import type { Config } from '../settings.ts';
 
@@ -23,7 +24,7 @@ export async function sourcesOfOptions(
   if (nodes.length === 0 && (url === undefined || name === undefined)) {
     throw new ProductError('usage', 'give --node, or --url and --chain, or --sources with a file');
   }
-  const { concurrencyOf, findChain, recognizeChain } = await import('../../ingest/sources/open-source.ts');
+  const { recognizeChain } = await import('../../ingest/sources/open-source.ts');
   const chain =
     name === undefined ? await recognizeChain(nodes, config) : findChain(readRegistry(config), name);
   const services = [

@@ -2,6 +2,7 @@ import { DAY_MS, isoDay } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { readRegistry } from '../../ingest/chains/registry.ts';
 import type { StateBackfill } from '../../ingest/node/state/state-backfill.ts';
+import { shownAddress } from '../../ingest/sources/service-address.ts';
 import type { Subject } from '../../ingest/sources/snapshot-line.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { Config } from '../settings.ts';
@@ -68,7 +69,6 @@ async function feedOf(
 ): Promise<StateBackfill> {
   const { StateBackfill } = await import('../../ingest/node/state/state-backfill.ts');
   const { openStateNode } = await import('../../ingest/sources/open-source.ts');
-  const { shownAddress } = await import('../../ingest/node/node-source.ts');
   const { subject, days, config, stop: signal } = around;
   const open = () =>
     openStateNode({ url, isNode: true, chain: subject.chain.name, force }, config, { signal });

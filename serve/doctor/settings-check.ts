@@ -11,8 +11,7 @@ import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import { nearestName } from '../../infra/nearest-name.ts';
 import { bytes } from '../../infra/words.ts';
-import { readRegistry } from '../../ingest/chains/registry.ts';
-import { findChain } from '../../ingest/sources/open-source.ts';
+import { findChain, readRegistry } from '../../ingest/chains/registry.ts';
 import { isPublicAddress } from '../alerts/notifications/public-address.ts';
 import { type Config, settings } from '../settings.ts';
 

@@ -6,6 +6,7 @@ import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import { isoDay } from '../../infra/days.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { findChain } from '../../ingest/chains/registry.ts';
 import { SNAPSHOT_KINDS } from '../../ingest/decode/snapshot.ts';
 import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
 import type { RetriedLetter } from '../../ingest/log/dead-letter-retry.ts';
@@ -16,7 +17,6 @@ import {
   readStoredSnapshots,
 } from '../../ingest/raw/skipped-snapshots.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
-import { findChain } from '../../ingest/sources/open-source.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 import { storedDays } from '../../ingest/sources/values/stored-days.ts';
 import type { Pipeline } from '../compose.ts';

@@ -24,8 +24,7 @@ Examples:
   chain-metrics gaps --chain statemint
   chain-metrics gaps --json | jq '.[] | {chain, missing: .missing_blocks.ranges}'`,
   run: async ({ options, config }) => {
-    const { readRegistry } = await import('../../../ingest/chains/registry.ts');
-    const { findChain } = await import('../../../ingest/sources/open-source.ts');
+    const { findChain, readRegistry } = await import('../../../ingest/chains/registry.ts');
     const chain = options.chain === undefined ? undefined : findChain(readRegistry(config), options.chain);
     const filter = chain === undefined ? {} : { relay_chain: chain.relay_chain, chain: chain.name };
     return withOperations(config, async (client) => {
