@@ -1,4 +1,4 @@
-import { projectTables } from './projects/tables.ts';
+import { projectTables } from './model/tables.ts';
 
 /** What projects and their integrations bring to the product. Their routes are in `routes.ts`, which only a server loads. */
 export const alertServingModule = { tables: projectTables };

@@ -10,7 +10,7 @@ import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
-import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './domain.ts';
+import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './composition/domain.ts';
 import { serveIntake } from './intake/intake.ts';
 import { serveAlertPages } from './pages/routes.ts';
 

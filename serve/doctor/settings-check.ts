@@ -12,7 +12,7 @@ import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import { nearestName } from '../../infra/nearest-name.ts';
 import { bytes } from '../../infra/words.ts';
 import { findChain, readRegistry } from '../../ingest/chains/registry.ts';
-import { isPublicAddress } from '../alerts/notifications/public-address.ts';
+import { isPublicAddress } from '../alerts/outgoing/public-address.ts';
 import { type Config, settings } from '../settings.ts';
 
 const CHECK = 'settings';

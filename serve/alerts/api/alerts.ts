@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
-import type { AlertDomain } from '../domain.ts';
-import { RequestRefused } from '../projects/access.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Note } from '../model/tables.ts';
 import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../projects/alert-reader.ts';
-import type { Note } from '../projects/tables.ts';
+import { alertJson, alertShape, givenText, timeText, userShape } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
-import { alertJson, alertShape, givenText, timeText, userShape } from './shapes.ts';
 
 const several = <T extends string>(values: readonly [T, ...T[]]) =>
   z

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import type { AlertDomain } from '../domain.ts';
-import { RequestRefused } from '../projects/access.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { RequestRefused } from '../model/access.ts';
 import type { NoisyAlert, TimeRange } from '../projects/alert-analytics.ts';
+import { timeText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
-import { timeText } from './shapes.ts';
 
 const DAYS_DEFAULT = 30;
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { givenText, incidentJson, incidentShape } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
-import { givenText, incidentJson, incidentShape } from './shapes.ts';
 
 const iid = z.object({ incident_iid: wholeNumber(1) });
 

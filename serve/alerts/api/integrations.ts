@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { OUTCOMES } from '../../../aggregate/alerts/model/alert.ts';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
 import { type PayloadSizes, requireSize, sampleFields } from '../integrations/samples.ts';
 import { API_TYPE_NAMES, OFFERED_TYPES } from '../integrations/types.ts';
-import type { Integration } from '../projects/tables.ts';
-import type { Api } from './endpoint.ts';
+import type { Integration } from '../model/tables.ts';
 import {
   givenText,
   integrationJson,
@@ -16,7 +15,8 @@ import {
   mappingOf,
   mappingSchema,
   timeText,
-} from './shapes.ts';
+} from '../projects/shapes.ts';
+import type { Api } from './endpoint.ts';
 
 const fields = {
   name: givenText().max(255).optional().describe('required for each additional HTTP endpoint'),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
-import type { AlertDomain } from '../domain.ts';
-import { PROJECT_ROLES, RequestRefused, requireRole } from '../projects/access.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { PROJECT_ROLES, RequestRefused, requireRole } from '../model/access.ts';
+import { givenText, memberJson, memberShape, projectJson, projectShape } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
-import { givenText, memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
 
 const levels = Object.entries(PROJECT_ROLES).map(([role, level]) => `${level} ${role}`);
 const accessLevel = z.int().describe(levels.join(', '));

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { Progress } from '../consequences/progress.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { Webhook } from '../model/tables.ts';
 import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS } from '../notifications/webhooks.ts';
-import type { Webhook } from '../projects/tables.ts';
+import { givenText, timeText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
-import { givenText, timeText } from './shapes.ts';
 
 const shape = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import { consequenceProgress } from '../projects/tables.ts';
+import { consequenceProgress } from '../model/tables.ts';
 import { newestPosition } from './event-history.ts';
 
 /** How far a consumer, or the receiver of a webhook, is with the events of a project. */

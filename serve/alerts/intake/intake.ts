@@ -7,12 +7,12 @@ import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
 import { describeOnly } from '../../http/route.ts';
+import { deliveryOf } from '../integrations/delivery.ts';
 import type { Heartbeats } from '../integrations/heartbeats.ts';
 import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
 import { INTEGRATION_TYPES } from '../integrations/types.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
-import { deliveryOf } from './delivery.ts';
 import { describeIntake } from './openapi.ts';
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
 

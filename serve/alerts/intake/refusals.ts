@@ -1,6 +1,6 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import { alertRefusals } from '../projects/tables.ts';
+import { alertRefusals } from '../model/tables.ts';
 
 /** An answer that refused a request; its message says nothing of what the request contained. */
 export interface Refusal {

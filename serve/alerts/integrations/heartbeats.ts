@@ -3,8 +3,8 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
-import { deliveryOf } from '../intake/delivery.ts';
-import type { IntegrationSummary } from '../projects/tables.ts';
+import type { IntegrationSummary } from '../model/tables.ts';
+import { deliveryOf } from './delivery.ts';
 import {
   HEARTBEAT_TOOL,
   type HeartbeatAlert,

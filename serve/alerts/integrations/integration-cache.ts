@@ -4,8 +4,8 @@ import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { NOTIFIED_CHANGES } from '../consequences/event-history.ts';
-import { isActiveOncallLink } from '../notifications/oncall-link.ts';
-import type { Integration, IntegrationSummary, Project, Webhook } from '../projects/tables.ts';
+import type { Integration, IntegrationSummary, Project, Webhook } from '../model/tables.ts';
+import { isActiveOncallLink } from './oncall-link.ts';
 
 /** An integration as the webhook receiver uses it. */
 export interface CachedIntegration {

@@ -7,13 +7,13 @@ import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { hashSecret, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { requireHttpUrl } from '../notifications/http-url.ts';
-import { isOncallLink, type OncallLinks, requireExclusive } from '../notifications/oncall-link.ts';
-import { secretContext } from '../notifications/signature.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Integration, IntegrationSummary, Project } from '../projects/tables.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Integration, IntegrationSummary, Project } from '../model/tables.ts';
+import { requireHttpUrl } from '../outgoing/http-url.ts';
+import { secretContext } from '../outgoing/signature.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 import type { IntegrationType } from './integration-type.ts';
+import { isOncallLink, type OncallLinks, requireExclusive } from './oncall-link.ts';
 import { mappingText, type PayloadSizes, parseSample, requireSize } from './samples.ts';
 import { typeOf } from './types.ts';
 

@@ -3,7 +3,7 @@ import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
-import type { IntegrationSummary } from '../projects/tables.ts';
+import type { IntegrationSummary } from '../model/tables.ts';
 
 /** A delivery of an integration and what became of its alerts. */
 export interface ReceivedDelivery {

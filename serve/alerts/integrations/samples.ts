@@ -1,8 +1,8 @@
 import { fieldsOf, type SampleField, valueAt } from '../../../aggregate/alerts/formats/mapping.ts';
 import { isObject, shapeOf } from '../../../aggregate/alerts/formats/values.ts';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Project } from '../projects/tables.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Project } from '../model/tables.ts';
 
 /** Limits of samples. Those that were stored under higher limits may be larger. */
 export interface PayloadSizes {

@@ -1,6 +1,6 @@
-import { oncallLink } from '../notifications/oncall-link.ts';
 import { httpIntegration } from './http.ts';
 import type { IntegrationType } from './integration-type.ts';
+import { oncallLink } from './oncall-link.ts';
 import { prometheusIntegration } from './prometheus.ts';
 
 /** The types of inbound integrations. Routes, API and pages derive from this list. */

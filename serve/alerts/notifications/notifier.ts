@@ -1,8 +1,8 @@
 import type { EventConsumer } from '../consequences/consequences.ts';
 import type { DecidedChange, NotifiedChange } from '../consequences/event-history.ts';
+import type { Outbox } from '../consequences/outbox.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
-import type { Outbox } from './outbox.ts';
 
 interface NotifierDependencies {
   readonly cache: IntegrationCache;

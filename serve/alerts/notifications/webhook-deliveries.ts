@@ -6,14 +6,14 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { ALERT_LATE_MS, ALERT_LATE_MS_MAX, tracesOf } from '../consequences/event-history.ts';
+import { deliveryIdOf, type Notification, type Outbox, targetLock } from '../consequences/outbox.ts';
 import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
 import type { ProjectJobs, ProjectTask } from '../consequences/project-jobs.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import type { OncallLinks } from '../integrations/oncall-link.ts';
+import { retryDelayMs } from '../outgoing/back-off.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import { retryDelayMs } from './back-off.ts';
 import { DeliveryResults } from './delivery-results.ts';
-import type { OncallLinks } from './oncall-link.ts';
-import { deliveryIdOf, type Notification, type Outbox, targetLock } from './outbox.ts';
 import {
   type NotificationTarget,
   type OpenTarget,

@@ -3,14 +3,14 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { SpanOptions, Tracer } from '../../../infra/tracing/tracer.ts';
 import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
-import { alertJson } from '../api/shapes.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
-import { type Webhook, webhookDeliveries } from '../projects/tables.ts';
+import type { OncallLink } from '../integrations/oncall-link.ts';
+import { type Webhook, webhookDeliveries } from '../model/tables.ts';
+import { networkFault } from '../outgoing/network-fault.ts';
+import { POST_MS_MAX, post, TargetConnections } from '../outgoing/post.ts';
+import { secretContext, signatureOf } from '../outgoing/signature.ts';
+import { alertJson } from '../projects/shapes.ts';
 import type { UserLookup } from '../projects/users.ts';
-import { networkFault } from './network-fault.ts';
-import type { OncallLink } from './oncall-link.ts';
-import { POST_MS_MAX, post, TargetConnections } from './post.ts';
-import { secretContext, signatureOf } from './signature.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */

@@ -4,12 +4,12 @@ import type { Clock } from '../../../infra/ports.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { NOTIFIED_CHANGES, type NotifiedChangeName } from '../consequences/event-history.ts';
+import type { Outbox } from '../consequences/outbox.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Project, Webhook } from '../projects/tables.ts';
-import { requireHttpUrl } from './http-url.ts';
-import type { Outbox } from './outbox.ts';
-import { secretContext } from './signature.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Project, Webhook } from '../model/tables.ts';
+import { requireHttpUrl } from '../outgoing/http-url.ts';
+import { secretContext } from '../outgoing/signature.ts';
 
 export const WEBHOOK_EVENTS = NOTIFIED_CHANGES;
 export type WebhookEventName = NotifiedChangeName;

@@ -5,7 +5,7 @@ import { sparkline } from '../../console/charts/plot.ts';
 import { formatShort } from '../../console/format.ts';
 import { table } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { AlertDay, TimeRange } from '../projects/alert-analytics.ts';
 import { ago, type ProjectFrame } from './frame.ts';
 

@@ -3,7 +3,7 @@ import { ALERT_STATUSES, type AlertStatus } from '../../../aggregate/alerts/mode
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { StatusChanges } from '../projects/alert-actions.ts';
 import type { ProjectFrame } from './frame.ts';
 import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';

@@ -8,7 +8,7 @@ import type { User } from '../../identity/accounts/tables.ts';
 import { formToken } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { sendPage } from '../../pages/page.ts';
-import { type Membership, PROJECT_ROLES, type ProjectRole, requireRole } from '../projects/access.ts';
+import { type Membership, PROJECT_ROLES, type ProjectRole, requireRole } from '../model/access.ts';
 import type { Projects } from '../projects/projects.ts';
 
 const TABS = [

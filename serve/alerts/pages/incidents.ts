@@ -4,8 +4,8 @@ import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { markdown } from '../../pages/markdown.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
-import { PROJECT_ROLES } from '../projects/access.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { PROJECT_ROLES } from '../model/access.ts';
 import { iidOf, type ProjectFrame, severityTag } from './frame.ts';
 import { pageOf, pager } from './pager.ts';
 

@@ -4,10 +4,10 @@ import { type Confirmation, confirmation, isConfirmed } from '../../pages/confir
 import { time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { IntegrationWithKey } from '../integrations/integrations.ts';
 import { typeOf } from '../integrations/types.ts';
-import type { Integration, Project } from '../projects/tables.ts';
+import type { Integration, Project } from '../model/tables.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 

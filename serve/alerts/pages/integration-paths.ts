@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { IntegrationSummary } from '../projects/tables.ts';
+import type { IntegrationSummary } from '../model/tables.ts';
 
 /** Route of the page of one integration. */
 export const ONE = '/projects/:id/integrations/:integration';

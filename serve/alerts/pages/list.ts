@@ -4,7 +4,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { UserLookup } from '../projects/users.ts';
 import { type ListedAlerts, liveParts, PAGE_SIZE } from './alert-table.ts';
 import { bulkBar } from './bulk.ts';

@@ -9,10 +9,10 @@ import {
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import { type PayloadSizes, sampleFields } from '../integrations/samples.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Integration } from '../projects/tables.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Integration } from '../model/tables.ts';
 import { type ProjectFrame, severityTag, type Visit } from './frame.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { heading } from './integrations.ts';

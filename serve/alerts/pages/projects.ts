@@ -5,8 +5,8 @@ import { table, textField, time } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
-import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../projects/access.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../model/access.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 
 type ProjectPageParts = Pick<AlertDomain, 'members' | 'projects' | 'reader'>;

@@ -3,7 +3,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import type { Readers } from '../../http/readers.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { servePages } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { PayloadSizes } from '../integrations/samples.ts';
 import { serveAnalyticsPages } from './analytics.ts';
 import { serveBulk } from './bulk.ts';

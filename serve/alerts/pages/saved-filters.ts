@@ -3,10 +3,10 @@ import { textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AlertDomain } from '../domain.ts';
-import { RequestRefused } from '../projects/access.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { SavedFilter } from '../model/tables.ts';
 import type { FilterOwner } from '../projects/saved-filters.ts';
-import type { SavedFilter } from '../projects/tables.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';
 

@@ -6,12 +6,12 @@ import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import type { Progress } from '../consequences/progress.ts';
-import type { AlertDomain } from '../domain.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Webhook } from '../model/tables.ts';
 import type { AttemptResult } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from '../notifications/webhooks.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Webhook } from '../projects/tables.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 

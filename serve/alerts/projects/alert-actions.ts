@@ -1,7 +1,7 @@
 import type { Alert, AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import { PROJECT_ROLES, RequestRefused } from './access.ts';
+import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { AlertReader } from './alert-reader.ts';
 import type { Members } from './members.ts';
 

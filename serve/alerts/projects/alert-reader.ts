@@ -15,7 +15,7 @@ import { inParts, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql
 import { ignore } from '../../../infra/ignore.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
-import { RequestRefused } from './access.ts';
+import { RequestRefused } from '../model/access.ts';
 
 export const SORTS = {
   started_at: 'started_ms',

@@ -9,6 +9,7 @@ import type { Records } from '../../stored-records/records.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import type { EventConsumer } from '../consequences/consequences.ts';
 import { ALERT_LATE_MS_MAX, type DecidedChange, tracesOf } from '../consequences/event-history.ts';
+import type { Incident, Project } from '../model/tables.ts';
 import {
   DESCRIPTION_CHARACTERS_MAX,
   INCIDENTS,
@@ -17,7 +18,6 @@ import {
   newestIncident,
 } from './incidents.ts';
 import type { Projects } from './projects.ts';
-import type { Incident, Project } from './tables.ts';
 
 interface IncidentFollowerDependencies {
   readonly store: Store;

@@ -6,10 +6,10 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { consumerLock } from '../consequences/consequences.ts';
-import { RequestRefused } from './access.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Incident } from '../model/tables.ts';
 import type { AlertActions } from './alert-actions.ts';
 import type { AlertReader } from './alert-reader.ts';
-import type { Incident } from './tables.ts';
 
 export const DESCRIPTION_CHARACTERS_MAX = 100_000;
 

@@ -4,8 +4,8 @@ import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from './access.ts';
-import type { Member } from './tables.ts';
+import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from '../model/access.ts';
+import type { Member } from '../model/tables.ts';
 import type { UserLookup } from './users.ts';
 
 const MEMBERS_MAX = 1000;

@@ -3,8 +3,8 @@ import type { Clock } from '../../../infra/ports.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { RequestRefused } from './access.ts';
-import type { Note } from './tables.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Note } from '../model/tables.ts';
 
 const NOTE_CHARACTERS_MAX = 10_000;
 const NOTES_MAX = 500;

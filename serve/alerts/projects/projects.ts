@@ -5,9 +5,9 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
-import { type Membership, RequestRefused } from './access.ts';
+import { type Membership, RequestRefused } from '../model/access.ts';
+import type { Project } from '../model/tables.ts';
 import type { Members } from './members.ts';
-import type { Project } from './tables.ts';
 
 const PROJECTS_PER_ACCOUNT = 100;
 const NAME_CHARACTERS_MAX = 255;

@@ -4,8 +4,8 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { RequestRefused } from './access.ts';
-import type { SavedFilter } from './tables.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { SavedFilter } from '../model/tables.ts';
 
 /** Of one user in one project. */
 const FILTERS_MAX = 20;

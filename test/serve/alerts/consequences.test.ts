@@ -5,13 +5,13 @@ import { alertEvents, alerts, deletedEvents } from '../../../aggregate/alerts/mo
 import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
 import { ProjectStateCache } from '../../../aggregate/alerts/processor/project-state-cache.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
 import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
 import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';
 import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
-import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
+import type { Project } from '../../../serve/alerts/model/tables.ts';
+import { consequenceProgress } from '../../../serve/alerts/model/tables.ts';
 import { INCIDENTS } from '../../../serve/alerts/projects/incidents.ts';
-import type { Project } from '../../../serve/alerts/projects/tables.ts';
-import { consequenceProgress } from '../../../serve/alerts/projects/tables.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
+import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
 import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
-import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { type Person, Service, type Source } from './service.ts';
 
 const MINUTE = 60_000;

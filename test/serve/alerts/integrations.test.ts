@@ -7,7 +7,7 @@ import {
   projects,
   type Webhook,
   webhooks,
-} from '../../../serve/alerts/projects/tables.ts';
+} from '../../../serve/alerts/model/tables.ts';
 import { Records } from '../../../serve/stored-records/records.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { firing, prometheusBody } from './made.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
+import type { Notification } from '../../../serve/alerts/consequences/outbox.ts';
 import { ProjectJobs, type ProjectTask } from '../../../serve/alerts/consequences/project-jobs.ts';
-import { isRefusal, retryDelayMs } from '../../../serve/alerts/notifications/back-off.ts';
 import { DeliveryResults } from '../../../serve/alerts/notifications/delivery-results.ts';
-import type { Notification } from '../../../serve/alerts/notifications/outbox.ts';
+import { isRefusal, retryDelayMs } from '../../../serve/alerts/outgoing/back-off.ts';
 
 const closed: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { Refusals } from '../../../serve/alerts/intake/refusals.ts';
-import { alertRefusals } from '../../../serve/alerts/projects/tables.ts';
+import { alertRefusals } from '../../../serve/alerts/model/tables.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { type Browser, plain } from '../identity/accounts/browser.ts';
 import { PASSWORD, signedIn } from '../identity/accounts/world.ts';

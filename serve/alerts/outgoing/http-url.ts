@@ -1,4 +1,4 @@
-import { RequestRefused } from '../projects/access.ts';
+import { RequestRefused } from '../model/access.ts';
 
 const URL_CHARACTERS_MAX = 2000;
 

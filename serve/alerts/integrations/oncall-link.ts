@@ -1,10 +1,10 @@
 import type { Clock } from '../../../infra/ports.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { httpIntegration } from '../integrations/http.ts';
-import type { IntegrationType } from '../integrations/integration-type.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Integration } from '../projects/tables.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox } from '../consequences/outbox.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Integration } from '../model/tables.ts';
+import { httpIntegration } from './http.ts';
+import type { IntegrationType } from './integration-type.ts';
 
 /**
  * A link to an on-call tool: a notification target to which every alert of the project is forwarded. While a link is

@@ -1,6 +1,6 @@
 import type { DeliveryRequest } from '../../../aggregate/alerts/model/event.ts';
-import type { IntakeEndpoint } from '../integrations/integration-type.ts';
-import type { Integration } from '../projects/tables.ts';
+import type { Integration } from '../model/tables.ts';
+import type { IntakeEndpoint } from './integration-type.ts';
 
 /** A delivery through an integration, as the alert pipeline takes it. */
 export const deliveryOf = (

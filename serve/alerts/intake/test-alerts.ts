@@ -2,13 +2,13 @@ import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
-import { deliveryOf } from '../intake/delivery.ts';
-import { receive } from '../intake/intake.ts';
-import { RequestRefused } from '../projects/access.ts';
-import type { Integration, Project } from '../projects/tables.ts';
-import type { IntegrationCache } from './integration-cache.ts';
-import type { Integrations } from './integrations.ts';
-import { typeOf } from './types.ts';
+import { deliveryOf } from '../integrations/delivery.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import type { Integrations } from '../integrations/integrations.ts';
+import { typeOf } from '../integrations/types.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Integration, Project } from '../model/tables.ts';
+import { receive } from './intake.ts';
 
 interface TestAlertsDependencies {
   readonly integrations: Integrations;

@@ -1,10 +1,10 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Store } from '../../../infra/ports.ts';
-import type { NotifiedChange } from '../consequences/event-history.ts';
-import type { ConsequenceProgress } from '../consequences/progress.ts';
-import type { ProjectJobs } from '../consequences/project-jobs.ts';
-import { notifications } from '../projects/tables.ts';
+import { notifications } from '../model/tables.ts';
+import type { NotifiedChange } from './event-history.ts';
+import type { ConsequenceProgress } from './progress.ts';
+import type { ProjectJobs } from './project-jobs.ts';
 
 /** A change of an alert that a target is to be told of. */
 export interface Notification extends NotifiedChange {

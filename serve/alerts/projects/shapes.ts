@@ -3,9 +3,9 @@ import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alert
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import { API_TYPE_NAMES, typeOf, webhookPathOf } from '../integrations/types.ts';
-import { type Membership, roleOf } from '../projects/access.ts';
-import type { ProjectMember } from '../projects/members.ts';
-import type { Incident, Integration } from '../projects/tables.ts';
+import { type Membership, roleOf } from '../model/access.ts';
+import type { Incident, Integration } from '../model/tables.ts';
+import type { ProjectMember } from './members.ts';
 
 // The resources of the REST API: for each a schema, and the function that creates the JSON.
 
