@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ProductError } from '../../infra/errors.ts';
 import { HttpTransport } from './http-transport.ts';
+import { gateOf, type RequestGate } from './request-gate.ts';
 import { kindOfError, NodeRefusal, textOfError } from './rpc-errors.ts';
 import { SocketTransport } from './socket-transport.ts';
 import { RequestFailure, type RpcReply, type Transport } from './transport.ts';
@@ -36,7 +37,6 @@ interface AskedCall extends RpcCall {
 
 /** Holds the blocks and events of 100 heights. */
 const BATCH_CALLS = 256;
-const REQUESTS_AT_ONCE = 8;
 const WAIT_MS_MAX = 30_000;
 /** A node that asks for a longer wait is not waited for. */
 const ASKED_WAIT_MS_MAX = 120_000;
@@ -45,7 +45,7 @@ const PASSING_ATTEMPTS = 3;
 
 /**
  * Asks a node by JSON-RPC 2.0, over WebSocket or HTTP. Calls of a batch that got no answer are sent again, in halves; if
- * the node limits the rate, all requests wait.
+ * the node limits the rate, all requests to its host wait.
  */
 export class NodeRpc {
   /** For messages, since the address may hold a key. */
@@ -56,16 +56,13 @@ export class NodeRpc {
   /** Calls of a batch, by the answers so far; `#callsCap` is the number that the node takes. */
   #callsMax = BATCH_CALLS;
   #callsCap = BATCH_CALLS;
-  /** Requests at a time: one after the node limited the rate, one more with each success. */
-  #requestsMax = REQUESTS_AT_ONCE;
-  #requests = 0;
-  readonly #waiting: (() => void)[] = [];
-  #heldUntil = 0;
+  readonly #gate: RequestGate;
   #nextId = 1;
 
   constructor(address: string, limits: RpcLimits) {
     const url = new URL(address);
     this.host = url.host;
+    this.#gate = gateOf(url.host);
     this.#secrets = secretsOf(url);
     this.#limits = limits;
     this.#transport = /^wss?:$/.test(url.protocol)
@@ -91,7 +88,7 @@ export class NodeRpc {
     if (parts.length !== 1)
       return void (await Promise.all(parts.map((part) => this.#ask(part, attempt, options))));
     const { attempts = this.#limits.attempts, patience = 1 } = options;
-    const failure = await this.#inTurn(() => this.#attempt(calls, attempt, patience));
+    const failure = await this.#gate.pass(() => this.#attempt(calls, attempt, patience), this.#limits.signal);
     if (failure === null) return;
     const left = calls.filter(({ answer }) => answer === undefined);
     const isSmaller = failure.kind === 'large' && left.length > 1;
@@ -122,7 +119,7 @@ export class NodeRpc {
       const failure = this.#take(calls, first, replies, attempt >= PASSING_ATTEMPTS);
       if (failure === null) {
         this.#callsMax = Math.min(this.#callsCap, Math.ceil(this.#callsMax * 1.1));
-        this.#requestsMax = Math.min(REQUESTS_AT_ONCE, this.#requestsMax + 1);
+        this.#gate.widen();
       } else if (failure.kind === 'busy') this.#sendLess(calls);
       return failure;
     } catch (error) {
@@ -166,38 +163,9 @@ export class NodeRpc {
   async #wait({ kind, waitMs }: RequestFailure, attempt: number): Promise<void> {
     const doubledMs = this.#limits.backoffMs * 2 ** (attempt - 1) * (1 + Math.random());
     const ms = Math.max(waitMs, Math.min(WAIT_MS_MAX, doubledMs));
-    if (kind === 'busy') {
-      this.#requestsMax = 1;
-      this.#heldUntil = Math.max(this.#heldUntil, performance.now() + ms);
-    } else await setTimeout(ms, undefined, this.#abortable);
-  }
-
-  /** Runs no more requests at a time than the node takes, in the order in which they come. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#requests < this.#requestsMax) this.#requests++;
-    else {
-      await new Promise<void>((admit) => {
-        this.#waiting.push(admit);
-      });
-    }
-    try {
-      for (;;) {
-        const heldMs = Math.ceil(this.#heldUntil - performance.now());
-        if (heldMs <= 0) return await work();
-        await setTimeout(heldMs, undefined, this.#abortable);
-      }
-    } finally {
-      this.#requests--;
-      while (this.#requests < this.#requestsMax && this.#waiting.length > 0) {
-        this.#requests++;
-        this.#waiting.shift()?.();
-      }
-    }
-  }
-
-  get #abortable() {
+    if (kind === 'busy') return this.#gate.hold(ms);
     const { signal } = this.#limits;
-    return signal === undefined ? {} : { signal };
+    await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
   }
 
   /** A message with the host, and without the parts of the address that may be a key. */

@@ -216,18 +216,24 @@ describe.each(['ws', 'http'])('over %s', (scheme) => {
   });
 });
 
-test('the rate that HTTP limits is kept for all requests of a client', async () => {
+test('the rate that a provider limits is kept for all chains that are asked for there', async () => {
   let isFirst = true;
   const node = await serve((asked) => {
     if (!isFirst) return answersAll(asked);
     isFirst = false;
     return { retryAfter: '1' };
   });
-  const rpc = new NodeRpc(`http://${node.host}`, LIMITS);
+  const [polkadot, kusama] = ['http', 'ws'].map(
+    (scheme) => new NodeRpc(`${scheme}://${node.host}/${scheme}`, LIMITS),
+  ) as [NodeRpc, NodeRpc];
   const began = performance.now();
-  await rpc.call('a');
+  const limited = polkadot.call('a');
+  while (node.requests.length === 0) await new Promise((later) => setTimeout(later, 1));
+  await new Promise((later) => setTimeout(later, 50));
+  await kusama.call('b');
   expect(performance.now() - began).toBeGreaterThan(900);
-  expect(node.requests).toEqual([1, 1]);
+  await limited;
+  expect(node.requests).toEqual([1, 1, 1]);
 });
 
 test('a WebSocket that is refused for a while is opened later', async () => {
