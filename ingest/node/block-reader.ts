@@ -1,6 +1,6 @@
-import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { ProductError } from '../../infra/errors.ts';
 import type { DecodedBlocks } from './decode-worker.ts';
-import { decodeBlocks } from './decoder.ts';
+import { decodeBlocks, ThreadEnded } from './decoder.ts';
 import { asFailure, type BlockPlace, type Each, type FetchedBlock, type RawBlocks } from './raw-blocks.ts';
 import type { Runtimes } from './runtimes.ts';
 import type { StrideLines } from './strides.ts';
@@ -92,7 +92,8 @@ export class BlockReader {
   }
 
   async #decodeWith(specVersion: number, blocks: readonly FetchedBlock[]): Promise<Line[]> {
-    const [first] = blocks as [FetchedBlock];
+    const [first] = blocks;
+    if (first === undefined) return [];
     const runtime = await this.#runtimes.of(specVersion, first.parentHash ?? first.hash).catch(asFailure);
     if (runtime instanceof Error) return blocks.map(() => runtime);
     const given = blocks.map(({ raw, parentHash, isFirst }) => ({
@@ -103,8 +104,14 @@ export class BlockReader {
     try {
       decoded = await decodeBlocks({ runtime, blocks: given });
     } catch (error) {
-      const reason = `its thread ended: ${reasonOf(error)}`;
-      return blocks.map((block) => this.#failure(block, reason));
+      if (!(error instanceof ThreadEnded)) throw error;
+      const { place, message } = error;
+      if (place === null) return blocks.map((block) => this.#failure(block, message));
+      return [
+        ...(await this.#decodeWith(specVersion, blocks.slice(0, place))),
+        this.#failure(blocks[place] as FetchedBlock, message),
+        ...(await this.#decodeWith(specVersion, blocks.slice(place + 1))),
+      ];
     }
     if (decoded.blocks.every((block) => 'reason' in block)) this.#runtimes.forget(specVersion);
     const lines: Line[] = [];

@@ -9,6 +9,8 @@ import type { RuntimeMetadata } from './runtimes.ts';
 export interface DecodeTask {
   readonly runtime: RuntimeMetadata;
   readonly blocks: readonly { readonly raw: RawBlock; readonly parentHash: string | undefined }[];
+  /** Shared memory that holds the step that has begun: 0 for none, 1 for the metadata, 2 for the first block, and so on. */
+  readonly step: Int32Array<SharedArrayBuffer>;
 }
 
 interface DecodedBlock {
@@ -52,18 +54,21 @@ function feelessOf(line: Buffer): number[] {
 }
 
 /** Checks and decodes blocks, in a thread of its own. */
-export default function decode({ runtime: metadata, blocks }: DecodeTask): DecodedBlocks {
+export default function decode({ runtime: metadata, blocks, step }: DecodeTask): DecodedBlocks {
   try {
-    return decodeWith(runtimeOf(metadata), blocks);
+    Atomics.store(step, 0, 1);
+    const runtime = runtimeOf(metadata);
+    return decodeWith(runtime, blocks, () => Atomics.add(step, 0, 1));
   } catch (error) {
     return { bytes: NO_BYTES, blocks: blocks.map(() => ({ reason: reasonOf(error) })) };
   }
 }
 
-function decodeWith(runtime: NodeRuntime, blocks: DecodeTask['blocks']): DecodedBlocks {
+function decodeWith(runtime: NodeRuntime, blocks: DecodeTask['blocks'], begin: () => void): DecodedBlocks {
   const lines: Buffer[] = [];
   let end = 0;
   const decoded = blocks.map(({ raw, parentHash }) => {
+    begin();
     try {
       const reason = checkBlock(runtime, raw, parentHash);
       if (reason !== null) return { reason };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { NodeSource } from '../../../ingest/node/node-source.ts';
+import { addType, changedMetadata, tupleStruct } from './decode/made-metadata.ts';
 import { Recording } from './decode/recorded.ts';
 import type { ReplayCall } from './replay.ts';
 import { ReplayedChain } from './replayed-chain.ts';
@@ -43,4 +44,30 @@ test('the wrong metadata of one node are not taken for those of another', async 
   const chain = new ReplayedChain(name);
   const source = await NodeSource.connect((await serve(chain)).url(), LIMITS);
   expect((await fetchAll(source, chain)).equal).toEqual(ALL);
+});
+
+/** The account in `System.Remarked`, which only block 62 has, is a pair of pairs, so deep that it has 2^50 parts of no bytes. */
+function endless(): string {
+  const metadata = changedMetadata(new Recording(name).metadata(), (made) => {
+    let type = addType(made, tupleStruct());
+    for (let depth = 0; depth < 50; depth++) type = addType(made, tupleStruct(type, type));
+    const events = made.pallets.find((pallet) => pallet.name === 'System')?.events;
+    const { def } = made.lookup[events as number] ?? {};
+    const [account] =
+      (def?.tag === 'variant' && def.value.find((one) => one.name === 'Remarked')?.fields) || [];
+    if (account === undefined) throw new Error('the runtime has no System.Remarked');
+    account.type = type;
+  });
+  return `0x${metadata.toString('hex')}`;
+}
+
+test('a block that takes for ever is left out after some seconds, and the others are served', async () => {
+  const { chain, source } = await withMetadata(endless());
+  const began = performance.now();
+  const { equal, others } = await fetchAll(source, chain);
+  expect(equal).toEqual(ALL.filter((number) => number !== 62));
+  expect([...others]).toEqual([
+    [62, expect.stringMatching(/^block 62 of 127\.0\.0\.1:\d+: its thread ended: no end after 5 s$/)],
+  ]);
+  expect(performance.now() - began).toBeLessThan(60_000);
 });
