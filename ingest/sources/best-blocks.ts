@@ -15,6 +15,8 @@ export class BestBlocks {
   readonly #service: BlockService;
   readonly #chain: { readonly relay_chain: string; readonly name: string };
   readonly #given = new Map<number, string>();
+  /** The highest so far: behind one address may be nodes of which some lag. */
+  #finalized = -1;
 
   constructor(service: BlockService, chain: { readonly relay_chain: string; readonly name: string }) {
     this.#service = service;
@@ -25,8 +27,14 @@ export class BestBlocks {
    * Lines of what is new above the finalized height: from the best block down to one that was given before, some 16 MiB
    * at a time. What was not read to its end is given again by the next call.
    */
-  async *changes(finalized: number): AsyncGenerator<Buffer[]> {
+  async *changes(finalizedHeight: number): AsyncGenerator<Buffer[]> {
+    this.#finalized = Math.max(this.#finalized, finalizedHeight);
+    const finalized = this.#finalized;
     const best = await this.#service.head('best');
+    const known = this.#given.get(best.number);
+    // The head of a node that lags says nothing of the blocks above it: they stay until another branch replaces them.
+    const isBehind = best.number < finalized || (best.number === finalized && known === undefined);
+    if (isBehind || known === best.hash) return this.#forget((height) => height < finalized);
     const abandoned = [...this.#given.keys()].filter((height) => height > Math.max(best.number, finalized));
     let lines = abandoned.map((height) => this.#tombstone(height));
     let bytes = 0;
@@ -48,10 +56,12 @@ export class BestBlocks {
     }
     this.#noteBegun(news);
     if (lines.length > 0) yield inOrder(lines);
-    for (const height of this.#given.keys()) {
-      if (height <= finalized || height > best.number) this.#given.delete(height);
-    }
+    this.#forget((height) => height < finalized || height > best.number);
     for (const [height, hash] of news) this.#given.set(height, hash);
+  }
+
+  #forget(isOver: (height: number) => boolean): void {
+    for (const height of this.#given.keys()) if (isOver(height)) this.#given.delete(height);
   }
 
   /** Until all is given these heights are given again, or given up: the reader may stop at any of them. */

@@ -67,3 +67,24 @@ it('gives up what it began to give of a branch that another one replaces', async
   const heights = deleted.map((text) => /"number":"(\d+)"/.exec(text)?.[1]);
   expect(heights.sort()).toEqual(['15', '16', '17', '18', '19', '20']);
 });
+
+it('gives up the blocks above a shorter branch that became final', async () => {
+  const block = (hash: string) => {
+    const height = Number(hash.slice(1));
+    return Buffer.from(JSON.stringify({ number: `${height}`, hash, parentHash: `${hash[0]}${height - 1}` }));
+  };
+  let head = { number: 13, hash: 'a13' };
+  const sidecar = { head: async () => head, block: async (hash: string) => block(hash) };
+  const best = new BestBlocks(sidecar as unknown as Sidecar, { relay_chain: 'polkadot', name: 'polkadot' });
+  const given = async (finalized: number) => {
+    const texts: string[] = [];
+    for await (const lines of best.changes(finalized)) texts.push(...lines.map(String));
+    return texts.filter((text) => text !== '\n').map((text) => JSON.parse(text));
+  };
+  expect((await given(10)).map(({ hash }) => hash)).toEqual(['a11', 'a12', 'a13']);
+  // By a node that lags, and by one that has the other branch.
+  head = { number: 12, hash: 'a12' };
+  expect(await given(12)).toEqual([]);
+  head = { number: 12, hash: 'b12' };
+  expect(await given(12)).toEqual([expect.objectContaining({ is_deleted: 1 })]);
+});
