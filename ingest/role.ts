@@ -28,8 +28,8 @@ interface IngestRoleOptions {
 }
 
 /**
- * Follows the sources of the settings and returns how to stop. A source that does not answer is retried with growing
- * waits; one that serves another chain is not followed, and the log says so.
+ * Follows the sources of the settings and returns how to stop. A source that does not answer, or serves another chain, is
+ * retried with growing waits.
  */
 export function startIngestRole(options: IngestRoleOptions): () => Promise<void> {
   const { settings, measures } = options;
@@ -77,12 +77,11 @@ async function keepFollowing(
     } catch (error) {
       if (signal.aborted) return;
       followed.failed();
-      const isPermanent = error instanceof ProductError && error.code === 'usage';
+      const isOfOther = error instanceof ProductError && error.code === 'usage';
       log.error(
-        isPermanent ? {} : { err: error },
-        `${isPermanent ? 'not followed' : 'following stopped'}: ${reasonOf(error)}`,
+        isOfOther ? {} : { err: error },
+        `${isOfOther ? 'not followed' : 'following stopped'}: ${reasonOf(error)}`,
       );
-      if (isPermanent) return;
       await pause(wait, signal);
     } finally {
       await claim?.release();

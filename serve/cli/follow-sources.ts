@@ -68,7 +68,7 @@ export function keepFollowingSources(
 async function followChain({ chain, sources }: ChainPlan, around: Surroundings): Promise<void> {
   const { client, config, options, stop } = around;
   const say = (text: string) => around.say(`${chain.name}: ${text}`);
-  let services = sources.filter((source) => 'url' in source);
+  const services = sources.filter((source) => 'url' in source);
   /** Where the next service goes on. */
   let { from } = options;
   const onIngested = async (next: number) => {
@@ -88,11 +88,10 @@ async function followChain({ chain, sources }: ChainPlan, around: Surroundings):
     } catch (error) {
       if (stop.aborted) return;
       if (!isOfSource(error)) throw error;
-      const isPermanent = error.code === 'usage';
-      say(`${isPermanent ? 'not followed' : 'left'}: ${reasonOf(error)}`);
-      if (isPermanent) services = services.filter((other) => other !== service);
+      // An address may serve another network for a while only.
+      say(`${error.code === 'usage' ? 'not followed' : 'left'}: ${reasonOf(error)}`);
       // Each of them is asked once before any is waited for.
-      else if (turn % services.length === services.length - 1) {
+      if (turn % services.length === services.length - 1) {
         await pause(wait, stop);
         wait = Math.min(wait * 2, RETRY_MS_MAX);
       }

@@ -76,3 +76,14 @@ it('a process that was stalled leaves a chain to the one that took it over', asy
   await new Promise((later) => setTimeout(later, 3000));
   expect(one).not.toContain(first + 2);
 });
+
+it('follows a source that served another chain at first', async () => {
+  await using source = await new FakeSidecar([...recorded.values()], { specName: 'paseo' }).listen();
+  source.finalized = first;
+  // Of the right network by the time that it is asked again.
+  source.onRequest = (path) => {
+    if (path.endsWith('/runtime/spec')) setImmediate(() => (source.specName = 'polkadot'));
+  };
+  const heights = follower(new EmbeddedKeyValue(systemClock), source.url);
+  await until('the chain is followed', () => heights.includes(first));
+});

@@ -36,18 +36,18 @@ export class FakeSidecar {
   finalized = 0;
   best = 0;
   mostAtOnce = 0;
+  specName: string;
   readonly #app = Fastify({ forceCloseConnections: true });
   readonly #texts = new Map<number, string>();
   readonly #byHash = new Map<string, string>();
   readonly #faults: { path: RegExp; fault: Fault; left: number }[] = [];
-  readonly #specName: string;
   #atOnce = 0;
 
   constructor(
     lines: readonly string[],
     { specName = 'polkadot', root = '', documents = {} }: FakeOptions = {},
   ) {
-    this.#specName = specName;
+    this.specName = specName;
     for (const line of lines) this.put(line);
     this.finalized = Math.max(...this.#texts.keys());
     this.best = this.finalized;
@@ -55,7 +55,7 @@ export class FakeSidecar {
       this.onRequest(url);
       await this.#fail(url, reply);
     });
-    this.#app.get(`${root}/runtime/spec`, async () => ({ specName: this.#specName }));
+    this.#app.get(`${root}/runtime/spec`, async () => ({ specName: this.specName }));
     this.#app.get(`${root}/blocks/head`, async ({ query }) =>
       JSON.parse(
         this.at((query as { finalized?: string }).finalized === 'false' ? this.best : this.finalized),
