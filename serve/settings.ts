@@ -6,7 +6,7 @@ import { type Environment, readSettings } from '../infra/config/read.ts';
 import { infraSettings } from '../infra/config/settings.ts';
 import { ingestSettings } from '../ingest/settings.ts';
 import { httpSettings } from './http/settings.ts';
-import { identitySettings } from './identity/settings.ts';
+import { identitySettings } from './identity/accounts/settings.ts';
 
 /**
  * Every setting of the product, each declared by its domain: environment name, range, default and meaning. The help

@@ -7,7 +7,7 @@ import { distributedSettings } from '../../infra/distributed/settings.ts';
 import { tracingSettings } from '../../infra/tracing/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';
 import { httpSettings } from '../http/settings.ts';
-import { identitySettings } from '../identity/settings.ts';
+import { identitySettings } from '../identity/accounts/settings.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 

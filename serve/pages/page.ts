@@ -21,7 +21,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendCompressed } from '../http/compressed.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
-import { SignInNeeded, sessionOf } from '../identity/accounts/sessions.ts';
+import { SignInNeeded, sessionOf, signInPath } from '../identity/accounts/sessions.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, formToken, type PageAccounts } from './forms.ts';
 import { type Html, html } from './html.ts';
@@ -197,7 +197,7 @@ function pageDialect(accounts: PageAccounts): Dialect {
     send: async (error, request, reply) => {
       if (error instanceof SignInNeeded) {
         const next = request.method === 'GET' ? request.url : '/profile';
-        return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
+        return seeOther(reply, signInPath(next));
       }
       const { status } = error;
       const title =

@@ -5,11 +5,11 @@ import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { limitCounts } from '../../http/limit-counts.ts';
 import type { HttpSettings } from '../../http/settings.ts';
 import { type RecordContext, Records } from '../../stored-records/records.ts';
-import type { identitySettings } from '../settings.ts';
 import { AttemptLimits } from './attempts.ts';
 import { CredentialFailures } from './credential-failures.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
 import { Seal } from './secrets.ts';
+import type { identitySettings } from './settings.ts';
 import {
   type Application,
   applications,

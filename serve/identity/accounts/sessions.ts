@@ -28,6 +28,9 @@ export interface SignedIn {
   readonly session: Session;
 }
 
+/** The page to sign in, which continues with the path `next`. */
+export const signInPath = (next: string) => `/sign-in?next=${encodeURIComponent(next)}`;
+
 /** Thrown when a page requires a signed-in user: the answer is a redirect to the sign-in page. */
 export class SignInNeeded extends HttpError {
   constructor() {

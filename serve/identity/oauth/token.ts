@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Form } from '../../http/form.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { exchangeCode } from './authorization-code-grant.ts';
 import { neverStored, OAuthError } from './errors.ts';
-import { exchangeCode } from './grants/authorization-code.ts';
-import { passwordGrant } from './grants/password.ts';
-import { refresh } from './grants/refresh-token.ts';
 import type { TokenResponse } from './issue.ts';
 import { bodyParameters, required } from './parameters.ts';
+import { passwordGrant } from './password-grant.ts';
+import { refresh } from './refresh-token-grant.ts';
 
 type GrantHandler = (accounts: Accounts, request: FastifyRequest, form: Form) => Promise<TokenResponse>;
 

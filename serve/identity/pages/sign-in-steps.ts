@@ -38,5 +38,3 @@ export async function completeSignIn(
 
 /** The path to continue with after sign-in; always a path of this site. */
 export const nextPath = (given: string) => localPath(given, HOME);
-
-export const signInPath = (next: string) => `/sign-in?next=${encodeURIComponent(next)}`;

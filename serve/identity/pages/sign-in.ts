@@ -7,11 +7,17 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { AttemptRefused } from '../accounts/attempts.ts';
 import { callerOf } from '../accounts/devices.ts';
 import { activeApplication } from '../accounts/grants.ts';
-import { clearSessionCookie, endSession, pendingSessionOf, sessionOf } from '../accounts/sessions.ts';
+import {
+  clearSessionCookie,
+  endSession,
+  pendingSessionOf,
+  sessionOf,
+  signInPath,
+} from '../accounts/sessions.ts';
 import type { Application } from '../accounts/tables.ts';
 import { isSecondFactor } from '../accounts/two-factor.ts';
 import { userByPassword } from '../accounts/users.ts';
-import { completeSignIn, continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
+import { completeSignIn, continueSignIn, nextPath } from './sign-in-steps.ts';
 import { walletButton } from './wallet-sign-in.ts';
 
 /** Sign-in by password, the second factor, and sign-out. */

@@ -9,6 +9,7 @@ import { sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
+import { signInPath } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import { createUser } from '../accounts/users.ts';
 import { completeSignIn, nextPath } from './sign-in-steps.ts';
@@ -72,7 +73,7 @@ ${textField({ name: 'username', label: 'Username', value: form?.text('username')
 ${textField({ name: 'email', label: 'Email (optional)', type: 'email', value: form?.text('email'), autocomplete: 'email', required: false, fault: faultOf(error, 'email') })}
 ${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', fault: faultOf(error, 'password'), hint: `At least ${PASSWORD_CHARACTERS_MIN} characters.` })}
 <button class="whole">Create account</button></form>
-<p class="aside">Already have an account? <a href="/sign-in?next=${encodeURIComponent(next)}">Sign in</a></p>`;
+<p class="aside">Already have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
   const status = error === undefined ? 200 : 422;
   return sendPage(accounts, request, reply, { title: 'Create account', body, layout: 'narrow', status });
 }

@@ -7,7 +7,7 @@ import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
 import { provenAccount } from '../accounts/principal.ts';
-import { requireUser } from '../accounts/sessions.ts';
+import { requireUser, signInPath } from '../accounts/sessions.ts';
 import {
   challengeWallet,
   linkWallet,
@@ -18,7 +18,7 @@ import {
   type WalletPurpose,
 } from '../accounts/wallets.ts';
 import { reauthenticate } from './security.ts';
-import { continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
+import { continueSignIn, nextPath } from './sign-in-steps.ts';
 
 const PATHS: Record<WalletPurpose, string> = {
   'sign in': '/sign-in/wallet',

@@ -1,16 +1,16 @@
 import type { FastifyRequest } from 'fastify';
-import type { Form } from '../../../http/form.ts';
-import type { Accounts } from '../../accounts/accounts.ts';
-import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
-import { isSecretOf } from '../../accounts/secrets.ts';
-import type { Grant } from '../../accounts/tables.ts';
-import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
-import { authenticateClient } from '../client.ts';
-import { OAuthError } from '../errors.ts';
-import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair } from '../issue.ts';
-import { optional, required } from '../parameters.ts';
-import { checkVerifierSyntax, isProven } from '../pkce.ts';
-import { readScopes } from '../requested-scopes.ts';
+import type { Form } from '../../http/form.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { holderOf, revoked, scopesLeft } from '../accounts/grants.ts';
+import { isSecretOf } from '../accounts/secrets.ts';
+import type { Grant } from '../accounts/tables.ts';
+import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
+import { authenticateClient } from './client.ts';
+import { OAuthError } from './errors.ts';
+import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair } from './issue.ts';
+import { optional, required } from './parameters.ts';
+import { checkVerifierSyntax, isProven } from './pkce.ts';
+import { readScopes } from './requested-scopes.ts';
 
 type RefreshAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'seal'>;
 

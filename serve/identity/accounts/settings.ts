@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../../infra/config/kinds.ts';
+import { whole, yesNo } from '../../../infra/config/kinds.ts';
 
 /** Settings of accounts, sign-in, keys and OAuth. */
 export const identitySettings = {

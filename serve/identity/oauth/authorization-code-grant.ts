@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify';
-import type { Form } from '../../../http/form.ts';
-import type { Accounts } from '../../accounts/accounts.ts';
-import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
-import { isSecretOf } from '../../accounts/secrets.ts';
-import type { Application, Grant } from '../../accounts/tables.ts';
-import { readToken } from '../../accounts/tokens.ts';
-import { authenticateClient } from '../client.ts';
-import { OAuthError } from '../errors.ts';
-import { type TokenResponse, withPair } from '../issue.ts';
-import { optional, required } from '../parameters.ts';
-import { checkVerifierSyntax, isProven } from '../pkce.ts';
+import type { Form } from '../../http/form.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { holderOf, revoked, scopesLeft } from '../accounts/grants.ts';
+import { isSecretOf } from '../accounts/secrets.ts';
+import type { Application, Grant } from '../accounts/tables.ts';
+import { readToken } from '../accounts/tokens.ts';
+import { authenticateClient } from './client.ts';
+import { OAuthError } from './errors.ts';
+import { type TokenResponse, withPair } from './issue.ts';
+import { optional, required } from './parameters.ts';
+import { checkVerifierSyntax, isProven } from './pkce.ts';
 
 /** RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5): exchanges a code for a pair of tokens, once. */
 export async function exchangeCode(

@@ -1,16 +1,16 @@
 import type { FastifyRequest } from 'fastify';
-import { countedAddress } from '../../../http/client-address.ts';
-import type { Form } from '../../../http/form.ts';
-import type { Accounts } from '../../accounts/accounts.ts';
-import { emptyGrant } from '../../accounts/grants.ts';
-import { DEFAULT_SCOPE, SCOPE_NAMES } from '../../accounts/scopes.ts';
-import type { Application } from '../../accounts/tables.ts';
-import { userByPassword } from '../../accounts/users.ts';
-import { optionalClient } from '../client.ts';
-import { OAuthError } from '../errors.ts';
-import { type TokenResponse, withAccess } from '../issue.ts';
-import { optional, required } from '../parameters.ts';
-import { readScopes } from '../requested-scopes.ts';
+import { countedAddress } from '../../http/client-address.ts';
+import type { Form } from '../../http/form.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { emptyGrant } from '../accounts/grants.ts';
+import { DEFAULT_SCOPE, SCOPE_NAMES } from '../accounts/scopes.ts';
+import type { Application } from '../accounts/tables.ts';
+import { userByPassword } from '../accounts/users.ts';
+import { optionalClient } from './client.ts';
+import { OAuthError } from './errors.ts';
+import { type TokenResponse, withAccess } from './issue.ts';
+import { optional, required } from './parameters.ts';
+import { readScopes } from './requested-scopes.ts';
 
 /**
  * RFC 6749 §4.3, for first-party programs. The response has neither refresh_token nor created_at. Users with
