@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { isoDay } from '../../infra/days.ts';
+import { ignore } from '../../infra/ignore.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
@@ -80,11 +81,12 @@ export async function serveMetrics(
           // A cached answer is sent with what is known of it while the store does not answer.
           const refreshed = freshness.refresh();
           const isCached = answers.cached(key.coded, metric) !== undefined;
-          await (isCached ? inTime(REFRESH_MS_MAX, refreshed) : refreshed).catch((error) => {
-            if (!answers.cached(key.coded, metric)) throw error;
-          });
+          if (isCached) await inTime(REFRESH_MS_MAX, refreshed).catch(ignore('answers.refresh'));
+          else await refreshed;
           const cached = answers.cached(key.coded, metric);
           if (cached) return sendCached(request, reply, key, cached);
+          // It may have left the cache meanwhile.
+          await refreshed;
           const reader = await readers.open(request, reply);
           // Made before the rows are read, so that they claim nothing that the rows do not hold.
           const known = freshnessOf(query);
