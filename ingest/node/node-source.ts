@@ -2,7 +2,9 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { BlockService } from '../sources/block-service.ts';
 import { shownAddress } from '../sources/service-address.ts';
 import { blockHash, heightOf, read, readHeader, runtimeVersion } from './answers.ts';
+import type { ArchiveRpc } from './archive-rpc.ts';
 import { BlockReader } from './block-reader.ts';
+import { rpcOf } from './node-methods.ts';
 import { RawBlocks } from './raw-blocks.ts';
 import { NodeRpc, type RpcAnswer, type RpcLimits } from './rpc.ts';
 import { Runtimes } from './runtimes.ts';
@@ -20,13 +22,13 @@ export class NodeSource implements BlockService {
   /** Each extrinsic has one outcome, or the block is refused. */
   readonly givesWholeBlocks = true;
   readonly specName: string;
-  readonly rpc: NodeRpc;
+  readonly rpc: NodeRpc | ArchiveRpc;
   readonly genesisHash: string;
   readonly #blocks: RawBlocks;
   readonly #reader: BlockReader;
   readonly #strides: Strides;
 
-  private constructor(url: string, rpc: NodeRpc, specName: string, genesis: string) {
+  private constructor(url: string, rpc: NodeRpc | ArchiveRpc, specName: string, genesis: string) {
     this.url = url;
     this.specName = specName;
     this.rpc = rpc;
@@ -40,14 +42,13 @@ export class NodeSource implements BlockService {
   static async connect(address: string, given: Partial<RpcLimits> = {}): Promise<NodeSource> {
     const limits = { ...USUAL, ...given };
     const answerBytes = Math.max(ANSWER_BYTES_MIN, limits.answerBytes);
-    const rpc = new NodeRpc(address, { ...limits, answerBytes });
+    const attempts = Math.min(ATTEMPTS_TO_CONNECT, limits.attempts);
+    const rpc = await rpcOf(new NodeRpc(address, { ...limits, answerBytes }), attempts);
     const calls = [
       { method: 'state_getRuntimeVersion', params: [] },
       { method: 'chain_getBlockHash', params: [0] },
     ];
-    const [version, genesis] = await rpc.batch(calls, {
-      attempts: Math.min(ATTEMPTS_TO_CONNECT, limits.attempts),
-    });
+    const [version, genesis] = await rpc.batch(calls, { attempts });
     try {
       const { specName } = read(runtimeVersion, version as RpcAnswer, rpc.host);
       return new NodeSource(

@@ -11,7 +11,7 @@ import {
   storageAnswer,
 } from './answers.ts';
 import type { RawBlock } from './decode/block.ts';
-import type { NodeRpc, RpcAnswer, RpcCall } from './rpc.ts';
+import type { BatchRpc, RpcAnswer, RpcCall } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { u32 } from './scale.ts';
 
@@ -46,7 +46,7 @@ interface FinalBlock {
 
 /** Asks a node for blocks, many in one request. */
 export class RawBlocks {
-  readonly #rpc: NodeRpc;
+  readonly #rpc: BatchRpc;
   readonly #genesis: string;
   /** The highest final block so far. Behind one address may be several nodes, some of which lag. */
   #final: FinalBlock | null = null;
@@ -55,7 +55,7 @@ export class RawBlocks {
   /** Whether `chain_getBlockHash` takes a list of heights, as that of Substrate nodes does. */
   #takesLists = true;
 
-  constructor(rpc: NodeRpc, genesis: string) {
+  constructor(rpc: BatchRpc, genesis: string) {
     this.#rpc = rpc;
     this.#genesis = genesis;
   }

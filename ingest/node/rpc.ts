@@ -4,7 +4,7 @@ import { HttpTransport } from './http-transport.ts';
 import { gateOf, type RequestGate } from './request-gate.ts';
 import { kindOfError, NodeRefusal, textOfError } from './rpc-errors.ts';
 import { SocketTransport } from './socket-transport.ts';
-import { RequestFailure, type RpcReply, type Transport } from './transport.ts';
+import { type OnEvent, RequestFailure, type RpcReply, type Transport } from './transport.ts';
 
 export interface RpcLimits {
   /** Attempts after which a call without an answer fails. */
@@ -20,12 +20,14 @@ export interface RpcLimits {
 export interface RpcCall {
   readonly method: string;
   readonly params: readonly unknown[];
+  /** Of a call that opens a subscription. */
+  readonly onEvent?: OnEvent;
 }
 
 /** The result of a call, or why there is none: `NodeRefusal` if the node answered with an error. */
 export type RpcAnswer = { readonly result: unknown } | { readonly error: ProductError };
 
-interface CallOptions {
+export interface CallOptions {
   readonly attempts?: number;
   /** Multiplies the time limit. */
   readonly patience?: number;
@@ -50,6 +52,8 @@ const PASSING_ATTEMPTS = 3;
 export class NodeRpc {
   /** For messages, since the address may hold a key. */
   readonly host: string;
+  /** Whether the node is asked over WebSocket. */
+  readonly takesSubscriptions: boolean;
   readonly #transport: Transport;
   readonly #limits: RpcLimits;
   readonly #secrets: readonly string[];
@@ -65,7 +69,8 @@ export class NodeRpc {
     this.#gate = gateOf(url.host);
     this.#secrets = secretsOf(url);
     this.#limits = limits;
-    this.#transport = /^wss?:$/.test(url.protocol)
+    this.takesSubscriptions = /^wss?:$/.test(url.protocol);
+    this.#transport = this.takesSubscriptions
       ? new SocketTransport(url, limits)
       : new HttpTransport(url, limits);
   }
@@ -76,9 +81,15 @@ export class NodeRpc {
     return resultOf(answer as RpcAnswer);
   }
 
+  /** Opens a subscription over WebSocket; the result is what `onEvent` returns for the last event. */
+  async subscribe(call: Required<RpcCall>, options: CallOptions = {}): Promise<unknown> {
+    const [answer] = await this.batch([call], options);
+    return resultOf(answer as RpcAnswer);
+  }
+
   /** An answer for each call, in their order. */
   async batch(calls: readonly RpcCall[], options: CallOptions = {}): Promise<RpcAnswer[]> {
-    const asked: AskedCall[] = calls.map(({ method, params }) => ({ method, params }));
+    const asked: AskedCall[] = calls.map((call) => ({ ...call }));
     await this.#ask(asked, 1, options);
     return asked.map(({ answer }) => answer as RpcAnswer);
   }
@@ -88,7 +99,10 @@ export class NodeRpc {
     if (parts.length !== 1)
       return void (await Promise.all(parts.map((part) => this.#ask(part, attempt, options))));
     const { attempts = this.#limits.attempts, patience = 1 } = options;
-    const failure = await this.#gate.pass(() => this.#attempt(calls, attempt, patience), this.#limits.signal);
+    const failure = await this.#gate.pass(
+      () => this.#attempt(calls, attempt >= Math.min(PASSING_ATTEMPTS, attempts), patience),
+      this.#limits.signal,
+    );
     if (failure === null) return;
     const left = calls.filter(({ answer }) => answer === undefined);
     const isSmaller = failure.kind === 'large' && left.length > 1;
@@ -108,15 +122,15 @@ export class NodeRpc {
   /** Sends the calls once; returns why some have no answer, or null. */
   async #attempt(
     calls: readonly AskedCall[],
-    attempt: number,
+    isLastAttempt: boolean,
     patience: number,
   ): Promise<RequestFailure | null> {
     const first = this.#nextId;
     this.#nextId += calls.length;
-    const requests = calls.map(({ method, params }, i) => ({ id: first + i, method, params }));
+    const requests = calls.map(({ answer: _, ...call }, i) => ({ id: first + i, ...call }));
     try {
       const replies = await this.#transport.exchange(requests, this.#limits.timeoutMs * patience);
-      const failure = this.#take(calls, first, replies, attempt >= PASSING_ATTEMPTS);
+      const failure = this.#take(calls, first, replies, isLastAttempt);
       if (failure === null) {
         this.#callsMax = Math.min(this.#callsCap, Math.ceil(this.#callsMax * 1.1));
         this.#gate.widen();
@@ -173,6 +187,9 @@ export class NodeRpc {
     return `${this.host} ${this.#secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text)}`;
   }
 }
+
+/** Asks a node for several results at a time. */
+export type BatchRpc = Pick<NodeRpc, 'host' | 'batch'>;
 
 export function resultOf(answer: RpcAnswer): unknown {
   if ('error' in answer) throw answer.error;

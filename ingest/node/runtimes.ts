@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { ProductError } from '../../infra/errors.ts';
 import { hex, read } from './answers.ts';
 import { hashText } from './decode/hash.ts';
-import type { NodeRpc, RpcAnswer, RpcCall } from './rpc.ts';
+import type { BatchRpc, RpcAnswer, RpcCall } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { u32 } from './scale.ts';
 
@@ -22,13 +22,13 @@ const MAGIC = Buffer.from('meta');
 
 /** The metadata of each version of a chain's runtime, asked for once while it is needed. */
 export class Runtimes {
-  readonly #rpc: NodeRpc;
+  readonly #rpc: BatchRpc;
   readonly #chain: string;
   /** By spec version. */
   readonly #known = new LRUCache<number, Promise<RuntimeMetadata>>({ max: KEPT });
 
   /** `chain` tells the runtimes of one network from those of others. */
-  constructor(rpc: NodeRpc, chain: string) {
+  constructor(rpc: BatchRpc, chain: string) {
     this.#rpc = rpc;
     this.#chain = chain;
   }

@@ -5,7 +5,9 @@ import { retryAfterOf } from '../../infra/retry-after.ts';
 import {
   bodyOf,
   failureOfStatus,
+  type OnEvent,
   RequestFailure,
+  type RpcEvent,
   type RpcReply,
   type RpcRequest,
   repliesOf,
@@ -15,6 +17,11 @@ import {
 
 interface Exchange {
   readonly ids: ReadonlySet<number>;
+  readonly onEvent: OnEvent | undefined;
+  /** Begins the time limit again. */
+  readonly prolong: () => void;
+  /** The id that the node gave to its subscription. */
+  subscription?: unknown;
   readonly resolve: (replies: readonly RpcReply[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -114,6 +121,8 @@ class Connection {
       };
       const exchange: Exchange = {
         ids: new Set(requests.map(({ id }) => id)),
+        onEvent: requests.length === 1 ? requests[0]?.onEvent : undefined,
+        prolong: () => timer.refresh(),
         resolve: (replies) => {
           end();
           resolve(replies);
@@ -160,9 +169,15 @@ class Connection {
     try {
       const replies = repliesOf(data.toString('utf8'));
       const [first] = replies;
+      if (first?.event !== undefined) this.#takeEvent(first.event);
       if (first === undefined || first.id === undefined) return null;
       const ids = replies.flatMap(({ id }) => id ?? []);
       const exchange = [...this.#exchanges].find((waiting) => ids.some((id) => waiting.ids.has(id)));
+      if (exchange?.onEvent && first.error === undefined) {
+        exchange.subscription = first.result;
+        exchange.prolong();
+        return null;
+      }
       return ids.length > 0 && !exchange ? null : { replies, exchange };
     } catch (error) {
       // A text without its end names no request.
@@ -170,6 +185,15 @@ class Connection {
       this.#socket.terminate();
       return null;
     }
+  }
+
+  #takeEvent({ subscription, event }: RpcEvent): void {
+    if (subscription === undefined) return;
+    const isOf = (exchange: Exchange) => exchange.onEvent && exchange.subscription === subscription;
+    const exchange = [...this.#exchanges].find(isOf);
+    exchange?.prolong();
+    const last = exchange?.onEvent?.(event, subscription);
+    if (exchange && last) exchange.resolve([...exchange.ids].map((id) => ({ id, ...last })));
   }
 
   /** Which of several requests had the large answer is unknown, so a lone call among them is asked again. */

@@ -4,13 +4,28 @@ export interface RpcRequest {
   readonly id: number;
   readonly method: string;
   readonly params: readonly unknown[];
+  /** Only of a lone request over WebSocket. */
+  readonly onEvent?: OnEvent | undefined;
 }
+
+/** Takes an event of the subscription that a request opens; returns what the request is answered with after the last one. */
+export type OnEvent = (
+  event: unknown,
+  subscription: unknown,
+) => Pick<RpcReply, 'result' | 'error'> | undefined;
 
 /** One answer of a node; `id` is null if the node could not tell which request it answers, and absent in a notification. */
 export interface RpcReply {
   readonly id: number | null | undefined;
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+  /** Of a notification. */
+  readonly event?: RpcEvent;
+}
+
+export interface RpcEvent {
+  readonly subscription: unknown;
+  readonly event: unknown;
 }
 
 export interface TransportLimits {
@@ -62,9 +77,13 @@ export function bodyOf(requests: readonly RpcRequest[]): string {
 
 /** The replies in an answer. What is no reply is left out, so its call counts as not answered. */
 export function repliesOf(text: string): readonly RpcReply[] {
-  return [parsed(text)].flat().flatMap((given: unknown) => {
+  return [parsed(text)].flat().flatMap((given: unknown): RpcReply[] => {
     if (typeof given !== 'object' || given === null) return [];
-    const { id, result, error } = given as Record<string, unknown>;
+    const { id, result, error, params } = given as Record<string, unknown>;
+    if (id === undefined && typeof params === 'object' && params !== null) {
+      const { subscription, result: event } = params as Record<string, unknown>;
+      return [{ id, event: { subscription, event } }];
+    }
     const reply = { id: typeof id === 'number' || id === null ? id : undefined };
     // Some proxies send `"error":null` beside a result.
     return [

@@ -4,6 +4,8 @@ import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import { number, plural } from '../../infra/words.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { blockHash, hex, read } from '../../ingest/node/answers.ts';
+import { ArchiveRpc } from '../../ingest/node/archive-rpc.ts';
+import { LEGACY_METHODS, listedMethods } from '../../ingest/node/node-methods.ts';
 import { NodeSource } from '../../ingest/node/node-source.ts';
 import type { RpcAnswer } from '../../ingest/node/rpc.ts';
 import { NodeRefusal } from '../../ingest/node/rpc-errors.ts';
@@ -14,8 +16,6 @@ const TRIED_BLOCKS = 256;
 /** A chain that ends its blocks has a newer one within this time. */
 const LATE_SECONDS = 120;
 const UNKNOWN = 'add it with CHAINS_FILE, or name its chain with --chain and --force';
-/** Without these no block can be read. */
-const NEEDED = ['chain_getBlock', 'chain_getBlockHash', 'chain_getFinalizedHead', 'state_getStorage'];
 const OLDEST_METADATA = 14;
 
 /** What a node can serve: its chain, methods, head, how far back its state goes, and how fast blocks come. */
@@ -64,17 +64,17 @@ class NodeExamination {
   }
 
   async methods(): Promise<Finding> {
-    const listed = await this.#askIfServed(z.object({ methods: z.array(z.string()) }), 'rpc_methods');
-    if (!listed)
+    const methods = await listedMethods(this.#node.rpc);
+    if (methods === null)
       return warning('methods', 'it does not list its methods', 'blocks are asked for all the same');
-    const has = new Set(listed.methods);
-    const missing = NEEDED.filter((method) => !has.has(method));
-    if (missing.length > 0)
+    const missing = LEGACY_METHODS.filter((method) => !methods.has(method));
+    const isNewer = this.#node.rpc instanceof ArchiveRpc;
+    if (missing.length > 0 && !isNewer)
       return failed('methods', `it lacks ${missing.join(', ')}`, 'ask a node that serves these methods');
-    const groups = ['archive_v1_', 'chainHead_v1_'].filter((group) =>
-      listed.methods.some((method) => method.startsWith(group)),
-    );
-    return fine('methods', ['chain_ and state_', ...groups].join(', '));
+    const offers = (group: string) => [...methods].some((method) => method.startsWith(group));
+    const newer = ['archive_v1_', 'chainHead_v1_'].filter(offers).join(', ');
+    if (isNewer) return fine('methods', `${newer} (used)`);
+    return fine('methods', `chain_ and state_ (used)${newer && `, ${newer}`}`);
   }
 
   async head(): Promise<Finding> {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { ProductError } from '../../../infra/errors.ts';
 import { timeOf } from '../../sources/block-time.ts';
+import { isPruned } from '../map-pages.ts';
 import { NodeRefusal } from '../rpc-errors.ts';
 import { RequestFailure } from '../transport.ts';
-import { isPruned } from './state.ts';
 import type { StateNode } from './state-node.ts';
 import { itemPrefix } from './storage.ts';
 

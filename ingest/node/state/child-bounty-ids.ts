@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isFirstHome } from '../../chains/homes.ts';
 import type { Subject } from '../../sources/snapshot-line.ts';
+import { mapPages, type StateRpc } from '../map-pages.ts';
 import { NodeRefusal } from '../rpc-errors.ts';
 import type { BlockTimes, StateMoment } from './block-times.ts';
-import type { BlockState, StateRpc } from './state.ts';
+import type { BlockState } from './state.ts';
 import { itemPrefix } from './storage.ts';
 
 const IDS = itemPrefix('ChildBounties', 'V0ToV1ChildBountyIds');
@@ -42,8 +43,8 @@ export async function findRenumbering(
 ): Promise<StateMoment | null> {
   if (!isFirstHome(registry, chain, 'treasury')) return null;
   const hasIds = async (height: number) => {
-    const keys = await rpc.call('state_getKeysPaged', [IDS, 1, null, await times.hashOf(height)]);
-    return z.array(z.string()).max(1).parse(keys).length > 0;
+    for await (const _page of mapPages({ rpc, hash: await times.hashOf(height) }, IDS, 'keys')) return true;
+    return false;
   };
   try {
     let low = await times.lastBefore(from, head);

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { bytesOf } from '../decode/cursor.ts';
 import { type NodeRuntime, readRuntime } from '../decode/runtime.ts';
-import type { StateRpc } from './state.ts';
+import type { StateRpc } from '../map-pages.ts';
 
 /** A node, and the runtime that its state at a block is decoded with. */
 export interface StateNode {

@@ -6,10 +6,11 @@ import type { SnapshotKind } from '../../decode/snapshot.ts';
 import type { SkippedSnapshot } from '../../raw/skipped-snapshots.ts';
 import { LINE_END } from '../../sources/backfill.ts';
 import { type Subject, snapshotLine } from '../../sources/snapshot-line.ts';
+import { isPruned } from '../map-pages.ts';
 import { RequestFailure } from '../transport.ts';
 import type { StateMoment } from './block-times.ts';
 import { STATE_KINDS } from './kinds.ts';
-import { BlockState, isPruned } from './state.ts';
+import { BlockState } from './state.ts';
 import type { StateNode } from './state-node.ts';
 
 interface TakenSnapshots {

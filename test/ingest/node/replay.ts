@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { NewMethods } from './new-methods.ts';
 import { ReplayError, type ReplayedChain } from './replayed-chain.ts';
 
 export interface ReplayCall {
@@ -22,6 +23,10 @@ export class NodeReplay {
   silences = 0;
   /** Requests whose connection is closed from now on. */
   drops = 0;
+  /** Events of subscriptions after which the connection is lost. */
+  eventsMax = Number.POSITIVE_INFINITY;
+  /** Which groups of methods are answered. */
+  methods: 'legacy' | 'both' | 'new' = 'legacy';
   /** What a call is answered with in place of the chain's answer; undefined for none. */
   answerInstead: (call: ReplayCall) => unknown = () => undefined;
   readonly #server = createServer(async (request, response) => {
@@ -39,7 +44,7 @@ export class NodeReplay {
       socket.on('message', (data: Buffer) => {
         const answer = this.#answer(data.toString());
         if (answer === 'drop') socket.terminate();
-        else if (answer !== 'silence') socket.send(answer);
+        else if (answer !== 'silence') this.#send(socket, data.toString(), answer);
       });
     });
   }
@@ -62,6 +67,22 @@ export class NodeReplay {
     for (const socket of this.#sockets.clients) socket.terminate();
     this.#server.closeAllConnections();
     this.#server.close();
+  }
+
+  #send(socket: WebSocket, asked: string, answer: string): void {
+    socket.send(answer);
+    const call = JSON.parse(asked) as ReplayCall;
+    if (this.methods === 'legacy' || Array.isArray(call)) return;
+    const { result: subscription } = JSON.parse(answer);
+    for (const result of this.#newMethods.events(call.method, call.params)) {
+      if (this.eventsMax-- === 0) socket.terminate();
+      const method = `${call.method}Event`;
+      socket.send(JSON.stringify({ jsonrpc: '2.0', method, params: { subscription, result } }));
+    }
+  }
+
+  get #newMethods(): NewMethods {
+    return new NewMethods((method, params) => this.chain.answer(method, params), this.methods === 'both');
   }
 
   #answer(text: string): string {
@@ -96,6 +117,7 @@ export class NodeReplay {
   }
 
   #text({ method, params }: ReplayCall): string {
+    if (this.methods !== 'legacy') return JSON.stringify(this.#newMethods.answer(method, params) ?? null);
     const { best, finalized, prunedBelow } = this.chain;
     const question = `${best} ${finalized} ${prunedBelow} ${method} ${JSON.stringify(params)}`;
     const known = this.#texts.get(question);

@@ -38,12 +38,22 @@ describe('chain-metrics doctor --node', () => {
       state: 'warning',
       text: expect.stringContaining('runtime coretime-westend'),
     });
-    expect(of('methods')).toMatchObject({ state: 'ok', text: 'chain_ and state_, archive_v1_' });
+    expect(of('methods')).toMatchObject({ state: 'ok', text: 'chain_ and state_ (used), archive_v1_' });
     expect(of('head')?.text).toMatch(/^finalized 63, [\d,]+ s old; best 0 blocks above it$/);
     expect(of('state')).toMatchObject({ state: 'ok', text: 'of every block from 1 on: an archive node' });
     expect(of('speed')?.text).toMatch(
       /^[\d,]+ blocks\/s of \d+ kB, checked and decoded; the last 63 blocks are whole$/,
     );
+  });
+
+  test('says what a node can serve that has the newer methods only', async () => {
+    node.methods = 'new';
+    const { of } = await diagnosed();
+    node.methods = 'legacy';
+    expect(of('methods')).toMatchObject({ state: 'ok', text: 'archive_v1_, chainHead_v1_ (used)' });
+    expect(of('head')?.text).toMatch(/^finalized 63, [\d,]+ s old; best 0 blocks above it$/);
+    expect(of('state')).toMatchObject({ state: 'ok', text: 'of every block from 1 on: an archive node' });
+    expect(of('speed')?.text).toMatch(/the last 63 blocks are whole$/);
   });
 
   test('says how far back a pruned node goes, and what it does not give', async () => {

@@ -1,6 +1,6 @@
 import { ProductError } from '../../../../infra/errors.ts';
+import type { StateRpc } from '../../../../ingest/node/map-pages.ts';
 import { NodeRefusal } from '../../../../ingest/node/rpc-errors.ts';
-import type { StateRpc } from '../../../../ingest/node/state/state.ts';
 
 type Params = readonly unknown[];
 

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { awaitedLater } from '../../infra/ignore.ts';
+import type { NodeRpc } from './rpc.ts';
+import { NodeRefusal } from './rpc-errors.ts';
+import { RequestFailure } from './transport.ts';
+
+/** Asks a node by JSON-RPC. */
+export interface StateRpc extends Pick<NodeRpc, 'call'> {
+  /** All entries of a map after a block, if the node sends them without being asked for each page. */
+  mapPages?(prefix: string, hash: string, of: 'keys' | 'values'): AsyncIterable<MapPage>;
+}
+
+/** Some entries of a map; values are null if only keys were asked for. */
+export type MapPage = readonly (readonly [key: string, value: string | null])[];
+
+/** More keys in one answer are refused by nodes. */
+export const PAGE_KEYS = 1000;
+
+const keysAnswer = z.array(z.string());
+const valuesAnswer = z.tuple([z.object({ changes: z.array(z.tuple([z.string(), z.string().nullable()])) })]);
+
+interface Asked {
+  readonly rpc: StateRpc;
+  readonly hash: string;
+}
+
+/** All entries of a map after a block, a page at a time: values are asked for while the node looks for the next keys. */
+export async function* mapPages(
+  { rpc, hash }: Asked,
+  prefix: string,
+  of: 'keys' | 'values',
+): AsyncGenerator<MapPage> {
+  if (rpc.mapPages) return yield* rpc.mapPages(prefix, hash, of);
+  let next: Promise<string[]> | null = keysAfter({ rpc, hash }, prefix, null);
+  while (next) {
+    const keys: string[] = await next;
+    const last = keys.at(-1);
+    // A page that is not full is the last one.
+    next = last && keys.length === PAGE_KEYS ? awaitedLater(keysAfter({ rpc, hash }, prefix, last)) : null;
+    if (keys.length === 0) return;
+    const values = of === 'values' ? await valuesOf({ rpc, hash }, keys) : null;
+    yield keys.map((key) => [key, values?.get(key) ?? null] as const);
+  }
+}
+
+async function keysAfter({ rpc, hash }: Asked, prefix: string, last: string | null): Promise<string[]> {
+  return keysAnswer.parse(await rpc.call('state_getKeysPaged', [prefix, PAGE_KEYS, last, hash]));
+}
+
+/** The values of some keys; an answer that the node finds too large is asked for in halves. */
+async function valuesOf({ rpc, hash }: Asked, keys: readonly string[]): Promise<Map<string, string | null>> {
+  try {
+    const [{ changes }] = valuesAnswer.parse(await rpc.call('state_queryStorageAt', [keys, hash]));
+    return new Map(changes);
+  } catch (error) {
+    if (keys.length === 1 || !mayBeTooLarge(error)) throw error;
+    const half = Math.ceil(keys.length / 2);
+    return new Map([
+      ...(await valuesOf({ rpc, hash }, keys.slice(0, half))),
+      ...(await valuesOf({ rpc, hash }, keys.slice(half))),
+    ]);
+  }
+}
+
+/** Nodes and proxies word it in many ways. A fault that halves do not mend fails with a single key, after ten attempts. */
+const mayBeTooLarge = (error: unknown): boolean =>
+  (error instanceof NodeRefusal && !isPruned(error)) ||
+  (error instanceof RequestFailure && error.kind === 'large');
+
+/** Whether a node says that it does not have the state of a block. */
+export const isPruned = (error: unknown): boolean =>
+  error instanceof NodeRefusal &&
+  (error.isPruned || /unknown ?block|header was not found/i.test(error.message));
