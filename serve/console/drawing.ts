@@ -22,10 +22,8 @@ export interface DrawnSeries {
   readonly colour: number;
   /** Its own values, with the unit of its axis: means, shares or per cent of the first one where these are chosen. */
   readonly values: Values;
-  /** Where the line runs: on top of the series below when stacked, without what a logarithmic axis cannot show. */
+  /** Where the line runs: on top of the series before it when stacked, without what a logarithmic axis cannot show. */
   readonly heights: Values;
-  /** What its area lies on, the sum of the series below; empty where it is a line. */
-  readonly floors: Values;
   /** Its place in `axes`. */
   readonly axis: number;
 }
@@ -152,11 +150,11 @@ const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', {
 const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 type Own = Pick<DrawnSeries, 'data' | 'values'>;
-type Placed = Pick<DrawnSeries, 'values' | 'heights' | 'floors'>;
+type Placed = Pick<DrawnSeries, 'values' | 'heights'>;
 
 const linesOf = (series: readonly Own[], isLogarithmic: boolean): readonly Placed[] =>
   series.map(({ values }) => ({
-    ...{ values, floors: [] },
+    values,
     heights: isLogarithmic ? values.map(positive) : values,
   }));
 
@@ -221,7 +219,7 @@ function areasOf(series: readonly Own[], style: ChartStyle, notes: string[]): re
       return value === null || floor === null ? null : finite(floor + value);
     });
     floors = below.map((floor, i) => (values[i] === null && !unknown[k]?.[i] ? floor : (heights[i] ?? null)));
-    return { values, heights, floors: below };
+    return { values, heights };
   });
 }
 

@@ -3,10 +3,9 @@ import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { type DateTick, dateTicks } from '../date-ticks.ts';
+import { periodName } from '../drawing.ts';
 import { formatExact } from '../format.ts';
 import { chainName } from '../names.ts';
-import { dateLabels } from './date-labels.ts';
 
 export interface CoveredDays extends Pick<ChainFacts, 'relay_chain' | 'chain' | 'days' | 'gaps'> {
   readonly unpriced: ChainCoverage['days_without_price'];
@@ -50,8 +49,8 @@ interface Strip {
 const CELLS_MAX = 600;
 /** Where all strips together have more runs, their cells hold more days. */
 const RUNS_MAX = 12_000;
-/** So many pixels wide is the axis for the choice of its dates, on wide screens and on phones. */
-const DATES_PX = { wide: 460, phone: 300 };
+/** Dates below the strips, at equal distances. */
+const DATES = 4;
 const HEIGHT = 24;
 const BAR = { y: 4, height: 14 };
 const FOOT = { y: 19, height: 3 };
@@ -59,20 +58,21 @@ const HATCH = 7;
 
 export function coverage(chains: readonly CoveredDays[], today: string, isNamed = true): Html {
   const [axis, strips] = stripsOf(chains, today);
-  const until = axis.from + axis.days * DAY_MS;
-  const x = (at: number) => percent((at - axis.from) / (until - axis.from));
-  const ticksOf = (width: number) => dateTicks(axis.from, until - DAY_MS, width, 'day');
-  const [wide, phone] = [ticksOf(DATES_PX.wide), ticksOf(DATES_PX.phone)];
-  const grid = wide.map(({ at }) => html`<line class="grid" x1="${x(at)}" x2="${x(at)}" y2="${HEIGHT}"/>`);
-  const dates = (ticks: readonly DateTick[], look: string) =>
-    html`<g class="${look}">${dateLabels(ticks, x, 0)}</g>`;
   return html`<figure class="coverage"><ul class="strips">${strips.map(
     (strip) => html`<li>${isNamed && html`<a href="/chains/${strip.chain.chain}">${nameOf(strip.chain)}</a>`}
-${stripSvg(strip, axis, grid)}</li>
+${stripSvg(strip, axis)}</li>
 `,
   )}</ul>
-<div class="strip-dates${isNamed && ' named'}"><svg width="100%" height="${wide.some(({ year }) => year !== '') ? 34 : 20}" aria-hidden="true">${dates(wide, 'wide')}${dates(phone, 'phone')}</svg></div>
+<ul class="strip-dates${isNamed && ' named'}">${datesOf(axis).map((date) => html`<li>${date}</li>`)}</ul>
 ${keyOf(strips)}</figure>`;
+}
+
+/** The days at which equal parts of the axis begin. */
+function datesOf({ from, days }: Axis): readonly string[] {
+  const parts = Math.min(DATES, days);
+  return Array.from({ length: parts }, (_, i) =>
+    periodName(from + Math.round((i * days) / parts) * DAY_MS, 'day'),
+  );
 }
 
 const nameOf = ({ relay_chain, chain }: CoveredDays): string => chainName(`${relay_chain}/${chain}`);
@@ -173,7 +173,7 @@ function labelOf(chain: CoveredDays, states: readonly DayState[]): string {
   ].join(', ');
 }
 
-function stripSvg({ chain, label, days, prices }: Strip, { cells }: Axis, grid: readonly Html[]): Html {
+function stripSvg({ chain, label, days, prices }: Strip, { cells }: Axis): Html {
   const rect = (run: Run<string>, { y, height }: typeof BAR, title: string) => {
     const [from, until] = run.cells;
     const fill =
@@ -184,8 +184,8 @@ function stripSvg({ chain, label, days, prices }: Strip, { cells }: Axis, grid: 
   };
   const gapsIn = rangesIn(chain.gaps);
   const unpricedIn = rangesIn(chain.unpriced.ranges.map(({ from, to }): Range => [from, to]));
-  return html`<svg width="100%" height="${HEIGHT}" role="img"><title>${label}</title>${grid}${days.map(
-    (run) => rect(run, BAR, run.state === 'whole' ? '' : missingText(run, gapsIn(run.days), chain)),
+  return html`<svg width="100%" height="${HEIGHT}" role="img"><title>${label}</title>${days.map((run) =>
+    rect(run, BAR, run.state === 'whole' ? '' : missingText(run, gapsIn(run.days), chain)),
   )}${prices.map((run) => rect(run, FOOT, unpricedText(run, unpricedIn(run.days), chain)))}</svg>`;
 }
 

@@ -37,8 +37,6 @@ const withoutHash = (href: string): string => href.split('#', 1)[0] ?? href;
 let shown: (() => void)[] = [];
 let request = new AbortController();
 let shownAddress = withoutHash(location.href);
-/** An address that is about to be written. */
-let unwritten: (() => void) | null = null;
 /** The range before the first zoom. */
 let before: ReturnType<typeof stateOf>['range'] | null = null;
 
@@ -101,7 +99,6 @@ function modelOf(answer: SeriesAnswer, title: string, controls: Controls | null)
     const next = new Set(model.hidden.value);
     if (!next.delete(id)) next.add(id);
     model.hidden.value = next;
-    writeAddress();
     if (controls) {
       history.replaceState(null, '', addressHiding(next));
       shownAddress = withoutHash(location.href);
@@ -134,33 +131,15 @@ function modelOf(answer: SeriesAnswer, title: string, controls: Controls | null)
   return model;
 }
 
-/** Writes an address when the picture is there, since that takes as long as half of the drawing. */
-function afterPaint(write: () => void): void {
-  writeAddress();
-  unwritten = write;
-  requestAnimationFrame(() => setTimeout(writeAddress));
-}
-
-function writeAddress(): void {
-  const write = unwritten;
-  unwritten = null;
-  write?.();
-}
-
 function redraw(controls: Controls, model: ChartModel): void {
   model.state.value = stateOf(controls);
-  const address = addressOf(controls, model.hidden.value);
-  afterPaint(() => {
-    history.pushState(null, '', address);
-    shownAddress = withoutHash(location.href);
-  });
+  history.pushState(null, '', addressOf(controls, model.hidden.value));
+  shownAddress = withoutHash(location.href);
   say(['The chart was drawn again.', ...model.drawing.value.notes].join(' '));
 }
 
 /** Exchanges the charts for those of an address. What goes wrong is left to the browser, which shows it. */
 async function show(address: URL, isBack = false): Promise<void> {
-  if (isBack) unwritten = null;
-  writeAddress();
   request.abort();
   request = new AbortController();
   const { signal } = request;

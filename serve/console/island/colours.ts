@@ -31,7 +31,7 @@ function readColours(): Colours {
   const places = Array.from({ length: SERIES_MAX }, (_, i) => `var(--series-${i})`);
   const found = {
     series: places.map(resolve),
-    areas: places.map((place) => resolve(`color-mix(in srgb, ${place} 55%, transparent)`)),
+    areas: places.map((place) => resolve(`color-mix(in srgb, ${place} 55%, var(--card))`)),
     text: resolve('var(--text)'),
     quiet: resolve('var(--quiet)'),
     line: resolve('var(--line)'),

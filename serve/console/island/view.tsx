@@ -6,9 +6,9 @@ import { seriesColour } from '../chart-state.ts';
 import { type Drawing, periodName } from '../drawing.ts';
 import { legendValue, summaryOf } from '../summary.ts';
 import { axisNames } from '../value-axes.ts';
-import { type Colours, colours } from './colours.ts';
+import { colours } from './colours.ts';
 import { type ChartModel, isMissing, valuesAt } from './model.ts';
-import { type Plot, plot, sizeOf } from './plot.ts';
+import { plot, sizeOf } from './plot.ts';
 
 const NARROW_PX = 520;
 
@@ -80,26 +80,21 @@ function Words({ model }: Shown) {
 
 /** Draws again when a choice or a colour changes, and fits the canvas to its place. Returns what ends that. */
 function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () => void {
-  let shown: { readonly plot: Plot; readonly theme: Colours } | undefined;
   const endDrawing = effect(() => {
     const [drawing, theme] = [model.drawing.value, colours.value];
-    if (shown?.theme === theme && shown.plot.show(drawing)) return;
     built.current?.destroy();
     untracked(() => {
       model.cursor.value = null;
-      const made = plot(element, drawing, theme, {
+      built.current = plot(element, drawing, theme, {
         onCursor: (place) => {
           model.cursor.value = place;
         },
         onBrush: (from, until) => {
-          const { times } = model.drawing.peek();
-          built.current?.setScale('x', { min: times[from] ?? 0, max: times[until] ?? 0 });
+          built.current?.setScale('x', { min: drawing.times[from] ?? 0, max: drawing.times[until] ?? 0 });
           model.actions.zoom(from, until);
         },
         onReset: model.actions.reset,
       });
-      shown = { plot: made, theme };
-      built.current = made.u;
     });
   });
   // Without controls a zoom is nothing but another scale.
@@ -110,8 +105,8 @@ function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () 
   });
   const endPointing = effect(() => {
     const id = model.pointed.value;
-    const at = model.drawing.peek().series.findIndex(({ data }) => data.id === id);
-    built.current?.setSeries(at < 0 ? null : at + 1, { focus: true });
+    const at = built.current?.series.findIndex(({ label }) => label === id) ?? -1;
+    built.current?.setSeries(at < 0 ? null : at, { focus: true });
   });
   const observer = new ResizeObserver(() => {
     const [u, size] = [built.current, sizeOf(element)];

@@ -6,10 +6,9 @@ import {
   type SeriesAnswer,
   type SeriesData,
 } from '../../../serve/console/chart-state.ts';
-import { dateTicks } from '../../../serve/console/date-ticks.ts';
 import { drawingOf, periodEnd, periodName } from '../../../serve/console/drawing.ts';
 import { legendValue, summaryOf } from '../../../serve/console/summary.ts';
-import { extentOf, logExtentOf, logTicks } from '../../../serve/console/value-axes.ts';
+import { extentOf } from '../../../serve/console/value-axes.ts';
 
 function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): SeriesData {
   const chain = more.chain ?? 'moonbeam';
@@ -63,23 +62,11 @@ describe('what a chart draws', () => {
     const whole = series([1, 2, 3, 4], { chain: 'whole' });
     const holed = series([1, null, 1, null], { chain: 'holed' });
     const drawing = draw(answer([whole, late, holed, { ...whole, chain: 'top' }]), { style: 'stacked' });
-    expect(drawing.series.map(({ heights: to, floors }) => [floors, to])).toEqual([
-      [
-        [0, 0, 0, 0],
-        [1, 2, 3, 4],
-      ],
-      [
-        [1, 2, 3, 4],
-        [null, null, 8, 10],
-      ],
-      [
-        [1, 2, 8, 10],
-        [2, null, 9, null],
-      ],
-      [
-        [2, null, 9, null],
-        [3, null, 12, null],
-      ],
+    expect(heights(drawing)).toEqual([
+      [1, 2, 3, 4],
+      [null, null, 8, 10],
+      [2, null, 9, null],
+      [3, null, 12, null],
     ]);
     expect(drawing.notes).toEqual(['A sum is not drawn where a part of it has no value.']);
     // Days of a gap are not known, also before the first value of the range.
@@ -200,63 +187,6 @@ describe('the lowest and highest value of an axis', () => {
 
   it('leave zero out where it would press a line to the edge', () => {
     expect(extentOf(90, 100, 'lines')).toEqual([89.4, 100.6]);
-  });
-});
-
-describe('a logarithmic axis', () => {
-  it.each([
-    [6, 210, 6, 300],
-    [1000, 1000, 100, 10_000],
-    [0.02, 0.07, 0.02, 0.07],
-    [-5, 0, 1, 10],
-  ])('of %s to %s goes from %s to %s', (low, high, from, until) => {
-    expect(logExtentOf(low, high).map((value) => Number(value.toPrecision(9)))).toEqual([from, until]);
-  });
-
-  it.each([
-    [400, 1000, 7, [400, 500, 600, 700, 800, 900, 1000]],
-    [6, 300, 7, [10, 20, 50, 100, 200]],
-    [1, 1e5, 7, [1, 10, 100, 1000, 10_000, 100_000]],
-    [1, 1e8, 4, [1, 1000, 1e6]],
-  ])('from %s to %s has at most %i labels: %j', (from, until, most, ticks) => {
-    expect(logTicks(from, until, most)).toEqual(ticks);
-  });
-});
-
-describe('ticks below a chart', () => {
-  const ticks = (first: string, last: string, width: number) =>
-    dateTicks(Date.parse(first), Date.parse(last), width, 'day').map(({ label, year }) =>
-      `${label} ${year}`.trim(),
-    );
-
-  it.each([
-    ['2026-01-01', '2026-01-01', 900, ['1 Jan 2026']],
-    ['2025-12-30', '2026-01-02', 300, ['30 Dec 2025', '31 Dec', '1 Jan 2026', '2 Jan']],
-    ['2026-03-01', '2026-03-31', 330, ['2 Mar 2026', '9 Mar', '16 Mar', '23 Mar', '30 Mar']],
-    ['2025-11-20', '2026-02-18', 250, ['Dec 2025', 'Jan 2026', 'Feb']],
-    ['2016-01-01', '2026-01-01', 330, ['2016', '2018', '2020', '2022', '2024', '2026']],
-    ['2026-01-02', '2026-01-01', 900, []],
-  ])('from %s until %s, in %i pixels, are %j', (first, last, width, expected) => {
-    expect(ticks(first, last, width)).toEqual(expected);
-  });
-
-  it('stand at months where values are of months', () => {
-    const months = dateTicks(Date.UTC(2026, 4), Date.UTC(2026, 7), 900, 'month');
-    expect(months.map(({ label }) => label)).toEqual(['May', 'Jun', 'Jul', 'Aug']);
-  });
-
-  it('never touch', () => {
-    const first = Date.UTC(2020, 4, 17);
-    for (let days = 1; days < 12_000; days += 37) {
-      for (const width of [230, 320, 940]) {
-        const last = first + days * 86_400_000;
-        const places = dateTicks(first, last, width, 'day').map(
-          ({ at }) => ((at - first) / (last - first)) * width,
-        );
-        const spaces = places.slice(1).map((place, i) => place - (places[i] as number));
-        expect(Math.min(...spaces, width), `${days} days in ${width} pixels`).toBeGreaterThan(30);
-      }
-    }
   });
 });
 
