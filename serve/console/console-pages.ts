@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { QueryStore, Readers } from '../http/readers.ts';
+import type { Accounts } from '../identity/accounts/accounts.ts';
 import type { Freshness } from '../metrics/freshness.ts';
-import type { PageAccounts } from '../pages/forms.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { SeriesReader } from './series/series.ts';
 
@@ -12,7 +12,7 @@ export interface ConsolePages {
   readonly registry: Registry;
   readonly freshness: Freshness;
   readonly series: SeriesReader;
-  readonly accounts: PageAccounts;
+  readonly accounts: Accounts;
   /** The address of the service, without a slash at its end. */
   readonly origin: () => string;
 }

@@ -8,8 +8,8 @@ import { publicUrl } from '../http/public-url.ts';
 import { limitAnonymous, type Prove } from '../http/rate-limit.ts';
 import type { Readers } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import type { Accounts } from '../identity/accounts/accounts.ts';
 import type { Freshness } from '../metrics/freshness.ts';
-import type { PageAccounts } from '../pages/forms.ts';
 import { servePages } from '../pages/page.ts';
 import type { ListReader } from './lists/list-reader.ts';
 import { serveLists } from './lists/routes.ts';
@@ -43,7 +43,7 @@ interface ConsoleSources {
 export async function serveConsole(
   app: FastifyInstance,
   sources: ConsoleSources,
-  accounts: PageAccounts,
+  accounts: Accounts,
 ): Promise<void> {
   await servePages(app, accounts, async (pages) => {
     limitAnonymous(pages, sources);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from '../http/errors.ts';
-import type { PageAccounts } from '../pages/forms.ts';
+import type { Accounts } from '../identity/accounts/accounts.ts';
 import { type Html, html } from '../pages/html.ts';
 import { type Page, sendPage, servePages } from '../pages/page.ts';
 import { type Guide, readGuides } from './guides.ts';
@@ -11,7 +11,7 @@ const PATH = '/docs/guides';
 /** Serves the guides as pages, whose commands ask `origin`. `protect` is registered before them. */
 export async function serveGuides(
   app: FastifyInstance,
-  accounts: PageAccounts,
+  accounts: Accounts,
   origin: () => string,
   protect: (pages: FastifyInstance) => void,
 ): Promise<void> {

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { HttpError } from '../http/errors.ts';
+import type { Accounts } from './accounts/accounts.ts';
 import {
   duplicateToken,
   hasDuplicateToken,
   PRIVATE_TOKEN,
   type Principal,
-  type PrincipalAccounts,
   principalOf,
   TokenError,
 } from './accounts/principal.ts';
@@ -40,7 +40,7 @@ const VERIFIED_MAX = 10_000;
  */
 export function authenticateCallers(
   app: FastifyInstance,
-  accounts: PrincipalAccounts,
+  accounts: Accounts,
 ): (authorization: string) => Pick<VerifiedCaller, 'account'> | null {
   const verified = new VerifiedCallers(accounts);
   app.decorateRequest('isKnownCaller', false);
@@ -67,12 +67,12 @@ function know(request: FastifyRequest, account: string | undefined): void {
 }
 
 class VerifiedCallers {
-  readonly #accounts: PrincipalAccounts;
+  readonly #accounts: Accounts;
   readonly #byGrant = new LRUCache<string, VerifiedCaller>({ max: VERIFIED_MAX });
   /** Counts invalidations: a check that was running during one must not be cached. */
   #invalidations = 0;
 
-  constructor(accounts: PrincipalAccounts) {
+  constructor(accounts: Accounts) {
     this.#accounts = accounts;
     const invalidateAll = () => {
       this.#invalidations++;
@@ -115,7 +115,7 @@ class VerifiedCallers {
   }
 }
 
-async function callerOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
+async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
   try {
     return await principalOf(accounts, request);
   } catch (error) {

@@ -4,11 +4,8 @@ import { HttpError } from '../http/errors.ts';
 import { EMPTY_FORM, Form } from '../http/form.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { isLocator, newLocator } from '../identity/accounts/secrets.ts';
-import { cookieRules, isSecure, type SessionAccounts, sessionOf } from '../identity/accounts/sessions.ts';
+import { cookieRules, isSecure, sessionOf } from '../identity/accounts/sessions.ts';
 import { type Html, html } from './html.ts';
-
-/** What pages need of the identity domain: sessions and the key that signs form tokens. */
-export type PageAccounts = SessionAccounts & Pick<Accounts, 'seal'>;
 
 /** The submitted form; empty when there is none. */
 export const formOf = (request: FastifyRequest): Form =>
@@ -16,7 +13,7 @@ export const formOf = (request: FastifyRequest): Form =>
 
 /** The hidden field that every form must contain. */
 export async function formToken(
-  accounts: PageAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Html> {
@@ -28,7 +25,7 @@ export async function formToken(
  * Protects forms against cross-site request forgery, by two independent checks: the origin that the browser reports,
  * and a token, bound to browser and session, that other origins cannot read.
  */
-export async function checkForm(accounts: PageAccounts, request: FastifyRequest): Promise<void> {
+export async function checkForm(accounts: Accounts, request: FastifyRequest): Promise<void> {
   if (!isSameOrigin(accounts, request)) {
     throw new HttpError('forbidden', 'The form was submitted from another site and was not processed.');
   }
@@ -45,7 +42,7 @@ export async function checkForm(accounts: PageAccounts, request: FastifyRequest)
 }
 
 /** With the referrer policy `no-referrer`, browsers send the origin `null`; then `Sec-Fetch-Site` decides. */
-function isSameOrigin(accounts: PageAccounts, request: FastifyRequest): boolean {
+function isSameOrigin(accounts: Accounts, request: FastifyRequest): boolean {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
   const { origin } = request.headers;
@@ -54,12 +51,12 @@ function isSameOrigin(accounts: PageAccounts, request: FastifyRequest): boolean 
   return origin === accounts.settings.PUBLIC_URL || URL.parse(origin)?.host === request.headers.host;
 }
 
-const tokenOf = async (accounts: PageAccounts, request: FastifyRequest, visitor: string) =>
+const tokenOf = async (accounts: Accounts, request: FastifyRequest, visitor: string) =>
   accounts.seal.sign('form', await tokenContext(accounts, request, visitor));
 
 /** What belongs to one browser is bound to this. It includes the session, so that sign-in and sign-out invalidate it. */
 export async function tokenContext(
-  accounts: PageAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   visitor: string,
 ): Promise<string> {
@@ -71,16 +68,16 @@ export async function tokenContext(
 const newVisitors = new WeakMap<FastifyRequest, string>();
 
 /** The browser of a request, which has a cookie from now on. */
-export function knownVisitor(accounts: PageAccounts, request: FastifyRequest, reply: FastifyReply): string {
+export function knownVisitor(accounts: Accounts, request: FastifyRequest, reply: FastifyReply): string {
   const visitor = visitorOf(accounts, request) ?? newVisitors.get(request) ?? newLocator();
   newVisitors.set(request, visitor);
   reply.setCookie(visitorCookie(accounts), visitor, cookieRules(accounts));
   return visitor;
 }
 
-export function visitorOf(accounts: PageAccounts, request: FastifyRequest): string | null {
+export function visitorOf(accounts: Accounts, request: FastifyRequest): string | null {
   const visitor = request.cookies[visitorCookie(accounts)];
   return visitor !== undefined && isLocator(visitor) ? visitor : null;
 }
 
-const visitorCookie = (accounts: PageAccounts) => (isSecure(accounts) ? '__Host-visitor' : 'visitor');
+const visitorCookie = (accounts: Accounts) => (isSecure(accounts) ? '__Host-visitor' : 'visitor');

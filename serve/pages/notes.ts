@@ -1,8 +1,9 @@
+import type { Accounts } from '../identity/accounts/accounts.ts';
 import '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ignore } from '../../infra/ignore.ts';
 import { cookieRules, isSecure } from '../identity/accounts/sessions.ts';
-import { knownVisitor, type PageAccounts, tokenContext, visitorOf } from './forms.ts';
+import { knownVisitor, tokenContext, visitorOf } from './forms.ts';
 import { type Html, html } from './html.ts';
 
 // The page after a redirect says once what was done. The text travels in a cookie that is signed for one browser, one
@@ -25,7 +26,7 @@ export const keepNote = (reply: FastifyReply, note: PageNote): void => {
 };
 
 /** Sends kept notes with the answers of a scope; registered before the cookie plugin, which writes the header. */
-export function sendNotes(pages: FastifyInstance, accounts: PageAccounts): void {
+export function sendNotes(pages: FastifyInstance, accounts: Accounts): void {
   pages.addHook('onSend', async (request, reply) => {
     const note = kept.get(reply);
     if (note === undefined) return;
@@ -41,7 +42,7 @@ export function sendNotes(pages: FastifyInstance, accounts: PageAccounts): void 
 
 /** The note of the page before, which is shown once. A request that is refused before its cookies are read has none. */
 export async function takeNote(
-  accounts: PageAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Html | null> {
@@ -59,7 +60,7 @@ export async function takeNote(
 }
 
 async function signed(
-  accounts: PageAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   visitor: string,
   text: string,
@@ -68,7 +69,7 @@ async function signed(
 }
 
 /** A session that cannot be read is none. */
-const contextOf = (accounts: PageAccounts, request: FastifyRequest, visitor: string): Promise<string> =>
+const contextOf = (accounts: Accounts, request: FastifyRequest, visitor: string): Promise<string> =>
   tokenContext(accounts, request, visitor).catch(ignore('pages.note', visitor));
 
-const noteCookie = (accounts: PageAccounts) => (isSecure(accounts) ? '__Host-note' : 'note');
+const noteCookie = (accounts: Accounts) => (isSecure(accounts) ? '__Host-note' : 'note');

@@ -16,14 +16,16 @@
  * Every `<form method="post">` contains `${await formToken(accounts, request, reply)}`. The Content-Security-Policy
  * allows no inline scripts or styles. Thrown errors are sent as a page.
  */
+
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendCompressed } from '../http/compressed.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
+import type { Accounts } from '../identity/accounts/accounts.ts';
 import { SignInNeeded, sessionOf, signInPath } from '../identity/accounts/sessions.ts';
 import { assetUrl } from './assets.ts';
-import { checkForm, formToken, type PageAccounts } from './forms.ts';
+import { checkForm, formToken } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { NAVIGATION, SECTIONS } from './navigation.ts';
 import { keepNote, type PageNote, sendNotes, takeNote } from './notes.ts';
@@ -49,7 +51,7 @@ export interface Page {
 /** A scope of routes that are pages: form tokens are checked, errors are sent as pages, headers are strict. */
 export async function servePages(
   app: FastifyInstance,
-  accounts: PageAccounts,
+  accounts: Accounts,
   routes: (pages: FastifyInstance) => Promise<void>,
 ): Promise<void> {
   await app.register(async (pages) => {
@@ -69,7 +71,7 @@ export async function servePages(
 }
 
 export async function sendPage(
-  accounts: PageAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
   page: Page,
@@ -185,7 +187,7 @@ const barePage = (title: string, body: Html): string =>
 `.text;
 
 /** Errors as pages; a visitor who is not signed in is sent to the sign-in page. */
-function pageDialect(accounts: PageAccounts): Dialect {
+function pageDialect(accounts: Accounts): Dialect {
   const failure = new HttpError(
     'internal',
     'The server failed at this request. Go back and try it again. If that fails too, tell the operator.',

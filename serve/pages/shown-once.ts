@@ -7,14 +7,12 @@ import { seeOther } from './page.ts';
 /** Longer than any browser takes to follow a redirect. */
 const KEPT_MS = 5 * 60_000;
 
-type ShownOnceAccounts = Pick<Accounts, 'keyValue' | 'seal'>;
-
 /**
  * Redirects to the page that shows a new secret. Reloading that page shows the secret no more, and does not repeat
  * the form that created it.
  */
 export async function showOnce(
-  { keyValue, seal }: ShownOnceAccounts,
+  { keyValue, seal }: Accounts,
   reply: FastifyReply,
   { id: user_id }: User,
   path: string,
@@ -28,7 +26,7 @@ export async function showOnce(
 
 /** The secret that a page was opened for; null when it was shown before, or there is none. */
 export async function takeShown(
-  { keyValue, seal }: ShownOnceAccounts,
+  { keyValue, seal }: Accounts,
   request: FastifyRequest,
   { id: user_id }: User,
 ): Promise<string | null> {

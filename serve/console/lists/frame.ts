@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Reader, Readers } from '../../http/readers.ts';
+import type { Accounts } from '../../identity/accounts/accounts.ts';
 import type { Freshness } from '../../metrics/freshness.ts';
-import type { PageAccounts } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { sendPage } from '../../pages/page.ts';
 import type { ListSection } from './list-page.ts';
@@ -11,7 +11,7 @@ import type { ListReader } from './list-reader.ts';
 
 /** What the pages of lists stand on. */
 export interface ListPages {
-  readonly accounts: PageAccounts;
+  readonly accounts: Accounts;
   readonly readers: Readers;
   readonly listReader: ListReader;
   readonly registry: Registry;

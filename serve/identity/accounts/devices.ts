@@ -10,8 +10,6 @@ import type { User } from './tables.ts';
 // A browser that has signed in keeps a signed cookie. It grants nothing but a budget of failed attempts of its own,
 // which nobody else can use up, and ends with the password, like a session.
 
-export type DeviceAccounts = Pick<Accounts, 'attempts' | 'seal' | 'settings' | 'users'>;
-
 /** Users of one browser who are known at the same time. */
 const USERS_MAX = 4;
 const COOKIE_SECONDS = 365 * 86_400;
@@ -23,11 +21,7 @@ interface Device {
 }
 
 /** Who makes a request, and whether this browser has signed in to the account before. */
-export async function callerOf(
-  accounts: DeviceAccounts,
-  request: FastifyRequest,
-  login: string,
-): Promise<Caller> {
+export async function callerOf(accounts: Accounts, request: FastifyRequest, login: string): Promise<Caller> {
   const wanted = login.trim().toLowerCase();
   for (const device of devicesOf(accounts, request)) {
     const user = await accounts.users.get(device.user_id);
@@ -41,7 +35,7 @@ export async function callerOf(
 
 /** Remembers browser and address of a user who has proven all factors. */
 export async function rememberCaller(
-  accounts: DeviceAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -61,7 +55,7 @@ export async function rememberCaller(
   );
 }
 
-function devicesOf(accounts: DeviceAccounts, { headers }: FastifyRequest): Device[] {
+function devicesOf(accounts: Accounts, { headers }: FastifyRequest): Device[] {
   const cookie = headers.cookie === undefined ? {} : fastifyCookie.parse(headers.cookie);
   const entries = (cookie[cookieName(accounts)] ?? '').split('~', USERS_MAX);
   return entries.flatMap((entry) => readDevice(accounts.seal, entry) ?? []);
@@ -75,4 +69,4 @@ function readDevice(seal: Seal, entry: string): Device | null {
 
 const textOf = ({ id, user_id, epoch }: Device): string => `${id}.${user_id}.${epoch}`;
 
-const cookieName = (accounts: DeviceAccounts) => (isSecure(accounts) ? '__Host-device' : 'device');
+const cookieName = (accounts: Accounts) => (isSecure(accounts) ? '__Host-device' : 'device');

@@ -52,7 +52,7 @@ export function isTokenOf(grant: Grant, token: Token): boolean {
 
 /** Revokes a grant that meets the condition. Returns whether this call revoked it. */
 export function revokeGrant(
-  { grants, clock }: Pick<Accounts, 'grants' | 'clock'>,
+  { grants, clock }: Accounts,
   id: string,
   matches: (grant: Grant) => boolean = () => true,
 ): Promise<boolean> {
@@ -72,7 +72,7 @@ interface GrantHolder {
 
 /** The holder of a grant; 'revoked' when its user, its application or its password is no longer valid. */
 export async function holderOf(
-  accounts: Pick<Accounts, 'users' | 'applications'>,
+  accounts: Accounts,
   grant: Grant,
 ): Promise<GrantHolder | 'locked' | 'revoked'> {
   const [user, application] = await Promise.all([
@@ -89,10 +89,7 @@ export const scopesLeft = (granted: readonly string[], application: Application 
   application === null ? granted : granted.filter((scope) => application.scopes.includes(scope));
 
 /** The application with an id; null when it is unknown, deleted or blocked, or its owner is locked. */
-export async function activeApplication(
-  accounts: Pick<Accounts, 'applications' | 'users'>,
-  id: string,
-): Promise<Application | null> {
+export async function activeApplication(accounts: Accounts, id: string): Promise<Application | null> {
   const application = await registeredApplication(accounts, id);
   if (application === null || application.blocked_ms > 0) return null;
   const owner = await accounts.users.get(application.owner_id);
@@ -101,7 +98,7 @@ export async function activeApplication(
 
 /** The application with an id, even one that is stopped; null when it is unknown or deleted. */
 export async function registeredApplication(
-  { applications }: Pick<Accounts, 'applications'>,
+  { applications }: Accounts,
   id: string,
 ): Promise<Application | null> {
   if (!/^[0-9a-f]{64}$/.test(id)) return null;

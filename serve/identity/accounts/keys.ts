@@ -26,7 +26,7 @@ export interface NewKey {
 
 /** Creates an API key or a personal access token. Only the hash of the returned text is stored. */
 export async function createKey(
-  accounts: Pick<Accounts, 'grants' | 'clock' | 'locks' | 'settings'>,
+  accounts: Accounts,
   { id: user_id }: User,
   kind: KeyKind,
   { name, scopes, expires_ms }: NewKey,
@@ -61,11 +61,7 @@ export async function createKey(
 }
 
 /** The keys or tokens of a user that are neither revoked nor expired, newest first. */
-export function activeKeys(
-  { grants, clock }: Pick<Accounts, 'grants' | 'clock'>,
-  user_id: string,
-  kind: KeyKind,
-): Promise<Grant[]> {
+export function activeKeys({ grants, clock }: Accounts, user_id: string, kind: KeyKind): Promise<Grant[]> {
   return grants.find(
     sql`user_id = ${user_id} AND kind = ${kind} AND revoked_ms = 0
       AND (access_expires_ms = 0 OR access_expires_ms > ${clock.now()})`,

@@ -4,7 +4,7 @@ import { FieldError } from './field-error.ts';
 
 /** Creates one item of a user under a lock, so that concurrent requests cannot exceed the limit. */
 export function createWithinLimit<T>(
-  { locks }: Pick<Accounts, 'locks'>,
+  { locks }: Accounts,
   lock: string,
   { count, limit, message }: { count: () => Promise<number>; limit: number; message: string },
   create: (lease: Lease) => Promise<T>,

@@ -1,16 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accounts } from './accounts.ts';
 
-type MaintainedAccounts = Pick<
-  Accounts,
-  'keyValue' | 'sessions' | 'wallets' | 'applications' | 'grants' | 'uses'
->;
-
 const FLUSH_MS = 10_000;
 const SWEEP_MS = 3_600_000;
 
 /** Starts the periodic jobs: writing when keys were used, and deleting expired rows. */
-export function startAccountMaintenance(app: FastifyInstance, accounts: MaintainedAccounts): void {
+export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts): void {
   const every = (ms: number, what: string, work: () => Promise<unknown>) =>
     setInterval(() => work().catch((error) => app.log.warn({ err: error }, `${what} failed`)), ms).unref();
   const timers = [
@@ -24,7 +19,7 @@ export function startAccountMaintenance(app: FastifyInstance, accounts: Maintain
 }
 
 /** Deletes expired rows. Of several servers, one does it per period. */
-export async function sweep(accounts: MaintainedAccounts): Promise<void> {
+export async function sweep(accounts: Accounts): Promise<void> {
   const isLeader = await accounts.keyValue.set('sweep/accounts', 'taken', {
     ttlMs: SWEEP_MS / 2,
     onlyIfAbsent: true,

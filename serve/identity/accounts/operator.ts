@@ -29,15 +29,10 @@ export interface UsersResult {
   readonly password?: string;
 }
 
-type ManagedAccounts = Pick<Accounts, 'store' | 'clock' | 'locks' | 'users' | 'wallets'>;
-
 const LISTED_MAX = 100_000;
 
 /** Carries out a request; throws a `ProductError` when it is invalid. */
-export async function handleUsersRequest(
-  accounts: ManagedAccounts,
-  request: UsersRequest,
-): Promise<UsersResult> {
+export async function handleUsersRequest(accounts: Accounts, request: UsersRequest): Promise<UsersResult> {
   try {
     return await execute(accounts, request);
   } catch (error) {
@@ -46,7 +41,7 @@ export async function handleUsersRequest(
   }
 }
 
-async function execute(accounts: ManagedAccounts, request: UsersRequest): Promise<UsersResult> {
+async function execute(accounts: Accounts, request: UsersRequest): Promise<UsersResult> {
   if (request.action === 'list') {
     const found = await accounts.users.find(sql`1`, 'toUInt64(id)', LISTED_MAX);
     return { users: found.map(toListedUser) };
@@ -66,7 +61,7 @@ async function execute(accounts: ManagedAccounts, request: UsersRequest): Promis
 }
 
 async function change(
-  accounts: ManagedAccounts,
+  accounts: Accounts,
   user: User,
   request: Exclude<UsersRequest, { action: 'list' | 'create' }>,
   password: string | undefined,

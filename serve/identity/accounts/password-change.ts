@@ -10,7 +10,7 @@ import { unlinkWallets } from './wallets.ts';
  * password grant; and wallets, unless the user keeps them. Returns how many wallets were unlinked.
  */
 export async function setPassword(
-  accounts: Pick<Accounts, 'users' | 'wallets' | 'clock'>,
+  accounts: Accounts,
   user: User,
   password: string,
   { keepWallets = false }: { readonly keepWallets?: boolean } = {},

@@ -16,7 +16,7 @@ import type { Accounts } from './accounts.ts';
 import { holderOf, scopesLeft } from './grants.ts';
 import type { Scope } from './scopes.ts';
 import { isSecretOf } from './secrets.ts';
-import { type SessionAccounts, sessionOf } from './sessions.ts';
+import { sessionOf } from './sessions.ts';
 import type { Grant, User } from './tables.ts';
 import { readToken, type TokenKind } from './tokens.ts';
 
@@ -45,12 +45,6 @@ export class TokenError extends HttpError {
   }
 }
 
-/** What `bearer` reads to authenticate a token. */
-type BearerAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'uses' | 'failures'>;
-
-/** What `principalOf` reads to authenticate a request. */
-export type PrincipalAccounts = BearerAccounts & SessionAccounts;
-
 type BearerFault = 'unknown' | 'expired' | 'revoked' | 'locked';
 
 const PRINCIPAL_TYPES: Partial<Record<TokenKind, Principal['by']>> = {
@@ -71,7 +65,7 @@ const FAULTS: Record<BearerFault, string> = {
  * a sender of too many that are not valid.
  */
 export function bearer(
-  accounts: BearerAccounts,
+  accounts: Accounts,
   text: string,
   sender: Addressed,
 ): Promise<Principal | BearerFault> {
@@ -82,7 +76,7 @@ export function bearer(
   });
 }
 
-async function findBearer(accounts: BearerAccounts, text: string): Promise<Principal | BearerFault> {
+async function findBearer(accounts: Accounts, text: string): Promise<Principal | BearerFault> {
   const token = readToken(text);
   const by = token && PRINCIPAL_TYPES[token.kind];
   if (!token || !by) return 'unknown';
@@ -130,7 +124,7 @@ export const duplicateToken = () =>
   );
 
 /** The caller of a request; throws a `TokenError` with 401 when there is none. */
-export async function principalOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
+export async function principalOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
   if (hasDuplicateToken(request)) throw duplicateToken();
   const { authorization } = request.headers;
   if (authorization !== undefined) {
@@ -146,10 +140,7 @@ export async function principalOf(accounts: PrincipalAccounts, request: FastifyR
 }
 
 /** The account that a request proves to act for by a token or a session; null where it proves none. */
-export async function provenAccount(
-  accounts: PrincipalAccounts,
-  request: FastifyRequest,
-): Promise<string | null> {
+export async function provenAccount(accounts: Accounts, request: FastifyRequest): Promise<string | null> {
   const { authorization } = request.headers;
   try {
     if (authorization === undefined) return (await sessionOf(accounts, request))?.user.id ?? null;

@@ -17,12 +17,6 @@ import { hashSecret, newSecret } from './secrets.ts';
 import type { Session, User } from './tables.ts';
 import { SECRET_LENGTH } from './tokens.ts';
 
-/** What sessions need of the identity domain. */
-export type SessionAccounts = Pick<
-  Accounts,
-  'sessions' | 'users' | 'clock' | 'settings' | 'measures' | 'failures'
->;
-
 export interface SignedIn {
   readonly user: User;
   readonly session: Session;
@@ -46,7 +40,7 @@ const AGENT_CHARACTERS_MAX = 200;
 const resolved = new WeakMap<FastifyRequest, Promise<SignedIn | null>>();
 
 /** The session of a request; null when there is none, it has ended, or it awaits the second factor. */
-export function sessionOf(accounts: SessionAccounts, request: FastifyRequest): Promise<SignedIn | null> {
+export function sessionOf(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | null> {
   const known = resolved.get(request);
   if (known) return known;
   const found = findSession(accounts, request, '');
@@ -54,22 +48,19 @@ export function sessionOf(accounts: SessionAccounts, request: FastifyRequest): P
   return found;
 }
 
-export async function requireUser(accounts: SessionAccounts, request: FastifyRequest): Promise<User> {
+export async function requireUser(accounts: Accounts, request: FastifyRequest): Promise<User> {
   const signedIn = await sessionOf(accounts, request);
   if (signedIn === null) throw new SignInNeeded();
   return signedIn.user;
 }
 
 /** The session of a user who still has to enter the second factor. */
-export function pendingSessionOf(
-  accounts: SessionAccounts,
-  request: FastifyRequest,
-): Promise<SignedIn | null> {
+export function pendingSessionOf(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | null> {
   return findSession(accounts, request, 'two-factor');
 }
 
 async function findSession(
-  accounts: SessionAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   awaits: Session['awaits'],
 ): Promise<SignedIn | null> {
@@ -90,7 +81,7 @@ async function findSession(
   return { user, session };
 }
 
-function markSeen(accounts: SessionAccounts, { id }: Session, now: number): Promise<void> {
+function markSeen(accounts: Accounts, { id }: Session, now: number): Promise<void> {
   return accounts.sessions.change(id, (current) =>
     current === null || current.ended_ms > 0
       ? { result: undefined }
@@ -100,7 +91,7 @@ function markSeen(accounts: SessionAccounts, { id }: Session, now: number): Prom
 
 /** Starts a session with a new secret and ends the session of the browser, against session fixation. */
 export async function startSession(
-  accounts: SessionAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -134,14 +125,14 @@ export async function startSession(
 }
 
 /** Ends the session of the request, also one that awaits the second factor. */
-export async function endSession(accounts: SessionAccounts, request: FastifyRequest): Promise<void> {
+export async function endSession(accounts: Accounts, request: FastifyRequest): Promise<void> {
   const secret = secretOf(accounts, request);
   if (secret === null) return;
   await endSessionById(accounts, hashSecret(secret));
 }
 
 /** Ends a session; with `user_id`, only when it belongs to that user. Returns whether this call ended it. */
-export function endSessionById(accounts: SessionAccounts, id: string, user_id?: string): Promise<boolean> {
+export function endSessionById(accounts: Accounts, id: string, user_id?: string): Promise<boolean> {
   return accounts.sessions.change(id, (current) => {
     const matches = current !== null && (user_id === undefined || current.user_id === user_id);
     if (!matches || current.ended_ms > 0) return { result: false };
@@ -150,27 +141,25 @@ export function endSessionById(accounts: SessionAccounts, id: string, user_id?: 
   });
 }
 
-export function clearSessionCookie(accounts: SessionAccounts, reply: FastifyReply): void {
+export function clearSessionCookie(accounts: Accounts, reply: FastifyReply): void {
   resolved.set(reply.request, Promise.resolve(null));
   reply.clearCookie(sessionCookie(accounts), cookieRules(accounts));
 }
 
 /** Parses the header, since only the scopes of pages register the cookie plugin. */
-function secretOf(accounts: Pick<Accounts, 'settings'>, { headers }: FastifyRequest): string | null {
+function secretOf(accounts: Accounts, { headers }: FastifyRequest): string | null {
   const secret =
     headers.cookie === undefined ? undefined : fastifyCookie.parse(headers.cookie)[sessionCookie(accounts)];
   return secret !== undefined && secret.length === SECRET_LENGTH ? secret : null;
 }
 
 /** Browsers restrict a `__Host-` cookie to this host and to TLS; without TLS they refuse it. */
-const sessionCookie = (accounts: Pick<Accounts, 'settings'>) =>
-  isSecure(accounts) ? '__Host-session' : 'session';
+const sessionCookie = (accounts: Accounts) => (isSecure(accounts) ? '__Host-session' : 'session');
 
-export const isSecure = ({ settings }: Pick<Accounts, 'settings'>) =>
-  settings.PUBLIC_URL?.startsWith('https:') ?? false;
+export const isSecure = ({ settings }: Accounts) => settings.PUBLIC_URL?.startsWith('https:') ?? false;
 
 /** Lax, not strict: users who follow a link from an application must still be signed in. */
-export const cookieRules = (accounts: Pick<Accounts, 'settings'>) =>
+export const cookieRules = (accounts: Accounts) =>
   ({ path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(accounts) }) as const;
 
-const lifetimeMs = ({ settings }: Pick<Accounts, 'settings'>) => settings.SESSION_HOURS * HOUR_MS;
+const lifetimeMs = ({ settings }: Accounts) => settings.SESSION_HOURS * HOUR_MS;

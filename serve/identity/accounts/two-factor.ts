@@ -31,7 +31,7 @@ export const totpUri = (secret: string, username: string): string => totpOf(secr
 
 /** Enables two-factor authentication and returns the recovery codes, of which only hashes are stored. */
 export async function enableTwoFactor(
-  accounts: Pick<Accounts, 'users' | 'clock' | 'seal'>,
+  accounts: Accounts,
   { id, username }: User,
   secret: string,
   code: string,
@@ -52,15 +52,12 @@ export async function enableTwoFactor(
   return codes;
 }
 
-export function disableTwoFactor(accounts: Pick<Accounts, 'users'>, id: string): Promise<User | null> {
+export function disableTwoFactor(accounts: Accounts, id: string): Promise<User | null> {
   return changeUser(accounts, id, () => ({ totp_secret: '', totp_step: 0, recovery_hashes: [] }));
 }
 
 /** Replaces all recovery codes. */
-export async function regenerateRecoveryCodes(
-  accounts: Pick<Accounts, 'users'>,
-  id: string,
-): Promise<string[]> {
+export async function regenerateRecoveryCodes(accounts: Accounts, id: string): Promise<string[]> {
   const codes = newRecoveryCodes();
   const recovery_hashes = await hashRecoveryCodes(codes);
   await changeUser(accounts, id, (user) => (user.totp_secret === '' ? null : { recovery_hashes }));
@@ -68,11 +65,7 @@ export async function regenerateRecoveryCodes(
 }
 
 /** Checks a code of the app or a recovery code. A correct code cannot be used again. */
-export async function isSecondFactor(
-  accounts: Pick<Accounts, 'users' | 'clock' | 'seal'>,
-  { id }: User,
-  given: string,
-): Promise<boolean> {
+export async function isSecondFactor(accounts: Accounts, { id }: User, given: string): Promise<boolean> {
   const code = given.toLowerCase().replace(/[\s-]/g, '');
   if (!/^\d{6}$/.test(code)) return takeRecoveryCode(accounts, id, code);
   const changed = await changeUser(accounts, id, (user) => {
@@ -85,11 +78,7 @@ export async function isSecondFactor(
 }
 
 /** Hashes outside the lock of the account, which a slow hash would hold for too long. */
-async function takeRecoveryCode(
-  accounts: Pick<Accounts, 'users'>,
-  id: string,
-  code: string,
-): Promise<boolean> {
+async function takeRecoveryCode(accounts: Accounts, id: string, code: string): Promise<boolean> {
   const used = await storedHashOf((await accounts.users.get(id))?.recovery_hashes ?? [], code);
   if (used === null) return false;
   const changed = await changeUser(accounts, id, ({ recovery_hashes }) =>
@@ -122,12 +111,7 @@ const partsOf = (code: string) =>
   [code.slice(0, RECOVERY_LOCATOR_LENGTH), code.slice(RECOVERY_LOCATOR_LENGTH)] as const;
 
 /** The time step of a code; null when it is not one of the current codes. */
-function stepOf(
-  { clock }: Pick<Accounts, 'clock'>,
-  secret: string,
-  username: string,
-  code: string,
-): number | null {
+function stepOf({ clock }: Accounts, secret: string, username: string, code: string): number | null {
   const timestamp = clock.now();
   const offset = totpOf(secret, username).validate({
     token: code.replace(/\s/g, ''),

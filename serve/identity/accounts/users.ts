@@ -31,10 +31,7 @@ const RESERVED = new Set([
 ]);
 
 /** Creates an account; throws a `FieldError` for an invalid field. */
-export async function createUser(
-  accounts: Pick<Accounts, 'store' | 'clock' | 'locks' | 'users'>,
-  given: NewUser,
-): Promise<User> {
+export async function createUser(accounts: Accounts, given: NewUser): Promise<User> {
   const username = usernameOf(given.username);
   const email = emailOf(given.email);
   const name = displayName(given.name ?? '') || username;
@@ -77,7 +74,7 @@ export async function createUser(
 }
 
 /** Finds an account by username or email, case-insensitively. */
-export async function findUser({ users }: Pick<Accounts, 'users'>, login: string): Promise<User | null> {
+export async function findUser({ users }: Accounts, login: string): Promise<User | null> {
   const wanted = login.trim().toLowerCase();
   if (wanted === '') return null;
   const column = wanted.includes('@') ? sql`email` : sql`username`;
@@ -87,7 +84,7 @@ export async function findUser({ users }: Pick<Accounts, 'users'>, login: string
 
 /** Checks a password; null when the login or the password is wrong, after the same time. */
 export async function userByPassword(
-  accounts: Pick<Accounts, 'users'>,
+  accounts: Accounts,
   login: string,
   password: string,
 ): Promise<User | null> {
@@ -98,7 +95,7 @@ export async function userByPassword(
 
 /** Changes an account under its lock; null when there is none or `change` returns null. */
 export function changeUser(
-  { users }: Pick<Accounts, 'users'>,
+  { users }: Accounts,
   id: string,
   change: (user: User) => Partial<Omit<User, 'id' | 'version'>> | null,
 ): Promise<User | null> {
@@ -110,11 +107,11 @@ export function changeUser(
   });
 }
 
-export function signOutEverywhere(accounts: Pick<Accounts, 'users'>, id: string): Promise<User | null> {
+export function signOutEverywhere(accounts: Accounts, id: string): Promise<User | null> {
   return changeUser(accounts, id, ({ session_epoch }) => ({ session_epoch: session_epoch + 1 }));
 }
 
-export async function recordSignIn(accounts: Pick<Accounts, 'users' | 'clock'>, { id }: User): Promise<void> {
+export async function recordSignIn(accounts: Accounts, { id }: User): Promise<void> {
   const now = accounts.clock.now();
   await changeUser(accounts, id, ({ current_sign_in_ms }) => ({
     last_sign_in_ms: current_sign_in_ms,

@@ -36,7 +36,7 @@ const SEALED = 'wallet challenge';
  * comes back with the signature, so that those who only ask for challenges take no memory here.
  */
 export function challengeWallet(
-  accounts: Pick<Accounts, 'seal' | 'clock'>,
+  accounts: Accounts,
   request: { address: string; scheme: string; purpose: WalletPurpose; origin: string; holder: string },
 ): { readonly sealed: string; readonly message: string } {
   const { address, scheme, purpose, origin, holder } = request;
@@ -81,7 +81,7 @@ interface WalletAnswer {
 
 /** Uses up the challenge when it is signed; throws a `WalletError`. A challenge can be used once. */
 async function takeSignedChallenge(
-  accounts: Pick<Accounts, 'keyValue' | 'seal' | 'clock'>,
+  accounts: Accounts,
   answer: WalletAnswer & { purpose: WalletPurpose; holder: string },
 ): Promise<Challenge> {
   const challenge = unsealed(accounts, answer.sealed);
@@ -97,7 +97,7 @@ async function takeSignedChallenge(
   return challenge;
 }
 
-function unsealed({ seal }: Pick<Accounts, 'seal'>, sealed: string): Challenge | null {
+function unsealed({ seal }: Accounts, sealed: string): Challenge | null {
   try {
     return JSON.parse(seal.decrypt(sealed, SEALED)) as Challenge;
   } catch {
@@ -116,7 +116,7 @@ export interface WalletProof {
 
 /** Checks a sign-in; throws a `WalletError`, also for a wallet without an account where nobody may create one. */
 export async function proveWallet(
-  accounts: Pick<Accounts, 'keyValue' | 'seal' | 'clock' | 'settings' | 'users' | 'wallets'>,
+  accounts: Accounts,
   answer: WalletAnswer & { holder: string },
 ): Promise<WalletProof> {
   const challenge = await takeSignedChallenge(accounts, { ...answer, purpose: 'sign in' });
@@ -130,10 +130,7 @@ export async function proveWallet(
 }
 
 /** Creates an account for a wallet that is linked to none. */
-export function signUpByWallet(
-  accounts: Pick<Accounts, 'store' | 'clock' | 'locks' | 'users' | 'wallets'>,
-  { challenge }: WalletProof,
-): Promise<User> {
+export function signUpByWallet(accounts: Accounts, { challenge }: WalletProof): Promise<User> {
   return accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
     const meanwhile = await userOf(accounts, challenge);
     if (meanwhile !== null) return meanwhile;
@@ -146,10 +143,7 @@ export function signUpByWallet(
 }
 
 /** The user that a wallet is linked to; null when there is none. Records the use. */
-async function userOf(
-  accounts: Pick<Accounts, 'clock' | 'users' | 'wallets'>,
-  challenge: Challenge,
-): Promise<User | null> {
+async function userOf(accounts: Accounts, challenge: Challenge): Promise<User | null> {
   const wallet = await accounts.wallets.get(challenge.accountId);
   const user = wallet && wallet.user_id !== '' ? await accounts.users.get(wallet.user_id) : null;
   if (wallet === null || user === null) return null;
@@ -165,7 +159,7 @@ async function userOf(
 
 /** Links a wallet that signed the challenge to a user, unless their sessions have ended since the user was read. */
 export async function linkWallet(
-  accounts: Pick<Accounts, 'keyValue' | 'seal' | 'clock' | 'locks' | 'settings' | 'users' | 'wallets'>,
+  accounts: Accounts,
   user: User,
   answer: WalletAnswer,
 ): Promise<Wallet['address']> {
@@ -194,11 +188,7 @@ export async function linkWallet(
 }
 
 /** Unlinks a wallet, unless it is the only way to sign in. */
-export async function unlinkWallet(
-  accounts: Pick<Accounts, 'clock' | 'wallets'>,
-  user: User,
-  id: string,
-): Promise<void> {
+export async function unlinkWallet(accounts: Accounts, user: User, id: string): Promise<void> {
   const linked = await walletsOf(accounts, user.id);
   if (user.password_hash === '' && linked.length <= 1) {
     throw new WalletError('The wallet is your only sign-in method. Set a password first.');
@@ -207,20 +197,13 @@ export async function unlinkWallet(
 }
 
 /** Unlinks all wallets of a user who signs in by password. Returns their number. */
-export async function unlinkWallets(
-  accounts: Pick<Accounts, 'clock' | 'wallets'>,
-  user: User,
-): Promise<number> {
+export async function unlinkWallets(accounts: Accounts, user: User): Promise<number> {
   const linked = await walletsOf(accounts, user.id);
   await Promise.all(linked.map(({ id }) => endLink(accounts, user, id)));
   return linked.length;
 }
 
-function endLink(
-  { clock, wallets }: Pick<Accounts, 'clock' | 'wallets'>,
-  user: User,
-  id: string,
-): Promise<null> {
+function endLink({ clock, wallets }: Accounts, user: User, id: string): Promise<null> {
   return wallets.change(id, (wallet) =>
     wallet?.user_id === user.id
       ? { next: { ...wallet, user_id: '', expires_ms: clock.now() }, result: null }
@@ -228,12 +211,12 @@ function endLink(
   );
 }
 
-export function walletsOf({ wallets }: Pick<Accounts, 'wallets'>, user_id: string): Promise<Wallet[]> {
+export function walletsOf({ wallets }: Accounts, user_id: string): Promise<Wallet[]> {
   return wallets.find(sql`user_id = ${user_id}`, 'linked_ms, id');
 }
 
 function saveWallet(
-  accounts: Pick<Accounts, 'clock' | 'wallets'>,
+  accounts: Accounts,
   { accountId, address, scheme }: Challenge,
   user_id: string,
   linked_ms: number,

@@ -29,13 +29,11 @@ export interface ApplicationsResult {
   readonly applications: readonly ListedApplication[];
 }
 
-type ManagedApplications = Pick<Accounts, 'clock' | 'applications' | 'users'>;
-
 const LISTED_MAX = 100_000;
 
 /** Carries out a request; throws a `ProductError` when there is no such application. */
 export async function handleApplicationsRequest(
-  accounts: ManagedApplications,
+  accounts: Accounts,
   request: ApplicationsRequest,
 ): Promise<ApplicationsResult> {
   if (request.action === 'list') {
@@ -53,10 +51,7 @@ export async function handleApplicationsRequest(
   return { applications: await listed(accounts, [changed]) };
 }
 
-function listed(
-  { users }: ManagedApplications,
-  applications: readonly Application[],
-): Promise<ListedApplication[]> {
+function listed({ users }: Accounts, applications: readonly Application[]): Promise<ListedApplication[]> {
   return Promise.all(
     applications.map(async ({ id, name, owner_id, is_confidential, created_ms, blocked_ms }) => {
       const owner = await users.get(owner_id);

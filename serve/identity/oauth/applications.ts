@@ -25,7 +25,7 @@ interface NewApplication {
 
 /** Creates an application. Only the hash of the secret is stored; public applications have no secret. */
 export async function createApplication(
-  accounts: Pick<Accounts, 'applications' | 'clock' | 'locks' | 'settings'>,
+  accounts: Accounts,
   { id: owner_id }: User,
   given: NewApplication,
 ): Promise<{ readonly application: Application; readonly secret: string | null }> {
@@ -57,7 +57,7 @@ export async function createApplication(
 
 /** Changes name, redirect URIs and scopes. Whether an application is confidential cannot be changed. */
 export async function updateApplication(
-  accounts: Pick<Accounts, 'applications' | 'settings'>,
+  accounts: Accounts,
   owner: User,
   id: string,
   given: Omit<NewApplication, 'is_confidential'>,
@@ -67,11 +67,7 @@ export async function updateApplication(
 }
 
 /** Replaces the client secret, which invalidates the old one; null for a public application. */
-export async function renewSecret(
-  accounts: Pick<Accounts, 'applications'>,
-  owner: User,
-  id: string,
-): Promise<string | null> {
+export async function renewSecret(accounts: Accounts, owner: User, id: string): Promise<string | null> {
   const secret = SECRET_PREFIX + newSecret();
   const changed = await changeOwn(accounts, owner, id, (application) =>
     application.is_confidential ? { ...application, secret_hash: hashSecret(secret) } : null,
@@ -80,19 +76,12 @@ export async function renewSecret(
 }
 
 /** Deletes an application, which invalidates all its tokens. */
-export async function deleteApplication(
-  accounts: Pick<Accounts, 'applications' | 'clock'>,
-  owner: User,
-  id: string,
-): Promise<boolean> {
+export async function deleteApplication(accounts: Accounts, owner: User, id: string): Promise<boolean> {
   const now = accounts.clock.now();
   return changeOwn(accounts, owner, id, (application) => ({ ...application, revoked_ms: now }));
 }
 
-export function applicationsOf(
-  { applications }: Pick<Accounts, 'applications'>,
-  owner_id: string,
-): Promise<Application[]> {
+export function applicationsOf({ applications }: Accounts, owner_id: string): Promise<Application[]> {
   return applications.find(sql`owner_id = ${owner_id} AND revoked_ms = 0`, 'created_ms DESC, id');
 }
 
@@ -105,7 +94,7 @@ interface AuthorizedApplication {
 }
 
 export async function authorizedApplications(
-  accounts: Pick<Accounts, 'applications' | 'grants' | 'clock'>,
+  accounts: Accounts,
   { id: user_id, password_changed_ms }: User,
 ): Promise<AuthorizedApplication[]> {
   const active = await accounts.grants.find(
@@ -129,7 +118,7 @@ export async function authorizedApplications(
 
 /** Revokes all grants of a user to an application. */
 export async function revokeAuthorization(
-  accounts: Pick<Accounts, 'grants' | 'clock'>,
+  accounts: Accounts,
   user: User,
   application_id: string,
 ): Promise<void> {
@@ -142,7 +131,7 @@ export async function revokeAuthorization(
 }
 
 function changeOwn(
-  { applications }: Pick<Accounts, 'applications'>,
+  { applications }: Accounts,
   owner: User,
   id: string,
   change: (application: Application) => Application | null,
@@ -154,7 +143,7 @@ function changeOwn(
   });
 }
 
-function validate({ settings }: Pick<Accounts, 'settings'>, given: Omit<NewApplication, 'is_confidential'>) {
+function validate({ settings }: Accounts, given: Omit<NewApplication, 'is_confidential'>) {
   const name = applicationName(given.name);
   const redirect_uris = [...new Set(given.redirect_uris.split(/\r?\n/).map((line) => line.trim()))].filter(
     (line) => line !== '',

@@ -13,7 +13,7 @@ import { checkVerifierSyntax, isProven } from './pkce.ts';
 
 /** RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5): exchanges a code for a pair of tokens, once. */
 export async function exchangeCode(
-  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings'>,
+  accounts: Accounts,
   request: FastifyRequest,
   form: Form,
 ): Promise<TokenResponse> {

@@ -19,7 +19,7 @@ interface Credentials {
  * `invalid_client` otherwise. A failure consumes nothing: some clients try one method after the other.
  */
 export async function authenticateClient(
-  accounts: Pick<Accounts, 'applications' | 'users'>,
+  accounts: Accounts,
   request: FastifyRequest,
   form: Form,
 ): Promise<Application> {
@@ -32,7 +32,7 @@ export async function authenticateClient(
 
 /** Like `authenticateClient`, but null when the request names no client. */
 export async function optionalClient(
-  accounts: Pick<Accounts, 'applications' | 'users'>,
+  accounts: Accounts,
   request: FastifyRequest,
   form: Form,
 ): Promise<Application | null> {
@@ -85,7 +85,7 @@ function credentialsOf(header: string): Credentials[] {
 }
 
 async function authenticate(
-  accounts: Pick<Accounts, 'applications' | 'users'>,
+  accounts: Accounts,
   request: FastifyRequest,
   tries: readonly Credentials[],
 ): Promise<Application> {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
-import { bearer, type Principal, type PrincipalAccounts } from '../accounts/principal.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { bearer, type Principal } from '../accounts/principal.ts';
 import { readBasic } from './basic.ts';
 import { type GitAccess, gitAccessOf } from './git-request.ts';
 
@@ -18,7 +19,7 @@ const ACCEPTED_SCOPES: Readonly<Record<GitAccess, readonly string[]>> = {
  * the caller's `Authorization` and, unchanged, the URI of the request in `X-Original-URI` and its method in
  * `X-Original-Method`. The response is 200 with the user's name and id in headers, 401, 403 or 429, always without a body.
  */
-export function serveGitAuthentication(app: FastifyInstance, accounts: PrincipalAccounts): void {
+export function serveGitAuthentication(app: FastifyInstance, accounts: Accounts): void {
   app.get('/oauth/git', async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const caller = await callerOf(accounts, request).catch(tooMany);
@@ -48,7 +49,7 @@ function tooMany(error: unknown): HttpError {
   throw error;
 }
 
-async function callerOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal | null> {
+async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Principal | null> {
   const { authorization } = request.headers;
   // Git asks without a password first.
   if (authorization === undefined) return null;

@@ -12,11 +12,7 @@ import { bodyParameters, required } from './parameters.ts';
  * RFC 7662: a confidential application queries one of its own tokens. The response to any other token is
  * `{active: false}`.
  */
-export function serveIntrospect(
-  app: FastifyInstance,
-  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock'>,
-  issuer: () => string,
-): void {
+export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   app.post('/oauth/introspect', async (request, reply) => {
     const form = bodyParameters(request);
     const application = await authenticateClient(accounts, request, form);

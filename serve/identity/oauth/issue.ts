@@ -19,7 +19,7 @@ export interface TokenResponse {
 
 /** The grant with a new access token in place of the old one. */
 export function withAccess(
-  { settings }: Pick<Accounts, 'settings'>,
+  { settings }: Accounts,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
@@ -63,7 +63,7 @@ export const newPair = (family = newSecret()): PairSecrets => ({
 
 /** The grant with a new pair of tokens in place of the old one. */
 export function withPair(
-  accounts: Pick<Accounts, 'settings'>,
+  accounts: Accounts,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,

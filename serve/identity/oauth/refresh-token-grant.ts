@@ -12,15 +12,13 @@ import { optional, required } from './parameters.ts';
 import { checkVerifierSyntax, isProven } from './pkce.ts';
 import { readScopes } from './requested-scopes.ts';
 
-type RefreshAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings' | 'seal'>;
-
 /**
  * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old
  * pair. A refresh token that is used again was stolen, so the whole grant is revoked; within the grace, where an
  * operator allows one, it gets the same pair again.
  */
 export async function refresh(
-  accounts: RefreshAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   form: Form,
 ): Promise<TokenResponse> {
@@ -65,7 +63,7 @@ export async function refresh(
  * The pair that replaces a refresh token. With a grace, the server's key makes it of that token: a repetition, however
  * many there are and in whichever process, gets the same pair, though only hashes are stored.
  */
-function nextPair({ settings, seal }: RefreshAccounts, token: Token): PairSecrets {
+function nextPair({ settings, seal }: Accounts, token: Token): PairSecrets {
   const { family } = refreshParts(token);
   if (settings.OAUTH_REFRESH_GRACE_SECONDS === 0) return newPair(family);
   return {
@@ -77,7 +75,7 @@ function nextPair({ settings, seal }: RefreshAccounts, token: Token): PairSecret
 
 /** Whether a token was exchanged for the newest pair of its grant within the grace. */
 function isRepetition(
-  { settings }: RefreshAccounts,
+  { settings }: Accounts,
   grant: Grant,
   token: Token,
   { own }: PairSecrets,

@@ -10,10 +10,7 @@ import { bodyParameters, optional } from './parameters.ts';
  * RFC 7009. Revoking either token of a pair revokes both. The hint is ignored, since the prefix of a token gives its
  * kind. An unknown or missing token is a success.
  */
-export function serveRevoke(
-  app: FastifyInstance,
-  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock'>,
-): void {
+export function serveRevoke(app: FastifyInstance, accounts: Accounts): void {
   app.post('/oauth/revoke', async (request, reply) => {
     const form = bodyParameters(request);
     const application = await authenticateClient(accounts, request, form);

@@ -1,18 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Form } from '../../http/form.ts';
-import {
-  bearer,
-  type Principal,
-  type PrincipalAccounts,
-  principalOf,
-  requireScope,
-  TokenError,
-} from '../accounts/principal.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { bearer, type Principal, principalOf, requireScope, TokenError } from '../accounts/principal.ts';
 import { neverStored } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';
 
 /** OpenID Connect Core §5.3: claims about the user of a token; requires the scope `openid`. */
-export function serveUserinfo(app: FastifyInstance, accounts: PrincipalAccounts, issuer: () => string): void {
+export function serveUserinfo(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   for (const method of ['GET', 'POST'] as const) {
     app.route({ method, url: '/oauth/userinfo', handler });
   }
@@ -38,7 +32,7 @@ export function serveUserinfo(app: FastifyInstance, accounts: PrincipalAccounts,
 }
 
 /** The user of a token; requires the scope `api` or `read_user`. */
-export function serveUser(app: FastifyInstance, accounts: PrincipalAccounts, issuer: () => string): void {
+export function serveUser(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   app.get('/api/v4/user', async (request, reply) => {
     const caller = await principalOf(accounts, request);
     requireScope(caller, 'api', 'read_user');
@@ -66,7 +60,7 @@ export function serveUser(app: FastifyInstance, accounts: PrincipalAccounts, iss
 }
 
 /** The caller, by a token in the header or in the form field `access_token` (RFC 6750 §2.2). */
-async function tokenHolder(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
+async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
   const given = request.body instanceof Form ? optional(bodyParameters(request), 'access_token') : '';
   if (given !== '') {
     if (request.headers.authorization !== undefined) {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { localPath, seeOther } from '../../pages/page.ts';
-import { type DeviceAccounts, rememberCaller } from '../accounts/devices.ts';
-import type { SessionAccounts } from '../accounts/sessions.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { rememberCaller } from '../accounts/devices.ts';
 import { startSession } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import { recordSignIn } from '../accounts/users.ts';
@@ -10,7 +10,7 @@ const HOME = '/profile';
 
 /** Continues after the password or the wallet: with the second factor, if the user has one. */
 export async function continueSignIn(
-  accounts: SessionAccounts & DeviceAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -23,7 +23,7 @@ export async function continueSignIn(
 
 /** Starts the session after all factors were verified. */
 export async function completeSignIn(
-  accounts: SessionAccounts & DeviceAccounts,
+  accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,

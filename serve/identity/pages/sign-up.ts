@@ -52,7 +52,7 @@ const signUp = (accounts: Accounts, request: FastifyRequest, form: Form): Promis
     }),
   );
 
-function requireOpenSignUp({ settings }: Pick<Accounts, 'settings'>): void {
+function requireOpenSignUp({ settings }: Accounts): void {
   if (settings.SIGN_UP === 'open') return;
   throw new HttpError('forbidden', 'Sign-up is disabled. Ask the operator of this service for an account.');
 }

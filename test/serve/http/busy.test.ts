@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createApp } from '../../../serve/http/app.ts';
 import { allowReading } from '../../../serve/http/cross-origin.ts';
+import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
 import { allowCrossOrigin } from '../../../serve/identity/oauth/cors.ts';
-import type { PageAccounts } from '../../../serve/pages/forms.ts';
 import { servePages } from '../../../serve/pages/page.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
@@ -15,7 +15,7 @@ async function block(): Promise<void> {
 
 test('a start that took the event loop is no load; what takes it later is, and is told with Retry-After', async () => {
   const app = await createApp(readConfig({ LOG_LEVEL: 'silent' }), (request) => request.url ?? '/');
-  await servePages(app, {} as PageAccounts, async (pages) => {
+  await servePages(app, {} as Accounts, async (pages) => {
     pages.get('/page', () => 'made of what is stored');
   });
   await app.register(async (api) => {
