@@ -3,7 +3,7 @@ import type { Registry } from '../../ingest/chains/registry.ts';
 import type { QueryStore, Readers } from '../http/readers.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import type { Freshness } from '../metrics/freshness.ts';
-import { type Page, sendPage } from '../pages/page.ts';
+import type { Page } from '../pages/page.ts';
 import type { SeriesReader } from './series/series.ts';
 
 /** What each page of the metrics is given. */
@@ -35,9 +35,5 @@ export function searchOf({ url }: FastifyRequest): string {
 }
 
 /** Sends a page of public data. */
-export const sendPublicPage = (
-  { accounts }: ConsolePages,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  page: Page,
-): Promise<FastifyReply> => sendPage(accounts, request, reply, { layout: 'wide', isPublic: true, ...page });
+export const sendPublicPage = (reply: FastifyReply, page: Page): Promise<FastifyReply> =>
+  reply.page({ layout: 'wide', isPublic: true, ...page });

@@ -49,7 +49,7 @@ export async function serveConsole(
     limitAnonymous(pages, sources);
     const given = { ...sources, accounts, origin: () => publicUrl(app, sources.settings) };
     serveOverview(pages, given);
-    serveMetricList(pages, given);
+    serveMetricList(pages);
     serveMetricPage(pages, given);
     serveChainList(pages, given);
     serveChain(pages, given);

@@ -4,9 +4,7 @@ import type { PendingReason } from '../../aggregate/runner/pending.ts';
 import type { ChainCoverage, ChainStatus, SystemStatus } from '../../aggregate/status/status.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import { unreadCallsText } from '../../ingest/raw/unknown-wrappers.ts';
-import { sessionOf } from '../identity/accounts/sessions.ts';
 import { type Html, html } from '../pages/html.ts';
-import { sendPage } from '../pages/page.ts';
 import { wideTable } from '../pages/wide-table.ts';
 import { type CoveredDays, coverage } from './charts/coverage.ts';
 import type { ConsolePages } from './console-pages.ts';
@@ -33,15 +31,15 @@ const AGE_MS_MAX = 2000;
 /** Serves how far each chain is stored and each metric computed, and what went wrong. */
 export function serveStatus(
   pages: FastifyInstance,
-  { accounts, freshness, series, status, coverage: readCoverage }: StatusSources,
+  { freshness, series, status, coverage: readCoverage }: StatusSources,
 ): void {
   const read = recent(AGE_MS_MAX, async () => {
     const [now, gaps] = await Promise.all([status(), readCoverage(), freshness.refresh()]);
     return { now, gaps, strips: stripsOf(gaps, freshness.chains, series.today) };
   });
   pages.get('/status', async (request, reply) => {
-    const [told, signedIn] = await Promise.all([read(), sessionOf(accounts, request)]);
-    return sendPage(accounts, request, reply, {
+    const [told, signedIn] = await Promise.all([read(), request.signedIn()]);
+    return reply.page({
       title: 'Status',
       description: 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.',
       body: statusBody(told, signedIn?.user.is_operator === true),

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { HttpError } from '../http/errors.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { type Html, html } from '../pages/html.ts';
-import { type Page, sendPage, servePages } from '../pages/page.ts';
+import { type Page, servePages } from '../pages/page.ts';
 import { type Guide, readGuides } from './guides.ts';
 import { type RenderedGuide, renderGuide } from './render.ts';
 
@@ -25,9 +25,7 @@ export async function serveGuides(
   };
   await servePages(app, accounts, async (pages) => {
     protect(pages);
-    pages.get(PATH, (request, reply) =>
-      sendPage(accounts, request, reply, { ...PUBLIC, title: 'Guides', body: contents(groups) }),
-    );
+    pages.get(PATH, (_, reply) => reply.page({ ...PUBLIC, title: 'Guides', body: contents(groups) }));
     pages.get<{ Params: { name: string } }>(`${PATH}/:name`, (request, reply) => {
       const guide = guides.get(request.params.name);
       if (!guide)
@@ -36,7 +34,7 @@ export async function serveGuides(
           'There is no guide at this address. All guides are at /docs/guides.',
         );
       const body = page(guide, renderOnce(guide), groups);
-      return sendPage(accounts, request, reply, {
+      return reply.page({
         ...PUBLIC,
         title: guide.title,
         description: guide.summary,

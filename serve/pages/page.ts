@@ -3,17 +3,17 @@
  *
  *     await servePages(app, accounts, async (pages) => {
  *       pages.get('/profile/things', async (request, reply) => {
- *         const user = await requireUser(accounts, request);
- *         return sendPage(accounts, request, reply, { title: 'Things', body: html`<h1>…</h1>` });
+ *         const user = await request.requireUser();
+ *         return reply.page({ title: 'Things', body: html`<h1>…</h1>` });
  *       });
  *       pages.post('/profile/things', async (request, reply) => {
- *         const user = await requireUser(accounts, request);
+ *         const user = await request.requireUser();
  *         const name = formOf(request).text('name');           // the form token was checked before
  *         return seeOther(reply, '/profile/things', 'The thing was created.');
  *       });
  *     });
  *
- * Every `<form method="post">` contains `${await formToken(accounts, request, reply)}`. The Content-Security-Policy
+ * Every `<form method="post">` contains `${await reply.formToken()}`. The Content-Security-Policy
  * allows no inline scripts or styles. Thrown errors are sent as a page.
  */
 
@@ -23,7 +23,14 @@ import { sendCompressed } from '../http/compressed.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
-import { SignInNeeded, sessionOf, signInPath } from '../identity/accounts/sessions.ts';
+import {
+  requireUser,
+  type SignedIn,
+  SignInNeeded,
+  sessionOf,
+  signInPath,
+} from '../identity/accounts/sessions.ts';
+import type { User } from '../identity/accounts/tables.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, formToken } from './forms.ts';
 import { type Html, html } from './html.ts';
@@ -48,6 +55,20 @@ export interface Page {
   readonly status?: number;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a page: who is signed in; null for a visitor without a session. */
+    signedIn(): Promise<SignedIn | null>;
+    /** Of a page: the user. Sends others to the page to sign in. */
+    requireUser(): Promise<User>;
+  }
+  interface FastifyReply {
+    /** Of a page: the hidden field that every form must contain. */
+    formToken(): Promise<Html>;
+    page(page: Page): Promise<FastifyReply>;
+  }
+}
+
 /** A scope of routes that are pages: form tokens are checked, errors are sent as pages, headers are strict. */
 export async function servePages(
   app: FastifyInstance,
@@ -59,6 +80,18 @@ export async function servePages(
     await pages.register(cookie);
     await protectPages(pages);
     await acceptForms(pages);
+    pages.decorateRequest('signedIn', function (this: FastifyRequest) {
+      return sessionOf(accounts, this);
+    });
+    pages.decorateRequest('requireUser', function (this: FastifyRequest) {
+      return requireUser(accounts, this);
+    });
+    pages.decorateReply('formToken', function (this: FastifyReply) {
+      return formToken(accounts, this.request, this);
+    });
+    pages.decorateReply('page', function (this: FastifyReply, page: Page) {
+      return sendPage(accounts, this, page);
+    });
     pages.addHook('preHandler', async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') await checkForm(accounts, request);
     });
@@ -70,12 +103,8 @@ export async function servePages(
   });
 }
 
-export async function sendPage(
-  accounts: Accounts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  page: Page,
-): Promise<FastifyReply> {
+async function sendPage(accounts: Accounts, reply: FastifyReply, page: Page): Promise<FastifyReply> {
+  const { request } = reply;
   const signedIn = await sessionOf(accounts, request);
   const note = await takeNote(accounts, request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
@@ -215,7 +244,7 @@ function pageDialect(accounts: Accounts): Dialect {
           () => false,
         ));
       if (!isVisitorKnown) return reply.type('text/html; charset=utf-8').send(barePage(title, body));
-      return sendPage(accounts, request, reply, { title, body, layout: 'narrow', status });
+      return reply.page({ title, body, layout: 'narrow', status });
     },
   };
 }

@@ -78,7 +78,7 @@ ${tiles(days, range)}
       empty: 'No alert occurred three times',
       numbers: ['Occurrences', 'Median duration'],
     })}</div></div>`;
-    return frame.send(request, reply, visit, { tab: 'analytics', title: 'Analytics', body });
+    return frame.send(reply, visit, { tab: 'analytics', title: 'Analytics', body });
   });
 }
 

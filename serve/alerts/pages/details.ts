@@ -37,7 +37,7 @@ export function serveDetails(
     const page = pageOf((request.query as { history?: unknown }).history);
     const body = await alertBody(domain, visit, alert, { now: clock.now(), page, refused });
     const status = refused ? 422 : 200;
-    return frame.send(request, reply, visit, { tab: 'alerts', title: alert.title, body, status });
+    return frame.send(reply, visit, { tab: 'alerts', title: alert.title, body, status });
   };
   pages.get(PATH, async (request, reply) =>
     send(request, reply, await frame.visit(request, reply, 'Developer')),

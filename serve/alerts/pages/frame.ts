@@ -3,11 +3,8 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { DAY_MS, HOUR_MS } from '../../../infra/days.ts';
 import type { QueryStore, Readers } from '../../http/readers.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
-import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import { formToken } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { sendPage } from '../../pages/page.ts';
 import { type Membership, PROJECT_ROLES, type ProjectRole, requireRole } from '../model/access.ts';
 import type { Projects } from '../projects/projects.ts';
 
@@ -63,7 +60,7 @@ export class ProjectFrame {
 
   /** The signed-in user, and the store as they may use it. */
   async signedIn(request: FastifyRequest, reply: FastifyReply): Promise<Pick<Visit, 'user' | 'store'>> {
-    const user = await requireUser(this.accounts, request);
+    const user = await request.requireUser();
     request.knownAccount = user.id;
     return { user, store: this.#readers.storeOf(request, reply) };
   }
@@ -74,13 +71,12 @@ export class ProjectFrame {
     const { id = '' } = request.params as { id?: string };
     const membership = await this.#projects.membershipOf(id, user);
     requireRole(membership, role);
-    const token = await formToken(this.accounts, request, reply);
+    const token = await reply.formToken();
     return { user, membership, token, store };
   }
 
   /** Sends a page with the name of the project and its tabs. */
   send(
-    request: FastifyRequest,
     reply: FastifyReply,
     { membership: { project, level } }: Visit,
     { tab, title, body, status = 200, script }: ProjectPage,
@@ -92,7 +88,7 @@ export class ProjectFrame {
     const page = html`<p class="trail"><a href="/projects">Projects</a> › ${project.name}</p>
 <nav class="tabs" aria-label="Project"><ul>${tabs}</ul></nav>
 ${body}`;
-    return sendPage(this.accounts, request, reply, {
+    return reply.page({
       title: `${title} · ${project.name}`,
       body: page,
       layout: 'wide',

@@ -32,7 +32,7 @@ export function serveIncidentPages(
     ]);
     const body = html`<h1>Incidents</h1>${table({ caption: 'Incidents', head: ['Incident', 'Severity', 'Status', 'Created'], rows, empty: 'No incidents yet. Create one from an alert, or let the project settings create them automatically.' })}
 ${pager({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => `/projects/${project.id}/incidents?page=${to}`)}`;
-    return frame.send(request, reply, visit, { tab: 'incidents', title: 'Incidents', body });
+    return frame.send(reply, visit, { tab: 'incidents', title: 'Incidents', body });
   });
   pages.get(`${PATH}/:iid`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
@@ -44,7 +44,7 @@ ${pager({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => 
 <p>${severityTag(incident as never)} ${isOpen ? html`<span class="tag warn">open</span>` : html`<span class="tag good">closed ${time(incident.closed_ms)}</span>`} <a href="/projects/${project.id}/alerts/${incident.alert_iid}">Alert #${incident.alert_iid}</a></p></div>
 ${level >= PROJECT_ROLES.Developer && html`<form method="post" action="${base}/state">${visit.token}<input type="hidden" name="state" value="${isOpen ? 'close' : 'reopen'}"><button>${isOpen ? 'Close incident and resolve alert' : 'Reopen incident'}</button></form>`}</div>
 <section class="card">${incident.description === '' ? html`<p class="hint">No description.</p>` : markdown(incident.description)}</section>`;
-    return frame.send(request, reply, visit, {
+    return frame.send(reply, visit, {
       tab: 'incidents',
       title: incident.title,
       body,

@@ -75,7 +75,7 @@ function serveEnd(pages: FastifyInstance, parts: IntegrationEndParts, { path, as
       token: visit.token,
       back: pathOf(integration),
     });
-    return frame.send(request, reply, visit, { tab: 'integrations', title: words.submit, body, status });
+    return frame.send(reply, visit, { tab: 'integrations', title: words.submit, body, status });
   };
   pages.get(path, async (request, reply) =>
     ask(request, reply, await frame.visit(request, reply, 'Maintainer'), 200),

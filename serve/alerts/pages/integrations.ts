@@ -161,7 +161,7 @@ ${urlField(form.text('api_url'), faultOf('api_url'))}
 <button>Add integration</button></form></section>`
 }`;
   const status = error === null ? 200 : 422;
-  return frame.send(request, reply, visit, {
+  return frame.send(reply, visit, {
     tab: 'integrations',
     title: 'Integrations',
     body,
@@ -221,7 +221,7 @@ ${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEM
 ${!isForwarding && deliveryCard(last, integration.project_id)}
 ${refusalCard(await refusals.latest(integration.id, visit.store))}
 <section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete integration ${integration.name}">Delete integration</a></section>`;
-  return frame.send(request, reply, visit, {
+  return frame.send(reply, visit, {
     tab: 'integrations',
     title: integration.name,
     body,

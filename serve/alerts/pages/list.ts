@@ -44,7 +44,7 @@ export function serveList(pages: FastifyInstance, parts: ListParts): SendList {
     ]);
     return { rows, counts, names: new Map(await assigneesOf(users, rows)) };
   };
-  const send: SendList = async (request, reply, visit, { query, refused }) => {
+  const send: SendList = async (reply, visit, { query, refused }) => {
     const { id } = visit.membership.project;
     const [listed, sources, saved] = await Promise.all([
       read(visit.store, id, query),
@@ -67,7 +67,7 @@ ${shown.severities}
 ${bulkBar(id, query, visit.token)}
 ${shown.table}`;
     const status = refused ? 422 : 200;
-    return frame.send(request, reply, visit, {
+    return frame.send(reply, visit, {
       tab: 'alerts',
       title: 'Alerts',
       body,
@@ -83,7 +83,7 @@ ${shown.table}`;
       const first = saved.find(({ is_default }) => is_default);
       if (first) return seeOther(reply, `/projects/${id}/alerts?${first.search}`);
     }
-    return send(request, reply, visit, { query: listQueryOf(searchIn(request)) });
+    return send(reply, visit, { query: listQueryOf(searchIn(request)) });
   });
   pages.get(`${PATH}/live`, async (request, reply) => {
     const { membership, store } = await frame.visit(request, reply, 'Developer');

@@ -123,7 +123,7 @@ ${!isPremium && html`<p class="note warn">Custom mapping requires the premium pl
       ? html`<p class="empty">Save a sample payload first.</p>`
       : html`<form method="post" action="${base}/mapping">${visit.token}<div class="mapping">${MAPPED_FIELDS.map((field) => fieldRow(field, fields, mapping[field]))}</div><button>Save mapping</button></form>${await previewOf(parts, integration, mapping)}`
   }</section></div>`;
-  return parts.frame.send(request, reply, visit, {
+  return parts.frame.send(reply, visit, {
     tab: 'integrations',
     title: `Mapping of ${integration.name}`,
     body,
@@ -202,7 +202,7 @@ function sendTestPage(
 <div class="field"><label for="payload">Payload</label><textarea id="payload" name="payload" rows="14" spellcheck="false" required>${payload}</textarea>
 <p class="hint">JSON in the generic or the Prometheus format. This creates a real alert.</p></div>
 <button>Send test alert</button></form></section>`;
-  return frame.send(request, reply, visit, {
+  return frame.send(reply, visit, {
     tab: 'integrations',
     title: `Send test alert to ${integration.name}`,
     body,

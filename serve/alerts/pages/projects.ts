@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { table, textField, time } from '../../pages/fields.ts';
-import { formOf, formToken } from '../../pages/forms.ts';
+import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../model/access.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
@@ -48,9 +48,8 @@ async function sendProjects(
   reply: FastifyReply,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
-  const { accounts } = frame;
   const { user, store } = await frame.signedIn(request, reply);
-  const token = await formToken(accounts, request, reply);
+  const token = await reply.formToken();
   const found = await projects.ofUser(user);
   const isSeen = (level: number) => level >= PROJECT_ROLES.Developer;
   const seen = found.filter(({ level }) => isSeen(level)).map(({ project }) => Number(project.id));
@@ -70,7 +69,7 @@ ${table({ caption: 'Projects', head: ['Name', 'Your role', 'Open alerts', 'Plan'
 <section class="card"><h2>New project</h2><form method="post" action="/projects">${token}
 ${textField({ name: 'name', label: 'Name', value: formOf(request).text('name'), hint: 'For example, your team or the monitored system.', fault: error?.message })}
 <button>Create project</button></form></section>`;
-  return sendPage(accounts, request, reply, {
+  return reply.page({
     title: 'Projects',
     body,
     layout: 'wide',
@@ -117,7 +116,7 @@ ${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: '
 <dl class="facts"><dt>Guest</dt><dd>Can view the project and its members</dd><dt>Reporter</dt><dd>Can view incidents and analytics</dd><dt>Developer</dt><dd>Can manage alerts and send test alerts</dd><dt>Maintainer</dt><dd>Can manage integrations, webhooks and members</dd><dt>Owner</dt><dd>Can change the plan and delete the project</dd></dl></section>`
 }`;
     const status = fault === null ? 200 : 422;
-    return frame.send(request, reply, visit, { tab: 'members', title: 'Members', body, status });
+    return frame.send(reply, visit, { tab: 'members', title: 'Members', body, status });
   };
   pages.get(path, async (request, reply) =>
     send(request, reply, await frame.visit(request, reply, 'Guest'), null),
@@ -188,7 +187,7 @@ ${
 <button>Save changes</button></form></section>
 ${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p><a class="button danger" href="${base}/delete" aria-label="Delete project ${visit.membership.project.name}">Delete project</a></section>`}`;
     const status = fault === null ? 200 : 422;
-    return frame.send(request, reply, visit, { tab: 'settings', title: 'Settings', body, status });
+    return frame.send(reply, visit, { tab: 'settings', title: 'Settings', body, status });
   };
   pages.get(path, async (request, reply) =>
     send(request, reply, await frame.visit(request, reply, 'Maintainer'), null),
@@ -226,7 +225,7 @@ function serveDeletion(
   projects: ProjectPageParts['projects'],
 ): void {
   const path = '/projects/:id/settings/delete';
-  const ask = (request: FastifyRequest, reply: FastifyReply, visit: Visit, fault: string | null) => {
+  const ask = (reply: FastifyReply, visit: Visit, fault: string | null) => {
     const { project } = visit.membership;
     const settings = `/projects/${project.id}/settings`;
     const body = confirmation({
@@ -245,16 +244,14 @@ function serveDeletion(
       fault,
     });
     const status = fault === null ? 200 : 422;
-    return frame.send(request, reply, visit, { tab: 'settings', title: 'Delete project', body, status });
+    return frame.send(reply, visit, { tab: 'settings', title: 'Delete project', body, status });
   };
-  pages.get(path, async (request, reply) =>
-    ask(request, reply, await frame.visit(request, reply, 'Owner'), null),
-  );
+  pages.get(path, async (request, reply) => ask(reply, await frame.visit(request, reply, 'Owner'), null));
   pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Owner');
     const { project } = visit.membership;
     if (!isConfirmed(formOf(request), project.name)) {
-      return ask(request, reply, visit, 'Type the name of the project.');
+      return ask(reply, visit, 'Type the name of the project.');
     }
     await projects.delete(project.id);
     return seeOther(reply, '/projects', `Project ${project.name} deleted.`);

@@ -50,7 +50,6 @@ ${saved.length > 0 && html`<ul class="rows">${saved.map(row)}</ul>`}</div></deta
 
 /** Sends the list of alerts; with a filter that was refused, its form has it. */
 export type SendList = (
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   shown: { readonly query: ListQuery; readonly refused?: RefusedFilter },
@@ -75,7 +74,7 @@ export function serveSavedFilters(
         if (path !== PATH) return seeOther(reply, list, error.message, 'bad');
         const form = formOf(request);
         const refused = { name: form.text('name'), isDefault: form.has('default'), fault: error.message };
-        return sendList(request, reply, visit, { query: listQueryOf(form.text('back')), refused });
+        return sendList(reply, visit, { query: listQueryOf(form.text('back')), refused });
       }
     });
   action(PATH, async (owner, request) => {

@@ -111,7 +111,7 @@ function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: Webho
       submit: 'Delete webhook',
       back: pathOf(webhook),
     });
-    return frame.send(request, reply, visit, { tab: 'hooks', title: 'Delete webhook', body, status });
+    return frame.send(reply, visit, { tab: 'hooks', title: 'Delete webhook', body, status });
   };
   pages.get(`${ONE}/delete`, async (request, reply) =>
     ask(request, reply, await frame.visit(request, reply, 'Maintainer'), 200),
@@ -156,7 +156,7 @@ ${error && error.field === null && html`<p class="note bad" role="alert">${error
 ${table({ caption: 'Webhooks', head: ['Webhook', 'Last delivery', 'Status', 'Events'], rows, empty: 'No webhooks yet.' })}
 <section class="card"><h2>Add webhook</h2><form method="post" action="/projects/${project.id}/hooks">${visit.token}
 ${fieldsOf(given, error)}<button>Add webhook</button></form></section>`;
-  return frame.send(request, reply, visit, {
+  return frame.send(reply, visit, {
     tab: 'hooks',
     title: 'Webhooks',
     body,
@@ -191,7 +191,7 @@ ${fieldsOf(given, error ?? null)}
 <h2 class="spaced">Verify the signature</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as the key. Reject requests that do not match or are older than a few minutes.</p></section></div>
 ${attemptCard(attempts, visit.membership.project.id)}
 <section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p><a class="button danger" href="${base}/delete" aria-label="Delete webhook ${webhook.name || webhook.url}">Delete webhook</a></section>`;
-  return frame.send(request, reply, visit, {
+  return frame.send(reply, visit, {
     tab: 'hooks',
     title: webhook.name || 'Webhook',
     body,

@@ -5,7 +5,6 @@ import type { Reader, Readers } from '../../http/readers.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import type { Freshness } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { sendPage } from '../../pages/page.ts';
 import type { ListSection } from './list-page.ts';
 import type { ListReader } from './list-reader.ts';
 
@@ -41,7 +40,7 @@ interface ListBody {
 
 /** Sends a page of a section, under its tabs. */
 export function sendListPage(
-  { accounts, request, reply }: ListVisit,
+  { reply }: ListVisit,
   { section, tab, title, description, body, status = 200, script }: ListBody,
 ): Promise<FastifyReply> {
   const tabs = section.pages.map(
@@ -50,7 +49,7 @@ export function sendListPage(
   );
   const page = html`${tabs.length > 1 && html`<nav class="tabs" aria-label="${section.name}"><ul>${tabs}</ul></nav>`}
 ${body}`;
-  return sendPage(accounts, request, reply, {
+  return reply.page({
     title: title === section.name ? title : `${title} · ${section.name}`,
     description,
     body: page,

@@ -9,13 +9,13 @@ import { chainName, relayName } from '../names.ts';
 
 /** Every chain that has blocks, with how fresh and whole it is. */
 export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {
-  pages.get('/chains', async (request, reply) => {
+  pages.get('/chains', async (_, reply) => {
     const { freshness, series } = sources;
     await freshness.refresh();
     const body = html`<h1>Chains</h1>
 <p class="lead">Every chain whose blocks are stored, how far they reach, and where some are missing.</p>
 ${chainsTable(freshness.chains, series.now)}`;
-    return sendPublicPage(sources, request, reply, {
+    return sendPublicPage(reply, {
       title: 'Chains',
       description: 'Every chain whose blocks are stored, how far they reach, and where some are missing.',
       body,

@@ -136,7 +136,7 @@ ${
       empty: html`Choose a metric and a chain to draw.`,
     })}
 ${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippets(origin() + source)}`}</div>`;
-    return sendPublicPage(sources, request, reply, {
+    return sendPublicPage(reply, {
       title: title === SEVERAL ? 'Compare' : `${title} · Compare`,
       description: 'Metrics of Polkadot, Kusama and their chains in one chart.',
       body,

@@ -29,6 +29,6 @@ export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void 
     const body = html`<h1><a href="${page}" target="_blank" rel="noopener">${title}</a></h1>
 ${chartSection({ title, controls: null, lines, days, answer, state, hidden: hiddenIn(query), unknown, empty: html`No value in these days.`, hasTable: false })}
 <p class="hint">Source: <a href="${page}" target="_blank" rel="noopener">Chain Metrics</a></p>`;
-    return sendPublicPage(sources, request, reply, { title, body, script: 'chart.js', layout: 'embedded' });
+    return sendPublicPage(reply, { title, body, script: 'chart.js', layout: 'embedded' });
   });
 }

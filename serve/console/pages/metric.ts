@@ -31,7 +31,7 @@ export function serveMetricPage(pages: FastifyInstance, sources: ConsolePages): 
 <p class="lead">${shown.endpoint.summary}.</p>
 ${drawn ? chartOf(sources, await selectionOf(sources, request, drawn, store), request) : withoutChart(shown)}
 ${definition(shown)}`;
-    return sendPublicPage(sources, request, reply, {
+    return sendPublicPage(reply, {
       title: shown.title,
       description: firstSentence(metric.doc),
       body,

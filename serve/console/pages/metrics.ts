@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import { shownOf } from '../../../infra/clickhouse/columns.ts';
 import { html } from '../../pages/html.ts';
-import { type ConsolePages, queryOf, sendPublicPage } from '../console-pages.ts';
+import { queryOf, sendPublicPage } from '../console-pages.ts';
 import { relayName } from '../names.ts';
 import { type ShownMetric, shownMetrics } from './shown-metrics.ts';
 
 const WORDS_CHARS_MAX = 100;
 
 /** The list of all metrics, by domain; `q` finds those that hold all words. */
-export function serveMetricList(pages: FastifyInstance, sources: ConsolePages): void {
+export function serveMetricList(pages: FastifyInstance): void {
   pages.get('/charts', async (request, reply) => {
     const words = (queryOf(request).get('q') ?? '').slice(0, WORDS_CHARS_MAX).trim();
     const found = shownMetrics.filter((one) => isFound(one, words));
@@ -28,7 +28,7 @@ ${[...groups].map(
 <p>${endpoint.summary}</p><p class="hint">${endpoint.relays.map(relayName).join(', ')}</p></li>`,
   )}</ul></section>`,
 )}`;
-    return sendPublicPage(sources, request, reply, {
+    return sendPublicPage(reply, {
       title: 'Metrics',
       description: 'Every metric of Polkadot, Kusama and their chains, with its definition.',
       body,

@@ -72,7 +72,7 @@ ${chartSection({
 ${newest}
 <section class="card" aria-labelledby="chains"><h2 id="chains"><a href="/chains">Chains</a></h2>
 ${chainsTable(freshness.chains, series.now)}</section>`;
-    return sendPublicPage(sources, request, reply, {
+    return sendPublicPage(reply, {
       title: 'Overview',
       description: 'Exact metrics of Polkadot, Kusama and their chains, computed from raw blocks.',
       body,

@@ -31,7 +31,7 @@ export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void
 <form class="search" method="get" action="/search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
 ${words !== '' && found.length === 0 && html`<p class="empty">No results match all of these words. <a href="/charts">See all metrics</a></p>`}
 <ul class="found" data-found>${found.map(({ href, title, detail, kind }) => html`<li><a href="${href}"><b>${title}</b> <span>${kind}</span>${detail && html`<small>${detail}</small>`}</a></li>`)}</ul>`;
-    return sendPublicPage(sources, request, reply, {
+    return sendPublicPage(reply, {
       title: words === '' ? 'Search' : `${words} · Search`,
       body,
     });

@@ -1,11 +1,7 @@
 /**
- * Browser sessions. Pages use them like this:
- *
- *     const signedIn = await sessionOf(accounts, request);    // { user, session }, or null
- *     const user = await requireUser(accounts, request);      // throws, which redirects to the sign-in page
- *
- * Both query the store once per request. The cookie holds 256 random bits and the store their hash. Other origins
- * cannot read the cookie, and their forms are refused (`serve/pages/forms.ts`).
+ * Browser sessions: pages ask for theirs with `request.signedIn()` and `request.requireUser()`, which query the store
+ * once per request. The cookie holds 256 random bits and the store their hash. Other origins cannot read the cookie,
+ * and their forms are refused (`serve/pages/forms.ts`).
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';

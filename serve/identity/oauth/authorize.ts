@@ -3,11 +3,11 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { formOf } from '../../pages/forms.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { activeApplication, emptyGrant } from '../accounts/grants.ts';
 import { hashSecret } from '../accounts/secrets.ts';
-import { sessionOf, signInPath } from '../accounts/sessions.ts';
+import { signInPath } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
 import type { AuthorizationRequest, Destination } from './authorization-request.ts';
@@ -25,7 +25,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
   pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
     const form = readQuery(request);
     const destination = await readDestination(accounts, form);
-    const signedIn = await sessionOf(accounts, request);
+    const signedIn = await request.signedIn();
     const mayRedirect = signedIn !== null || isSilent(form);
     return withErrorRedirect(reply, issuer, destination, mayRedirect ? null : request.url, async () => {
       const authorization = readRequest(form, destination);
@@ -41,19 +41,14 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
         return approve(accounts, reply, issuer, signedIn.user, authorization);
       }
       if (prompt.isSilent) throw new OAuthError('consent_required', 'The user has to authorize the request.');
-      return sendPage(
-        accounts,
-        request,
-        reply,
-        await consentPage(accounts, request, reply, signedIn.user, authorization),
-      );
+      return reply.page(await consentPage(accounts, reply, signedIn.user, authorization));
     });
   });
 
   pages.post('/oauth/authorize', async (request, reply) => {
     const form = formOf(request);
     const destination = await readDestination(accounts, form);
-    const signedIn = await sessionOf(accounts, request);
+    const signedIn = await request.signedIn();
     if (signedIn === null) return seeOther(reply, signInPath(addressOf(form)));
     return withErrorRedirect(reply, issuer, destination, null, async () => {
       const authorization = readRequest(form, destination);

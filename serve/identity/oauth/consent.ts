@@ -1,5 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { formToken } from '../../pages/forms.ts';
+import type { FastifyReply } from 'fastify';
 import { html } from '../../pages/html.ts';
 import type { Page } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
@@ -11,7 +10,6 @@ import { destinationOf } from './redirect-uri.ts';
 /** The page on which a user authorizes an application. */
 export async function consentPage(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   { application, redirectUri, state, scopes, challenge }: AuthorizationRequest,
@@ -32,7 +30,7 @@ export async function consentPage(
 <dl class="facts"><dt>Redirects to</dt><dd><strong>${destinationOf(redirectUri)}</strong></dd>
 <dt>Created by</dt><dd>${owner?.username ?? 'a deleted account'}</dd></dl>
 <form method="post" action="/oauth/authorize">
-${await formToken(accounts, request, reply)}
+${await reply.formToken()}
 ${Object.entries(parameters).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <p class="actions split spaced"><button class="second" name="decision" value="deny">Deny</button>
 <button name="decision" value="allow">Authorize</button></p>

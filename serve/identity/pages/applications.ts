@@ -13,15 +13,14 @@ import {
   textField,
   time,
 } from '../../pages/fields.ts';
-import { formOf, formToken } from '../../pages/forms.ts';
+import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { registeredApplication } from '../accounts/grants.ts';
 import { isScope } from '../accounts/scopes.ts';
-import { requireUser } from '../accounts/sessions.ts';
 import type { Application, User } from '../accounts/tables.ts';
 import {
   applicationsOf,
@@ -39,12 +38,12 @@ const AUTHORIZED = '/profile/authorized-applications';
 /** The applications of a user, and the applications that a user has authorized. */
 export function serveApplications(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    return sendList(accounts, request, reply, user);
+    const user = await request.requireUser();
+    return sendList(accounts, reply, user);
   });
 
   pages.post(PATH, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const form = formOf(request);
     try {
       const { application, secret } = await createApplication(accounts, user, {
@@ -57,19 +56,19 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
         : await showOnce(accounts, reply, user, path, secret);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      return sendList(accounts, request, reply, user, { form, error });
+      return sendList(accounts, reply, user, { form, error });
     }
   });
 
   pages.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const application = await own(accounts, user, request.params.id);
     const secret = await takeShown(accounts, request, user);
-    return sendApplication(accounts, request, reply, application, { secret });
+    return sendApplication(reply, application, { secret });
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const application = await own(accounts, user, request.params.id);
     const form = formOf(request);
     try {
@@ -77,12 +76,12 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
       return seeOther(reply, `${PATH}/${application.id}`, 'The application was updated.');
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      return sendApplication(accounts, request, reply, application, { form, error });
+      return sendApplication(reply, application, { form, error });
     }
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/renew`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const secret = await renewSecret(accounts, user, request.params.id);
     if (secret === null) throw notFound();
     return showOnce(accounts, reply, user, `${PATH}/${request.params.id}`, secret);
@@ -110,17 +109,17 @@ function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
       consequence:
         'All tokens of the application are revoked immediately, and its users can no longer authorize it. This cannot be undone.',
       action: `${PATH}/${id}/remove`,
-      token: await formToken(accounts, request, reply),
+      token: await reply.formToken(),
       submit: 'Delete application',
       back: `${PATH}/${id}`,
     });
-    return sendPage(accounts, request, reply, { title: `Delete ${name}`, body, status });
+    return reply.page({ title: `Delete ${name}`, body, status });
   };
   pages.get<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) =>
-    ask(request, reply, await requireUser(accounts, request), 200),
+    ask(request, reply, await request.requireUser(), 200),
   );
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     if (!isConfirmed(formOf(request))) return ask(request, reply, user, 422);
     if (!(await deleteApplication(accounts, user, request.params.id))) throw notFound();
     return seeOther(reply, PATH, 'The application was deleted and its tokens were revoked.');
@@ -129,8 +128,8 @@ function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
 
 function serveAuthorized(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(AUTHORIZED, async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    const token = await formToken(accounts, request, reply);
+    const user = await request.requireUser();
+    const token = await reply.formToken();
     const authorized = await authorizedApplications(accounts, user);
     const body = html`<h1>Authorized applications</h1>
 <p class="lead">Applications that you have authorized to use your account. If you revoke access, an application must ask for authorization again.</p>
@@ -145,11 +144,11 @@ ${table({
   ]),
   empty: 'You have no authorized applications.',
 })}`;
-    return sendPage(accounts, request, reply, { title: 'Authorized applications', body });
+    return reply.page({ title: 'Authorized applications', body });
   });
 
   pages.post<{ Params: { id: string } }>(`${AUTHORIZED}/:id/revoke`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     await revokeAuthorization(accounts, user, request.params.id);
     return seeOther(reply, AUTHORIZED, 'Access was revoked, together with all tokens of the application.');
   });
@@ -177,12 +176,11 @@ interface InvalidInput {
 
 async function sendList(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   { form, error }: InvalidInput = {},
 ): Promise<FastifyReply> {
-  const token = await formToken(accounts, request, reply);
+  const token = await reply.formToken();
   const applications = await applicationsOf(accounts, user.id);
   const kind = form?.text('kind') === 'public' ? 'public' : 'confidential';
   const choice = (value: string, title: string, detail: string) =>
@@ -212,7 +210,7 @@ ${choice('public', 'Public', 'A mobile, desktop or single-page application. It u
 </fieldset>`,
   submit: 'Create application',
 })}`;
-  return sendPage(accounts, request, reply, { title: 'Applications', body, status: error ? 422 : 200 });
+  return reply.page({ title: 'Applications', body, status: error ? 422 : 200 });
 }
 
 function applicationFields(form: Form | undefined, error: FieldError | undefined, now?: Application): Html {
@@ -222,13 +220,11 @@ ${scopeField((form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), faul
 }
 
 async function sendApplication(
-  accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   application: Application,
   { secret = null, form, error }: InvalidInput & { secret?: string | null } = {},
 ): Promise<FastifyReply> {
-  const token = await formToken(accounts, request, reply);
+  const token = await reply.formToken();
   const { id, name, is_confidential } = application;
   const body = html`<h1>${name}</h1>
 <p class="lead">${is_confidential ? 'Confidential application. It authenticates with its client secret.' : 'Public application. It has no client secret and must use PKCE.'}</p>
@@ -240,5 +236,5 @@ ${formCard({ title: 'Settings', action: `${PATH}/${id}`, token, fields: applicat
 <section class="card"><h2>Delete application</h2><p>All tokens of the application are revoked immediately. This cannot be undone.</p>
 <a class="button danger" href="${PATH}/${id}/remove" aria-label="Delete application ${name}">Delete application</a></section>`;
   const status = error ? 422 : 200;
-  return sendPage(accounts, request, reply, { title: name, body, script: 'copy.js', status });
+  return reply.page({ title: name, body, script: 'copy.js', status });
 }

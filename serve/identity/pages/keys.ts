@@ -2,16 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formCard, scopeField, secretCard, table, tags, textField, time } from '../../pages/fields.ts';
-import { formOf, formToken } from '../../pages/forms.ts';
+import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { revokeGrant } from '../accounts/grants.ts';
 import { activeKeys, createKey, KEY_NOUNS, type KeyKind, type NewKey } from '../accounts/keys.ts';
 import { isScope } from '../accounts/scopes.ts';
-import { requireUser } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 
 interface KeyPage {
@@ -44,19 +43,19 @@ export function serveKeys(pages: FastifyInstance, accounts: Accounts): void {
   for (const page of PAGES) {
     const { kind, path } = page;
     pages.get(path, async (request, reply) => {
-      const user = await requireUser(accounts, request);
+      const user = await request.requireUser();
       const secret = await takeShown(accounts, request, user);
-      return sendKeys(accounts, request, reply, page, user, { secret });
+      return sendKeys(accounts, reply, page, user, { secret });
     });
     pages.post(path, async (request, reply) => {
-      const user = await requireUser(accounts, request);
+      const user = await request.requireUser();
       const form = formOf(request);
       try {
         const { text } = await createKey(accounts, user, kind, readKey(page, form));
         return await showOnce(accounts, reply, user, path, text);
       } catch (error) {
         if (!(error instanceof FieldError)) throw error;
-        return sendKeys(accounts, request, reply, page, user, { form, error });
+        return sendKeys(accounts, reply, page, user, { form, error });
       }
     });
     serveRevocation(pages, accounts, page);
@@ -91,17 +90,15 @@ function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPa
       ],
       consequence: CONSEQUENCES[kind],
       action: `${path}/${key.id}/revoke`,
-      token: await formToken(accounts, request, reply),
+      token: await reply.formToken(),
       submit: `Revoke ${noun}`,
       back: path,
     });
-    return sendPage(accounts, request, reply, { title: `Revoke ${key.name}`, body, status });
+    return reply.page({ title: `Revoke ${key.name}`, body, status });
   };
-  pages.get<Named>(route, async (request, reply) =>
-    ask(request, reply, await requireUser(accounts, request), 200),
-  );
+  pages.get<Named>(route, async (request, reply) => ask(request, reply, await request.requireUser(), 200));
   pages.post<Named>(route, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     if (!isConfirmed(formOf(request))) return ask(request, reply, user, 422);
     const isRevoked = await revokeGrant(
       accounts,
@@ -132,14 +129,13 @@ interface CreateResult {
 
 async function sendKeys(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   { kind, path, title, lead, hasScopes }: KeyPage,
   user: User,
   { secret, form, error }: CreateResult = {},
 ): Promise<FastifyReply> {
   const noun = KEY_NOUNS[kind];
-  const token = await formToken(accounts, request, reply);
+  const token = await reply.formToken();
   const keys = await activeKeys(accounts, user.id, kind);
   const used = await accounts.uses.lastUses(keys.map(({ id }) => id));
   const body = html`<h1>${title}</h1><p class="lead">${lead}</p>
@@ -167,5 +163,5 @@ ${hasScopes && scopeField(form?.getAll('scopes') ?? [], faultOf(error, 'scopes')
   submit: `Create ${noun}`,
 })}`;
   const status = error === undefined ? 200 : 422;
-  return sendPage(accounts, request, reply, { title, body, script: 'copy.js', status });
+  return reply.page({ title, body, script: 'copy.js', status });
 }

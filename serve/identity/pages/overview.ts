@@ -1,17 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { time } from '../../pages/fields.ts';
 import { html } from '../../pages/html.ts';
-import { sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { activeKeys } from '../accounts/keys.ts';
-import { requireUser } from '../accounts/sessions.ts';
 import { walletsOf } from '../accounts/wallets.ts';
 import { applicationsOf, authorizedApplications } from '../oauth/applications.ts';
 
 /** The start page of the profile. */
 export function serveProfileOverview(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
   pages.get('/profile', async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const [keys, tokens, applications, authorized, wallets] = await Promise.all([
       activeKeys(accounts, user.id, 'key'),
       activeKeys(accounts, user.id, 'personal'),
@@ -40,6 +38,6 @@ export function serveProfileOverview(pages: FastifyInstance, accounts: Accounts,
 <p>The metrics API is public. An API key removes the rate limit:</p>
 <code class="secret">curl -H "Authorization: Bearer YOUR_KEY" ${origin()}/api/daily-tps</code>
 <p class="actions"><a class="button" href="/profile/keys">Create an API key</a><a class="button second" href="/docs">API documentation</a></p></section>`;
-    return sendPage(accounts, request, reply, { title: 'Overview', body });
+    return reply.page({ title: 'Overview', body });
   });
 }

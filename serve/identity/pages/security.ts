@@ -3,16 +3,16 @@ import { renderSVG } from 'uqr';
 import { countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { formCard, textField } from '../../pages/fields.ts';
-import { formOf, formToken } from '../../pages/forms.ts';
+import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { rememberCaller } from '../accounts/devices.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { setPassword } from '../accounts/password-change.ts';
 import { isPasswordOf, PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
-import { requireUser, sessionOf, startSession } from '../accounts/sessions.ts';
+import { startSession } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import {
   disableTwoFactor,
@@ -32,18 +32,18 @@ const RECENT_MS = 15 * 60_000;
 /** Password and two-factor authentication. Every change requires reauthentication. */
 export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    return sendSecurity(accounts, request, reply, user);
+    const user = await request.requireUser();
+    return sendSecurity(accounts, reply, user);
   });
   servePasswordChange(pages, accounts);
   pages.get(`${PATH}/two-factor`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     if (user.totp_secret !== '') return seeOther(reply, PATH);
     return sendSetUp(accounts, request, reply, user, newTotpSecret());
   });
 
   pages.post(`${PATH}/two-factor`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const secret = readSecret(accounts, user, formOf(request).text('setup'));
     if (user.totp_secret !== '') return seeOther(reply, PATH);
     try {
@@ -57,36 +57,36 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
   });
 
   pages.post(`${PATH}/two-factor/off`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     try {
       await reauthenticate(accounts, request, user);
     } catch (error) {
-      return sendRefusal(accounts, request, reply, user, error);
+      return sendRefusal(accounts, reply, user, error);
     }
     await disableTwoFactor(accounts, user.id);
     return seeOther(reply, PATH, 'Two-factor authentication was disabled.');
   });
 
   pages.post(CODES, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     try {
       await reauthenticate(accounts, request, user);
     } catch (error) {
-      return sendRefusal(accounts, request, reply, user, error);
+      return sendRefusal(accounts, reply, user, error);
     }
     return showCodes(accounts, reply, user, await regenerateRecoveryCodes(accounts, user.id));
   });
 
   pages.get(CODES, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const codes = await takeShown(accounts, request, user);
-    return codes === null ? seeOther(reply, PATH) : sendCodes(accounts, request, reply, codes.split(' '));
+    return codes === null ? seeOther(reply, PATH) : sendCodes(reply, codes.split(' '));
   });
 }
 
 function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
   pages.post(`${PATH}/password`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     let unlinked: number;
     try {
       await reauthenticate(accounts, request, user);
@@ -95,7 +95,7 @@ function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
       const keepWallets = user.password_hash === '' || form.has('keep_wallets');
       unlinked = await setPassword(accounts, user, form.text('new_password'), { keepWallets });
     } catch (error) {
-      return sendRefusal(accounts, request, reply, user, error);
+      return sendRefusal(accounts, reply, user, error);
     }
     // The new password ended all sessions, so this browser gets a new one.
     const changed = await accounts.users.get(user.id);
@@ -123,7 +123,7 @@ export async function reauthenticate(
   const form = formOf(request);
   const account = user.username;
   // The session is known, and has one budget to guess within.
-  const session = await sessionOf(accounts, request);
+  const session = await request.signedIn();
   const caller = { address: countedAddress(request), device: session?.session.id ?? null };
   if (user.password_hash !== '') {
     const proven = await accounts.attempts.run({ what: 'password', account, ...caller }, async () =>
@@ -141,7 +141,7 @@ export async function reauthenticate(
 }
 
 async function hasSignedInRecently(accounts: Accounts, request: FastifyRequest): Promise<boolean> {
-  const signedIn = await sessionOf(accounts, request);
+  const signedIn = await request.signedIn();
   return signedIn !== null && accounts.clock.now() - signedIn.session.created_ms < RECENT_MS;
 }
 
@@ -159,16 +159,15 @@ export function confirmationField(user: User, id: string): Html | false {
 
 function sendRefusal(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   error: unknown,
 ): Promise<FastifyReply> {
   if (error instanceof HttpError) {
-    return sendSecurity(accounts, request, reply.headers(error.headers), user, error.message, error.status);
+    return sendSecurity(accounts, reply.headers(error.headers), user, error.message, error.status);
   }
   if (!(error instanceof FieldError)) throw error;
-  return sendSecurity(accounts, request, reply, user, error.message, 422);
+  return sendSecurity(accounts, reply, user, error.message, 422);
 }
 
 const KEEP_WALLETS = html`<label class="choice"><input type="checkbox" name="keep_wallets" value="on"><div><b>Keep the linked wallets</b><span>Otherwise they are unlinked: somebody who knew the password may have linked one.</span></div></label>`;
@@ -187,13 +186,12 @@ function readSecret(accounts: Accounts, { id }: User, field: string): string {
 
 async function sendSecurity(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   fault?: string,
   status = 200,
 ): Promise<FastifyReply> {
-  const token = await formToken(accounts, request, reply);
+  const token = await reply.formToken();
   const hasPassword = user.password_hash !== '';
   const hasWallets = (await walletsOf(accounts, user.id)).length > 0;
   const twoFactor =
@@ -216,7 +214,7 @@ ${textField({ name: 'new_password', label: 'New password', type: 'password', aut
 ${hasPassword && hasWallets && KEEP_WALLETS}`,
   submit: hasPassword ? 'Change password' : 'Set password',
 })}`;
-  return sendPage(accounts, request, reply, { title: 'Security', body, status });
+  return reply.page({ title: 'Security', body, status });
 }
 
 async function sendSetUp(
@@ -234,12 +232,12 @@ ${error && error.field !== 'code' && html`<p class="note bad" role="alert">${err
 <p class="lead">Scan the QR code with an authenticator app, then enter the verification code.</p>
 <section class="card"><img class="qr" src="${picture}" alt="QR code for an authenticator app; the same secret is below as text" width="184" height="184">
 <p class="hint">Can’t scan the code? Enter this key in the app:</p><code class="secret" id="totp-secret">${secret}</code>
-<form method="post" action="${PATH}/two-factor">${await formToken(accounts, request, reply)}
+<form method="post" action="${PATH}/two-factor">${await reply.formToken()}
 <input type="hidden" name="setup" value="${setUpField(accounts, user, secret)}">
 ${textField({ name: 'code', label: 'Verification code', autocomplete: 'one-time-code', isCode: true, fault: faultOf(error, 'code') })}
 ${isRecent ? null : confirmationField(user, 'password-set-up')}
 <p class="actions"><button>Enable two-factor authentication</button><a class="button second" href="${PATH}">Cancel</a></p></form></section>`;
-  return sendPage(accounts, request, reply, {
+  return reply.page({
     title: 'Two-factor authentication',
     body,
     status: error === undefined ? 200 : 422,
@@ -249,16 +247,11 @@ ${isRecent ? null : confirmationField(user, 'password-set-up')}
 const showCodes = (accounts: Accounts, reply: FastifyReply, user: User, codes: readonly string[]) =>
   showOnce(accounts, reply, user, CODES, codes.join(' '));
 
-async function sendCodes(
-  accounts: Accounts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  codes: readonly string[],
-): Promise<FastifyReply> {
+async function sendCodes(reply: FastifyReply, codes: readonly string[]): Promise<FastifyReply> {
   const body = html`<h1>Recovery codes</h1>
 <p class="lead">If you lose your device, sign in with a recovery code. Each code can be used once.</p>
 <section class="card"><p class="note warn">Save these codes in a safe place. You cannot view them again.</p>
 <ul class="codes" id="recovery-codes">${codes.map((code) => html`<li>${code.match(/.{1,5}/g)?.join('-')}</li>`)}</ul>
 <a class="button" href="${PATH}">Continue</a></section>`;
-  return sendPage(accounts, request, reply, { title: 'Recovery codes', body });
+  return reply.page({ title: 'Recovery codes', body });
 }

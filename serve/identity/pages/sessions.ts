@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { button, table, time } from '../../pages/fields.ts';
-import { formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { clearSessionCookie, endSessionById, requireUser, sessionOf } from '../accounts/sessions.ts';
+import { clearSessionCookie, endSessionById } from '../accounts/sessions.ts';
 import { signOutEverywhere } from '../accounts/users.ts';
 
 const PATH = '/profile/sessions';
@@ -13,9 +12,9 @@ const PATH = '/profile/sessions';
 /** The active sessions of a user. */
 export function serveSessions(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    const current = (await sessionOf(accounts, request))?.session.id;
-    const token = await formToken(accounts, request, reply);
+    const user = await request.requireUser();
+    const current = (await request.signedIn())?.session.id;
+    const token = await reply.formToken();
     const active = await accounts.sessions.find(
       sql`user_id = ${user.id} AND epoch = ${user.session_epoch} AND awaits = '' AND ended_ms = 0
         AND expires_ms > ${accounts.clock.now()}`,
@@ -43,11 +42,11 @@ ${table({
   empty: 'You have no active sessions.',
 })}
 ${button(`${PATH}/end-all`, token, 'Sign out of all sessions', 'Sign out of all sessions', 'danger')}`;
-    return sendPage(accounts, request, reply, { title: 'Active sessions', body });
+    return reply.page({ title: 'Active sessions', body });
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/end`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const isEnded = await endSessionById(accounts, request.params.id, user.id);
     return seeOther(
       reply,
@@ -58,7 +57,7 @@ ${button(`${PATH}/end-all`, token, 'Sign out of all sessions', 'Sign out of all 
   });
 
   pages.post(`${PATH}/end-all`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     await signOutEverywhere(accounts, user.id);
     clearSessionCookie(accounts, reply);
     return seeOther(reply, '/sign-in', 'You have been signed out of all sessions.');

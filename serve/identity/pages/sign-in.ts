@@ -1,19 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { textField } from '../../pages/fields.ts';
-import { formOf, formToken } from '../../pages/forms.ts';
+import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { AttemptRefused } from '../accounts/attempts.ts';
 import { callerOf } from '../accounts/devices.ts';
 import { activeApplication } from '../accounts/grants.ts';
-import {
-  clearSessionCookie,
-  endSession,
-  pendingSessionOf,
-  sessionOf,
-  signInPath,
-} from '../accounts/sessions.ts';
+import { clearSessionCookie, endSession, pendingSessionOf, signInPath } from '../accounts/sessions.ts';
 import type { Application } from '../accounts/tables.ts';
 import { isSecondFactor } from '../accounts/two-factor.ts';
 import { userByPassword } from '../accounts/users.ts';
@@ -25,10 +19,10 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
   pages.get<{ Querystring: { next?: string; again?: string } }>('/sign-in', async (request, reply) => {
     const next = nextPath(String(request.query.next ?? ''));
     const { again } = request.query;
-    const signedIn = await sessionOf(accounts, request);
+    const signedIn = await request.signedIn();
     if (signedIn && again !== 'login' && again !== 'select_account') return seeOther(reply, next);
     const choice = signedIn && again === 'select_account' ? signedIn.user.username : undefined;
-    return sendSignIn(accounts, request, reply, { next, ...(choice === undefined ? {} : { choice }) });
+    return sendSignIn(accounts, reply, { next, ...(choice === undefined ? {} : { choice }) });
   });
 
   pages.post('/sign-in', async (request, reply) => {
@@ -45,16 +39,16 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
       if (!(error instanceof AttemptRefused)) throw error;
       reply.headers(error.headers);
       const { message: fault, status } = error;
-      return sendSignIn(accounts, request, reply, { next, login, fault, status });
+      return sendSignIn(accounts, reply, { next, login, fault, status });
     }
     const fault = 'Invalid username or password.';
-    return sendSignIn(accounts, request, reply, { next, login, fault, status: 401 });
+    return sendSignIn(accounts, reply, { next, login, fault, status: 401 });
   });
 
   pages.get<{ Querystring: { next?: string } }>('/sign-in/two-factor', async (request, reply) => {
     const next = nextPath(String(request.query.next ?? ''));
     if ((await pendingSessionOf(accounts, request)) === null) return seeOther(reply, signInPath(next));
-    return sendSecondFactor(accounts, request, reply, { next });
+    return sendSecondFactor(reply, { next });
   });
 
   pages.post('/sign-in/two-factor', async (request, reply) => {
@@ -74,10 +68,10 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
       if (!(error instanceof AttemptRefused)) throw error;
       reply.headers(error.headers);
       const { message: fault, status } = error;
-      return sendSecondFactor(accounts, request, reply, { next, fault, status });
+      return sendSecondFactor(reply, { next, fault, status });
     }
     const fault = 'The verification code is incorrect or was already used.';
-    return sendSecondFactor(accounts, request, reply, { next, fault, status: 401 });
+    return sendSecondFactor(reply, { next, fault, status: 401 });
   });
 
   pages.post('/sign-out', async (request, reply) => {
@@ -98,11 +92,10 @@ interface SignInForm {
 
 async function sendSignIn(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   { next, login, choice, fault, status = 200 }: SignInForm,
 ): Promise<FastifyReply> {
-  const token = await formToken(accounts, request, reply);
+  const token = await reply.formToken();
   const isOpen = accounts.settings.SIGN_UP === 'open';
   const application = await applicationOf(accounts, next);
   const body = html`<h1>Sign in to Chain Metrics</h1>
@@ -116,7 +109,7 @@ ${textField({ name: 'password', label: 'Password', type: 'password', autocomplet
 <p class="or">or</p>
 ${walletButton({ token, purpose: 'sign in', next })}
 ${isOpen && html`<p class="aside">Don’t have an account yet? <a href="/sign-up?next=${encodeURIComponent(next)}">Create account</a></p>`}`;
-  return sendPage(accounts, request, reply, {
+  return reply.page({
     title: 'Sign in',
     body,
     layout: 'narrow',
@@ -133,19 +126,17 @@ async function applicationOf(accounts: Accounts, next: string): Promise<Applicat
 }
 
 async function sendSecondFactor(
-  accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   { next, fault, status = 200 }: SignInForm,
 ): Promise<FastifyReply> {
   const body = html`<h1>Two-factor authentication</h1>
 <p class="lead">Enter the code from your authenticator app or a recovery code.</p>
-<form method="post" action="/sign-in/two-factor">${await formToken(accounts, request, reply)}
+<form method="post" action="/sign-in/two-factor">${await reply.formToken()}
 <input type="hidden" name="next" value="${next}">
 ${textField({ name: 'code', label: 'Verification code', autocomplete: 'one-time-code', isCode: true, fault })}
 <button class="whole">Verify code</button></form>
 <p class="aside"><a href="${signInPath(next)}">Back to sign in</a></p>`;
-  return sendPage(accounts, request, reply, {
+  return reply.page({
     title: 'Two-factor authentication',
     body,
     layout: 'narrow',

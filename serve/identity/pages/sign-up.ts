@@ -3,9 +3,8 @@ import { countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
-import { formOf, formToken } from '../../pages/forms.ts';
+import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import { sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
@@ -18,7 +17,7 @@ import { completeSignIn, nextPath } from './sign-in-steps.ts';
 export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
   pages.get<{ Querystring: { next?: string } }>('/sign-up', async (request, reply) => {
     requireOpenSignUp(accounts);
-    return sendSignUp(accounts, request, reply, nextPath(String(request.query.next ?? '')));
+    return sendSignUp(reply, nextPath(String(request.query.next ?? '')));
   });
 
   pages.post('/sign-up', async (request, reply) => {
@@ -30,7 +29,7 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
       user = await signUp(accounts, request, form);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      return sendSignUp(accounts, request, reply, next, form, error);
+      return sendSignUp(reply, next, form, error);
     }
     return completeSignIn(
       accounts,
@@ -58,8 +57,6 @@ function requireOpenSignUp({ settings }: Accounts): void {
 }
 
 async function sendSignUp(
-  accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   next: string,
   form?: Form,
@@ -67,7 +64,7 @@ async function sendSignUp(
 ): Promise<FastifyReply> {
   const body = html`<h1>Create account</h1>
 <p class="lead">Create API keys, register applications and receive alerts.</p>
-<form method="post" action="/sign-up">${await formToken(accounts, request, reply)}
+<form method="post" action="/sign-up">${await reply.formToken()}
 <input type="hidden" name="next" value="${next}">
 ${textField({ name: 'username', label: 'Username', value: form?.text('username'), autocomplete: 'username', fault: faultOf(error, 'username'), hint: 'Letters a to z, digits, dots, hyphens and underscores.' })}
 ${textField({ name: 'email', label: 'Email (optional)', type: 'email', value: form?.text('email'), autocomplete: 'email', required: false, fault: faultOf(error, 'email') })}
@@ -75,5 +72,5 @@ ${textField({ name: 'password', label: 'Password', type: 'password', autocomplet
 <button class="whole">Create account</button></form>
 <p class="aside">Already have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
   const status = error === undefined ? 200 : 422;
-  return sendPage(accounts, request, reply, { title: 'Create account', body, layout: 'narrow', status });
+  return reply.page({ title: 'Create account', body, layout: 'narrow', status });
 }

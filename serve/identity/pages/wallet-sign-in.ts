@@ -7,7 +7,7 @@ import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
 import { provenAccount } from '../accounts/principal.ts';
-import { requireUser, signInPath } from '../accounts/sessions.ts';
+import { signInPath } from '../accounts/sessions.ts';
 import {
   challengeWallet,
   linkWallet,
@@ -88,9 +88,7 @@ function serveChallenges(scope: FastifyInstance, accounts: Accounts, origin: () 
     const purpose: WalletPurpose =
       form.text('purpose') === 'link this account' ? 'link this account' : 'sign in';
     const holder =
-      purpose === 'sign in'
-        ? (visitorOf(accounts, request) ?? '')
-        : (await requireUser(accounts, request)).id;
+      purpose === 'sign in' ? (visitorOf(accounts, request) ?? '') : (await request.requireUser()).id;
     const challenge = {
       address: form.text('address'),
       scheme: form.text('scheme'),
@@ -110,7 +108,7 @@ function serveChallenges(scope: FastifyInstance, accounts: Accounts, origin: () 
 
 function serveLink(pages: FastifyInstance, accounts: Accounts): void {
   pages.post(PATHS['link this account'], async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     const form = formOf(request);
     try {
       await reauthenticate(accounts, request, user);

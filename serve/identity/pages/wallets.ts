@@ -1,10 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { button, table, time } from '../../pages/fields.ts';
-import { formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import { seeOther, sendPage } from '../../pages/page.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { requireUser } from '../accounts/sessions.ts';
 import { unlinkWallet, WalletError, walletsOf } from '../accounts/wallets.ts';
 import { confirmationField } from './security.ts';
 import { walletButton } from './wallet-sign-in.ts';
@@ -14,8 +12,8 @@ const PATH = '/profile/wallets';
 /** The linked wallets of a user. */
 export function serveWalletPages(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    const token = await formToken(accounts, request, reply);
+    const user = await request.requireUser();
+    const token = await reply.formToken();
     const wallets = await walletsOf(accounts, user.id);
     const body = html`<h1>Wallets</h1>
 <p class="lead">Sign in with a Polkadot account by signing a message. Signing is free and sends no transaction.</p>
@@ -33,11 +31,11 @@ ${table({
 })}
 <section class="card"><h2>Link a wallet</h2><p>Works with every Polkadot wallet that runs as a browser extension.</p>
 ${walletButton({ token, purpose: 'link this account', confirmation: confirmationField(user, 'password-link') })}</section>`;
-    return sendPage(accounts, request, reply, { title: 'Wallets', body, script: 'wallet.js' });
+    return reply.page({ title: 'Wallets', body, script: 'wallet.js' });
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/unlink`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const user = await request.requireUser();
     try {
       await unlinkWallet(accounts, user, request.params.id);
     } catch (error) {
