@@ -32,16 +32,15 @@ export function serveDetails(
   clock: Clock,
 ): void {
   const { actions, incidents, notes, reader } = domain;
-  const send = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, refused?: RefusedNote) => {
+  const send = async (reply: FastifyReply, visit: Visit, refused?: RefusedNote) => {
+    const { request } = reply;
     const alert = await reader.as(visit.store).get(visit.membership.project.id, iidOf(request));
     const page = pageOf((request.query as { history?: unknown }).history);
     const body = await alertBody(domain, visit, alert, { now: clock.now(), page, refused });
     const status = refused ? 422 : 200;
     return frame.send(reply, visit, { tab: 'alerts', title: alert.title, body, status });
   };
-  pages.get(PATH, async (request, reply) =>
-    send(request, reply, await frame.visit(request, reply, 'Developer')),
-  );
+  pages.get(PATH, async (request, reply) => send(reply, await frame.visit(request, reply, 'Developer')));
   const action = (
     name: string,
     work: (visit: Visit, iid: number, request: FastifyRequest) => Promise<string>,
@@ -55,7 +54,7 @@ export function serveDetails(
       } catch (error) {
         if (!(error instanceof RequestRefused) || error.status === 404) throw error;
         if (name !== 'notes') return seeOther(reply, path, error.message, 'bad');
-        return send(request, reply, visit, { text: formOf(request).text('body'), fault: error.message });
+        return send(reply, visit, { text: formOf(request).text('body'), fault: error.message });
       }
     });
   action('status', async ({ user, membership: { project } }, iid, request) => {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
 import { type Confirmation, confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { time } from '../../pages/fields.ts';
@@ -60,7 +60,8 @@ export function serveIntegrationEnds(
 
 function serveEnd(pages: FastifyInstance, parts: IntegrationEndParts, { path, asked, work }: End): void {
   const { frame, integrations, receivedDeliveries, clock } = parts;
-  const ask = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, status: number) => {
+  const ask = async (reply: FastifyReply, visit: Visit, status: number) => {
+    const { request } = reply;
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
     const [last] = await receivedDeliveries.as(visit.store).latest(integration, 1);
     const words = asked(integration);
@@ -77,12 +78,10 @@ function serveEnd(pages: FastifyInstance, parts: IntegrationEndParts, { path, as
     });
     return frame.send(reply, visit, { tab: 'integrations', title: words.submit, body, status });
   };
-  pages.get(path, async (request, reply) =>
-    ask(request, reply, await frame.visit(request, reply, 'Maintainer'), 200),
-  );
+  pages.get(path, async (request, reply) => ask(reply, await frame.visit(request, reply, 'Maintainer'), 200));
   pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
-    if (!isConfirmed(formOf(request))) return ask(request, reply, visit, 422);
+    if (!isConfirmed(formOf(request))) return ask(reply, visit, 422);
     return work(visit, reply, visit.membership.project, integrationIdOf(request));
   });
 }

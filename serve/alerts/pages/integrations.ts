@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { button, secretCard, table, textField } from '../../pages/fields.ts';
@@ -42,7 +42,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     showOnce(frame.accounts, reply, user, pathOf(integration), key);
   pages.get(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Developer');
-    return sendList(parts, request, reply, visit, null);
+    return sendList(parts, reply, visit, null);
   });
   pages.post(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
@@ -54,14 +54,14 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
       return await showKey(visit, reply, created);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      return sendList(parts, request, reply, visit, error);
+      return sendList(parts, reply, visit, error);
     }
   });
   pages.get(ONE, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
     const key = await takeShown(frame.accounts, request, visit.user);
-    return sendOne(parts, request, reply, visit, integration, { key });
+    return sendOne(parts, reply, visit, integration, { key });
   });
   pages.get(`${ONE}/live`, async (request, reply) => {
     const { membership, store } = await frame.visit(request, reply, 'Maintainer');
@@ -106,7 +106,7 @@ function serveChanges(pages: FastifyInstance, parts: IntegrationPageParts): void
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.status === 404) throw error;
       const integration = await integrations.get(project, integrationIdOf(request));
-      return sendOne(parts, request, reply, visit, integration, { error });
+      return sendOne(parts, reply, visit, integration, { error });
     }
   });
   pages.post(`${ONE}/end-old-key`, async (request, reply) => {
@@ -122,11 +122,11 @@ const wholeNumberIn = (text: string): number => (/^\s*\d*\s*$/.test(text) ? Numb
 
 async function sendList(
   { clock, frame, heartbeats, integrations }: IntegrationPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const { project, level } = visit.membership;
   const mayChange = level >= PROJECT_ROLES.Maintainer;
   const found = await integrations.list(project.id);
@@ -189,12 +189,12 @@ const EDITED: ReadonlySet<string> = new Set(['name', 'api_url', 'heartbeat_minut
 
 async function sendOne(
   { clock, frame, heartbeats, url, receivedDeliveries, refusals, webhookSender }: IntegrationPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
   { key = null, error }: { readonly key?: string | null; readonly error?: RequestRefused },
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const now = clock.now();
   const form = formOf(request);
   const shownOf = (name: string, stored: string) => (error ? form.text(name) : stored);

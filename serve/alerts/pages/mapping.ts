@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { labelOf, type SampleField } from '../../../aggregate/alerts/formats/mapping.ts';
 import {
   MAPPED_FIELDS,
@@ -50,15 +50,15 @@ export function serveMappingPages(pages: FastifyInstance, parts: MappingPagePart
   pages.get(`${ONE}/mapping`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
-    return sendMapping(parts, request, reply, visit, integration, null);
+    return sendMapping(parts, reply, visit, integration, null);
   });
-  pages.post(`${ONE}/sample`, async (request, reply) =>
-    change(parts, request, reply, 'Sample payload saved. You can map its fields now.', (form) => ({
+  pages.post(`${ONE}/sample`, async (_, reply) =>
+    change(parts, reply, 'Sample payload saved. You can map its fields now.', (form) => ({
       sample: form.text('sample'),
     })),
   );
-  pages.post(`${ONE}/mapping`, async (request, reply) =>
-    change(parts, request, reply, 'Mapping saved.', (form) => {
+  pages.post(`${ONE}/mapping`, async (_, reply) =>
+    change(parts, reply, 'Mapping saved.', (form) => {
       const chosen = MAPPED_FIELDS.flatMap((field): [MappedField, Path][] => {
         const text = form.text(field);
         return text === '' ? [] : [[field, pathIn(text)]];
@@ -81,11 +81,11 @@ function pathIn(text: string): Path {
 
 async function change(
   parts: MappingPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   message: string,
   changes: (form: ReturnType<typeof formOf>) => { sample?: string; mapping?: Mapping },
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const { frame, integrations } = parts;
   const visit = await frame.visit(request, reply, 'Maintainer');
   const { project } = visit.membership;
@@ -95,18 +95,18 @@ async function change(
     return seeOther(reply, `${pathOf(integration)}/mapping`, message);
   } catch (error) {
     if (!(error instanceof RequestRefused) || error.status === 404) throw error;
-    return sendMapping(parts, request, reply, visit, await integrations.get(project, id), error);
+    return sendMapping(parts, reply, visit, await integrations.get(project, id), error);
   }
 }
 
 async function sendMapping(
   parts: MappingPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const sample = formOf(request).text('sample') || integration.sample;
   const mapping = integration.mapping === '' ? {} : (JSON.parse(integration.mapping) as Mapping);
   const isPremium = visit.membership.project.plan === 'premium';
@@ -159,7 +159,7 @@ function serveTest(pages: FastifyInstance, parts: MappingPageParts): void {
   pages.get(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Developer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
-    return sendTestPage(frame, request, reply, visit, integration, null);
+    return sendTestPage(frame, reply, visit, integration, null);
   });
   pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Developer');
@@ -178,24 +178,24 @@ function serveTest(pages: FastifyInstance, parts: MappingPageParts): void {
         created.length > 0
           ? html`<p class="note good" role="status">Test alert sent. It created${links}.</p>`
           : html`<p class="note good" role="status">Test alert sent. It created no new alert (${outcomes.join(', ')}).</p>`;
-      return await sendTestPage(frame, request, reply, visit, integration, result);
+      return await sendTestPage(frame, reply, visit, integration, result);
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.status === 404) throw error;
       const result = html`<p class="note bad" role="alert">${error.message}</p>`;
-      return sendTestPage(frame, request, reply, visit, integration, result, 422);
+      return sendTestPage(frame, reply, visit, integration, result, 422);
     }
   });
 }
 
 function sendTestPage(
   frame: ProjectFrame,
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
   result: Html | null,
   status = 200,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const payload = formOf(request).text('payload') || integration.sample || EXAMPLE;
   const body = html`${heading(integration, 'test')}${result}
 <section class="card"><form method="post" action="${pathOf(integration)}/test">${visit.token}

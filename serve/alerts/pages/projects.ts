@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { table, textField, time } from '../../pages/fields.ts';
@@ -17,7 +17,7 @@ export function serveProjectPages(
   frame: ProjectFrame,
   domain: ProjectPageParts,
 ): void {
-  pages.get('/projects', async (request, reply) => sendProjects(frame, domain, request, reply, null));
+  pages.get('/projects', async (_, reply) => sendProjects(frame, domain, reply, null));
   pages.post('/projects', async (request, reply) => {
     const { user } = await frame.signedIn(request, reply);
     try {
@@ -29,7 +29,7 @@ export function serveProjectPages(
       );
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      return sendProjects(frame, domain, request, reply, error);
+      return sendProjects(frame, domain, reply, error);
     }
   });
   pages.get('/projects/:id', async (request, reply) => {
@@ -44,10 +44,10 @@ export function serveProjectPages(
 async function sendProjects(
   frame: ProjectFrame,
   { projects, reader }: ProjectPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const { user, store } = await frame.signedIn(request, reply);
   const token = await reply.formToken();
   const found = await projects.ofUser(user);
@@ -84,7 +84,8 @@ const LEVEL_OPTIONS = Object.entries(PROJECT_ROLES).map(([role, level]): [string
 
 function serveMembers(pages: FastifyInstance, frame: ProjectFrame, { members }: ProjectPageParts): void {
   const path = '/projects/:id/members';
-  const send = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, fault: string | null) => {
+  const send = async (reply: FastifyReply, visit: Visit, fault: string | null) => {
+    const { request } = reply;
     const { project, level } = visit.membership;
     const form = formOf(request);
     const mayChange = level >= PROJECT_ROLES.Maintainer;
@@ -118,9 +119,7 @@ ${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: '
     const status = fault === null ? 200 : 422;
     return frame.send(reply, visit, { tab: 'members', title: 'Members', body, status });
   };
-  pages.get(path, async (request, reply) =>
-    send(request, reply, await frame.visit(request, reply, 'Guest'), null),
-  );
+  pages.get(path, async (request, reply) => send(reply, await frame.visit(request, reply, 'Guest'), null));
   for (const mode of ['add', 'change', 'remove'] as const) {
     pages.post(`${path}/${mode}`, async (request, reply) => {
       const visit = await frame.visit(request, reply, 'Guest');
@@ -145,7 +144,7 @@ ${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: '
       } catch (error) {
         if (!(error instanceof RequestRefused)) throw error;
         if (mode === 'add' && visit.membership.level >= PROJECT_ROLES.Maintainer)
-          return send(request, reply, visit, error.message);
+          return send(reply, visit, error.message);
         return seeOther(reply, base, error.message, 'bad');
       }
     });
@@ -160,7 +159,8 @@ const MEMBER_MESSAGES = {
 
 function serveSettings(pages: FastifyInstance, frame: ProjectFrame, { projects }: ProjectPageParts): void {
   const path = '/projects/:id/settings';
-  const send = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, fault: string | null) => {
+  const send = async (reply: FastifyReply, visit: Visit, fault: string | null) => {
+    const { request } = reply;
     const { level } = visit.membership;
     const project = { ...visit.membership.project, ...(fault !== null && changesIn(formOf(request))) };
     const isOwner = level >= PROJECT_ROLES.Owner;
@@ -190,7 +190,7 @@ ${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project st
     return frame.send(reply, visit, { tab: 'settings', title: 'Settings', body, status });
   };
   pages.get(path, async (request, reply) =>
-    send(request, reply, await frame.visit(request, reply, 'Maintainer'), null),
+    send(reply, await frame.visit(request, reply, 'Maintainer'), null),
   );
   pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
@@ -201,7 +201,7 @@ ${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project st
       await projects.change(project.id, changes);
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.field !== 'name') throw error;
-      return send(request, reply, visit, error.message);
+      return send(reply, visit, error.message);
     }
     return seeOther(reply, `/projects/${project.id}/settings`, 'Changes saved.');
   });

@@ -47,7 +47,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
   const { frame, webhooks, webhookSender } = parts;
   pages.get(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
-    return sendList(parts, request, reply, visit, null);
+    return sendList(parts, reply, visit, null);
   });
   pages.post(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
@@ -56,7 +56,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
       return await showOnce(frame.accounts, reply, visit.user, pathOf(webhook), secret);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      return sendList(parts, request, reply, visit, error);
+      return sendList(parts, reply, visit, error);
     }
   });
   pages.get(ONE, async (request, reply) => {
@@ -65,7 +65,6 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
     const secret = await takeShown(frame.accounts, request, visit.user);
     return sendOne(
       parts,
-      request,
       reply,
       visit,
       webhook,
@@ -82,7 +81,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.status === 404) throw error;
       const webhook = await webhooks.get(project, webhookIdOf(request));
-      return sendOne(parts, request, reply, visit, webhook, { error });
+      return sendOne(parts, reply, visit, webhook, { error });
     }
   });
   pages.post(`${ONE}/test`, async (request, reply) => {
@@ -90,13 +89,14 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
     const { project } = visit.membership;
     const webhook = await webhooks.get(project, webhookIdOf(request));
     const result = await webhookSender.sendTest(webhook);
-    return sendOne(parts, request, reply, visit, webhook, { news: resultOf(result) });
+    return sendOne(parts, reply, visit, webhook, { news: resultOf(result) });
   });
   serveDeletion(pages, parts);
 }
 
 function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: WebhookPageParts): void {
-  const ask = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, status: number) => {
+  const ask = async (reply: FastifyReply, visit: Visit, status: number) => {
+    const { request } = reply;
     const webhook = await webhooks.get(visit.membership.project, webhookIdOf(request));
     const body = confirmation({
       question: `Delete ${webhook.name || 'the webhook'}?`,
@@ -114,12 +114,12 @@ function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: Webho
     return frame.send(reply, visit, { tab: 'hooks', title: 'Delete webhook', body, status });
   };
   pages.get(`${ONE}/delete`, async (request, reply) =>
-    ask(request, reply, await frame.visit(request, reply, 'Maintainer'), 200),
+    ask(reply, await frame.visit(request, reply, 'Maintainer'), 200),
   );
   pages.post(`${ONE}/delete`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const { project } = visit.membership;
-    if (!isConfirmed(formOf(request))) return ask(request, reply, visit, 422);
+    if (!isConfirmed(formOf(request))) return ask(reply, visit, 422);
     await webhooks.delete(project, webhookIdOf(request));
     return seeOther(reply, `/projects/${project.id}/hooks`, 'Webhook deleted.');
   });
@@ -127,11 +127,11 @@ function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: Webho
 
 async function sendList(
   { clock, frame, webhooks, progress: consumers }: WebhookPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const { project } = visit.membership;
   const [found, progress] = await Promise.all([
     webhooks.list(project.id),
@@ -172,12 +172,12 @@ interface WebhookPageState {
 
 async function sendOne(
   { frame, webhookSender }: WebhookPageParts,
-  request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   webhook: Webhook,
   { news, error }: WebhookPageState,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const attempts = await webhookSender.attempts(webhook.id, ATTEMPTS_MAX);
   const given = error === undefined ? webhook : changesIn(request);
   const base = pathOf(webhook);

@@ -34,12 +34,8 @@ export async function callerOf(accounts: Accounts, request: FastifyRequest, logi
 }
 
 /** Remembers browser and address of a user who has proven all factors. */
-export async function rememberCaller(
-  accounts: Accounts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  user: User,
-): Promise<void> {
+export async function rememberCaller(accounts: Accounts, reply: FastifyReply, user: User): Promise<void> {
+  const { request } = reply;
   await accounts.attempts.remember(user, countedAddress(request));
   const known = devicesOf(accounts, request);
   const id = known.find(({ user_id }) => user_id === user.id)?.id ?? newLocator();

@@ -88,11 +88,11 @@ function markSeen(accounts: Accounts, { id }: Session, now: number): Promise<voi
 /** Starts a session with a new secret and ends the session of the browser, against session fixation. */
 export async function startSession(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   awaits: Session['awaits'] = '',
 ): Promise<void> {
+  const { request } = reply;
   await endSession(accounts, request);
   const now = accounts.clock.now();
   const secret = newSecret();

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
@@ -93,13 +93,8 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
 
 /** Asks first; a form that was not asked for changes nothing. */
 function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
-  const ask = async (
-    request: FastifyRequest<{ Params: { id: string } }>,
-    reply: FastifyReply,
-    user: User,
-    status: number,
-  ) => {
-    const { id, name, created_ms, redirect_uris } = await own(accounts, user, request.params.id);
+  const ask = async (reply: FastifyReply, user: User, applicationId: string, status: number) => {
+    const { id, name, created_ms, redirect_uris } = await own(accounts, user, applicationId);
     const body = confirmation({
       question: `Delete the application ${name}?`,
       facts: [
@@ -116,11 +111,11 @@ function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
     return reply.page({ title: `Delete ${name}`, body, status });
   };
   pages.get<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) =>
-    ask(request, reply, await request.requireUser(), 200),
+    ask(reply, await request.requireUser(), request.params.id, 200),
   );
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) => {
     const user = await request.requireUser();
-    if (!isConfirmed(formOf(request))) return ask(request, reply, user, 422);
+    if (!isConfirmed(formOf(request))) return ask(reply, user, request.params.id, 422);
     if (!(await deleteApplication(accounts, user, request.params.id))) throw notFound();
     return seeOther(reply, PATH, 'The application was deleted and its tokens were revoked.');
   });

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formCard, scopeField, secretCard, table, tags, textField, time } from '../../pages/fields.ts';
@@ -75,8 +75,8 @@ function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPa
   interface Named {
     Params: { id: string };
   }
-  const ask = async (request: FastifyRequest<Named>, reply: FastifyReply, user: User, status: number) => {
-    const key = (await activeKeys(accounts, user.id, kind)).find(({ id }) => id === request.params.id);
+  const ask = async (reply: FastifyReply, user: User, keyId: string, status: number) => {
+    const key = (await activeKeys(accounts, user.id, kind)).find(({ id }) => id === keyId);
     if (key === undefined) return seeOther(reply, path, `The ${noun} was not found.`, 'bad');
     const used = await accounts.uses.lastUses([key.id]);
     const body = confirmation({
@@ -96,10 +96,12 @@ function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPa
     });
     return reply.page({ title: `Revoke ${key.name}`, body, status });
   };
-  pages.get<Named>(route, async (request, reply) => ask(request, reply, await request.requireUser(), 200));
+  pages.get<Named>(route, async (request, reply) =>
+    ask(reply, await request.requireUser(), request.params.id, 200),
+  );
   pages.post<Named>(route, async (request, reply) => {
     const user = await request.requireUser();
-    if (!isConfirmed(formOf(request))) return ask(request, reply, user, 422);
+    if (!isConfirmed(formOf(request))) return ask(reply, user, request.params.id, 422);
     const isRevoked = await revokeGrant(
       accounts,
       request.params.id,

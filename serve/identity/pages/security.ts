@@ -39,7 +39,7 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
   pages.get(`${PATH}/two-factor`, async (request, reply) => {
     const user = await request.requireUser();
     if (user.totp_secret !== '') return seeOther(reply, PATH);
-    return sendSetUp(accounts, request, reply, user, newTotpSecret());
+    return sendSetUp(accounts, reply, user, newTotpSecret());
   });
 
   pages.post(`${PATH}/two-factor`, async (request, reply) => {
@@ -52,7 +52,7 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
       return await showCodes(accounts, reply, user, codes);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      return sendSetUp(accounts, request, reply, user, secret, error);
+      return sendSetUp(accounts, reply, user, secret, error);
     }
   });
 
@@ -100,8 +100,8 @@ function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
     // The new password ended all sessions, so this browser gets a new one.
     const changed = await accounts.users.get(user.id);
     if (changed) {
-      await startSession(accounts, request, reply, changed);
-      await rememberCaller(accounts, request, reply, changed);
+      await startSession(accounts, reply, changed);
+      await rememberCaller(accounts, reply, changed);
     }
     const wallets = unlinked === 0 ? '' : ' All linked wallets were unlinked.';
     return seeOther(reply, PATH, `The password was changed. All other sessions were signed out.${wallets}`);
@@ -219,12 +219,12 @@ ${hasPassword && hasWallets && KEEP_WALLETS}`,
 
 async function sendSetUp(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   secret: string,
   error?: FieldError,
 ): Promise<FastifyReply> {
+  const { request } = reply;
   const isRecent = await hasSignedInRecently(accounts, request);
   const picture = `data:image/svg+xml;base64,${Buffer.from(renderSVG(totpUri(secret, user.username), { border: 0 })).toString('base64')}`;
   const body = html`<h1>Enable two-factor authentication</h1>

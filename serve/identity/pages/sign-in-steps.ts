@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { localPath, seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { rememberCaller } from '../accounts/devices.ts';
@@ -11,28 +11,26 @@ const HOME = '/profile';
 /** Continues after the password or the wallet: with the second factor, if the user has one. */
 export async function continueSignIn(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   next: string,
 ): Promise<FastifyReply> {
-  if (user.totp_secret === '') return completeSignIn(accounts, request, reply, user, next);
-  await startSession(accounts, request, reply, user, 'two-factor');
+  if (user.totp_secret === '') return completeSignIn(accounts, reply, user, next);
+  await startSession(accounts, reply, user, 'two-factor');
   return seeOther(reply, `/sign-in/two-factor?next=${encodeURIComponent(next)}`);
 }
 
 /** Starts the session after all factors were verified. */
 export async function completeSignIn(
   accounts: Accounts,
-  request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   next: string,
   flash?: string,
 ): Promise<FastifyReply> {
   await recordSignIn(accounts, user);
-  await startSession(accounts, request, reply, user);
-  await rememberCaller(accounts, request, reply, user);
+  await startSession(accounts, reply, user);
+  await rememberCaller(accounts, reply, user);
   return seeOther(reply, next, flash);
 }
 

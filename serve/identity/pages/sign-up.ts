@@ -31,14 +31,7 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
       if (!(error instanceof FieldError)) throw error;
       return sendSignUp(reply, next, form, error);
     }
-    return completeSignIn(
-      accounts,
-      request,
-      reply,
-      user,
-      next,
-      'Welcome to Chain Metrics. Your account was created.',
-    );
+    return completeSignIn(accounts, reply, user, next, 'Welcome to Chain Metrics. Your account was created.');
   });
 }
 
