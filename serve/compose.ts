@@ -174,7 +174,7 @@ function construct(parts: Parts): Pipeline {
     readinessOf(runtime, config, needed, noteService(measures.health)),
     () => runtime.damage.list().length > 0,
   );
-  const alerts = once(() => AlertPipeline.start(runtime, config, roles.has('serve')));
+  const alerts = once(() => startAlerts(parts));
   return {
     config,
     runtime,
@@ -213,6 +213,12 @@ function construct(parts: Parts): Pipeline {
     },
   };
 }
+
+const startAlerts = ({ runtime, config, roles, logger }: Parts) =>
+  AlertPipeline.start(runtime, config, {
+    processes: roles.has('serve'),
+    onFailure: (error) => logger.error({ err: error }, 'alert events cannot be written'),
+  });
 
 function retentionsOf({ config, runtime, logger }: Parts, aggregator: Aggregator) {
   const shared = { runtime, logger, leaseMs: config.LEASE_MS };

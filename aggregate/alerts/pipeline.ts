@@ -49,6 +49,9 @@ export interface AlertFigures {
   readonly oldestPendingSeconds: number;
 }
 
+/** Called with errors that are retried or that cannot be returned to a caller. */
+type OnFailure = (error: unknown) => void;
+
 /**
  * Accepts alert events, publishes them to the log and returns their results. One process of the deployment consumes
  * each partition of the log and processes its events in order.
@@ -66,12 +69,9 @@ export class AlertPipeline {
   readonly #processor: AlertProcessor;
   readonly #sending: SpanOptions;
   #accepted = 0;
-  /** Called with errors that are retried or that cannot be returned to a caller. */
-  onFailure: (error: unknown) => void = () => {};
 
-  private constructor(runtime: Runtime, settings: AlertPipelineSettings) {
+  private constructor(runtime: Runtime, settings: AlertPipelineSettings, onFailure: OnFailure) {
     const { store, log, keyValue, clock, tracer } = runtime;
-    const onFailure = (error: unknown) => this.onFailure(error);
     this.#runtime = runtime;
     this.#pending = new PendingBytes(settings.ALERT_PENDING_BYTES_MAX);
     this.#rules = eventRules(settings);
@@ -109,9 +109,9 @@ export class AlertPipeline {
   static async start(
     runtime: Runtime,
     settings: AlertPipelineSettings,
-    processes = true,
+    { processes = true, onFailure }: { readonly processes?: boolean; readonly onFailure: OnFailure },
   ): Promise<AlertPipeline> {
-    const pipeline = new AlertPipeline(runtime, settings);
+    const pipeline = new AlertPipeline(runtime, settings, onFailure);
     if (!processes) return pipeline;
     await pipeline.#processor.start();
     await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) =>

@@ -28,7 +28,6 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   const url = () => publicUrl(app, settings);
   const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
-  pipeline.onFailure = (error) => app.log.error({ err: error }, 'alert events cannot be written');
   startBackgroundWork(app, domain);
   await serveIntake(app, {
     pipeline,

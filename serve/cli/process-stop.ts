@@ -14,11 +14,12 @@ export class ProcessStop {
   #isAsked = false;
   log: FastifyBaseLogger | null = null;
   health: ProcessHealth | null = null;
-  /** Whether others send requests to this process, which have to notice that it stops. */
-  isServer = false;
+  readonly #isServer: boolean;
 
-  constructor(settings: Pick<Config, 'STOP_SECONDS_MAX' | 'STOP_DELAY_SECONDS'>) {
+  /** Others send requests to a process that is a server, and have to notice that it stops. */
+  constructor(settings: Pick<Config, 'STOP_SECONDS_MAX' | 'STOP_DELAY_SECONDS'>, isServer: boolean) {
     this.#settings = settings;
+    this.#isServer = isServer;
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.ask(signal));
   }
 
@@ -54,7 +55,7 @@ export class ProcessStop {
     if (this.#isAsked) return;
     this.#isAsked = true;
     const { STOP_SECONDS_MAX, STOP_DELAY_SECONDS } = this.#settings;
-    const isAnswering = this.isServer && this.health?.hasStarted;
+    const isAnswering = this.#isServer && this.health?.hasStarted;
     const delayMs = isAnswering ? STOP_DELAY_SECONDS * 1000 : 0;
     this.health?.stopping();
     this.log?.info({ reason }, 'stopping');

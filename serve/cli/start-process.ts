@@ -37,8 +37,7 @@ interface StartOptions {
 export async function startProcess(options: StartOptions): Promise<number> {
   const { roles, firstData, version } = options;
   const isServer = roles.has('serve');
-  const stop = new ProcessStop(options.config);
-  stop.isServer = isServer;
+  const stop = new ProcessStop(options.config, isServer);
   try {
     // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;

@@ -125,6 +125,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     cache,
     defaultPlan,
     onCreate: (project) => consequences.begin(project),
+    beforeIncidentRules: (project) => consequences.catchUp(project, INCIDENTS),
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
@@ -136,7 +137,6 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     new Notifier({ cache, progress, outbox }),
   ];
   const consequences = new Consequences({ ...shared, queue: runtime.queue, projects, consumers });
-  projects.beforeIncidentRules = (project) => consequences.catchUp(project, INCIDENTS);
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, outbox, cache });
   const oncallLinks = new OncallLinks({ records: records.integrations, outbox, clock });
   const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes, seal };

@@ -32,6 +32,8 @@ interface ProjectsDependencies {
   readonly defaultPlan: string;
   /** Called before the first event of a new project. */
   readonly onCreate: (project: number) => Promise<void>;
+  /** Called before other rules apply to the incidents of a project. */
+  readonly beforeIncidentRules: (project: number) => Promise<void>;
 }
 
 export class Projects {
@@ -43,12 +45,12 @@ export class Projects {
   readonly #cache: IntegrationCache;
   readonly #defaultPlan: string;
   readonly #onCreate: ProjectsDependencies['onCreate'];
-  /** Called before other rules apply to the incidents of a project. */
-  beforeIncidentRules: (project: number) => Promise<void> = async () => {};
+  readonly #beforeIncidentRules: ProjectsDependencies['beforeIncidentRules'];
 
   constructor(dependencies: ProjectsDependencies) {
     const { store, clock, locks, records, members, cache, defaultPlan, onCreate } = dependencies;
     this.#onCreate = onCreate;
+    this.#beforeIncidentRules = dependencies.beforeIncidentRules;
     this.#store = store;
     this.#clock = clock;
     this.#locks = locks;
@@ -112,7 +114,7 @@ export class Projects {
     const differs = (name: 'makes_incidents' | 'closes_incidents') =>
       changes[name] !== undefined && changes[name] !== before?.[name];
     if (before !== null && (differs('makes_incidents') || differs('closes_incidents'))) {
-      await this.beforeIncidentRules(Number(id));
+      await this.#beforeIncidentRules(Number(id));
     }
   }
 

@@ -40,6 +40,7 @@ export class AlertProcess {
     process.alerts = await AlertPipeline.start(
       { ...runtime, store, log: process.#log },
       readConfig({ DATA_DIR: 'unused', ...settings }),
+      { onFailure: () => undefined },
     );
     return process;
   }

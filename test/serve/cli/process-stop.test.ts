@@ -12,7 +12,7 @@ function newStop(): ProcessStop {
       }
     });
   });
-  return new ProcessStop({ STOP_SECONDS_MAX: 60, STOP_DELAY_SECONDS: 0 });
+  return new ProcessStop({ STOP_SECONDS_MAX: 60, STOP_DELAY_SECONDS: 0 }, false);
 }
 
 it('closes all that was opened, in reverse, also behind something that does not close', async () => {
