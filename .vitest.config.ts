@@ -76,7 +76,8 @@ const suites = {
     include: [
       'test/aggregate/metrics/**/*.test.ts',
       'test/aggregate/runner/*.test.ts',
-      'test/ingest/{load,refused-input}.test.ts',
+      'test/ingest/load/load.test.ts',
+      'test/ingest/refused-input.test.ts',
       'test/ingest/log/dead-letters.test.ts',
     ],
     // Of what only the engine of the embedded profile does.

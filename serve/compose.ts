@@ -16,8 +16,8 @@ import { openTracer } from '../infra/tracing/open-tracer.ts';
 import type { Tracer } from '../infra/tracing/tracer.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { writeRegistry } from '../ingest/chains/registry-table.ts';
-import { Loader } from '../ingest/loader.ts';
-import { loadedUpTo } from '../ingest/loads-in-progress.ts';
+import { Loader } from '../ingest/load/loader.ts';
+import { loadedUpTo } from '../ingest/load/loads-in-progress.ts';
 import { DeadLetterRetention } from '../ingest/log/dead-letter-retention.ts';
 import {
   type IngestOptions,

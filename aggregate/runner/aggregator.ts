@@ -6,7 +6,7 @@ import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
-import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
+import { loadedUpTo } from '../../ingest/load/loads-in-progress.ts';
 import { tellsChanges } from '../changes/slices.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';

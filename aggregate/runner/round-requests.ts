@@ -3,7 +3,7 @@ import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
-import { isLoading } from '../../ingest/loads-in-progress.ts';
+import { isLoading } from '../../ingest/load/loads-in-progress.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { MetricAttempts } from './failures.ts';
 import { RoundCauses } from './round-causes.ts';

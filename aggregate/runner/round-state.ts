@@ -1,5 +1,5 @@
 import type { Numbers, Runtime } from '../../infra/ports.ts';
-import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
+import { loadedUpTo } from '../../ingest/load/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DamageList, Store } from '../../infra/ports.ts';
-import type { LoadCounters } from '../../ingest/load-measures.ts';
+import type { LoadCounters } from '../../ingest/load/load-measures.ts';
 import { countDeadLetters } from '../../ingest/log/dead-letters.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 

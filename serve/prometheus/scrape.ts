@@ -7,7 +7,7 @@ import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import type { Clock, DamageList, Log } from '../../infra/ports.ts';
-import type { LoadCounters } from '../../ingest/load-measures.ts';
+import type { LoadCounters } from '../../ingest/load/load-measures.ts';
 import { problemResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import { alertSeries } from './alerts.ts';

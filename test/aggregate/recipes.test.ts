@@ -45,7 +45,7 @@ const streams: Lock = Object.fromEntries(
   }).map(([stream, { prepare, views }]) => {
     const code = hashOfReachableCode([
       { path: 'ingest/log/envelope.ts', name: 'readLine' },
-      { path: 'ingest/prepare-batch.ts', name: prepare },
+      { path: 'ingest/load/prepare-batch.ts', name: prepare },
       { path: 'ingest/chains/address.ts', name: 'encodeAddress' },
     ]);
     const text = views.map((view) => `${createView(view)}${createTable(view.to)}`).join(code);

@@ -13,7 +13,7 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/aggregate/metrics/hand.test.ts',
     'test/aggregate/metrics/seeds.test.ts',
   ],
-  'what was acknowledged survives a kill': ['test/exactness/kill.test.ts', 'test/ingest/loader.test.ts'],
+  'what was acknowledged survives a kill': ['test/exactness/kill.test.ts', 'test/ingest/load/loader.test.ts'],
   'input is decoded, stored or set aside': [
     'test/ingest/decode/',
     'test/ingest/log/dead-letters.test.ts',

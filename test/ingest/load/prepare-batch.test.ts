@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { loadRegistry } from '../../ingest/chains/registry.ts';
-import { type Envelope, readLine } from '../../ingest/log/envelope.ts';
-import { prepareBatch } from '../../ingest/prepare-batch.ts';
-import { recordedLines } from '../support/recordings.ts';
-import { madeBlock } from './made.ts';
+import { loadRegistry } from '../../../ingest/chains/registry.ts';
+import { prepareBatch } from '../../../ingest/load/prepare-batch.ts';
+import { type Envelope, readLine } from '../../../ingest/log/envelope.ts';
+import { recordedLines } from '../../support/recordings.ts';
+import { madeBlock } from '../made.ts';
 
 const registry = loadRegistry();
 const origin = { source: 'import', origin: 'polkadot.ndjson', line: 3, run: 'a run' };

@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
-import { sql } from '../infra/clickhouse/sql.ts';
-import { ProductError } from '../infra/errors.ts';
-import type { Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
-import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
-import { type Stream, TOPICS } from './log/topics.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { Numbers, Runtime, StagedBatch } from '../../infra/ports.ts';
+import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
+import { type Stream, TOPICS } from '../log/topics.ts';
+import { blocksIn } from '../raw/block-landing.ts';
+import { readLandingHead } from '../raw/landing-lines.ts';
+import { removePartlyStored } from '../raw/partly-stored.ts';
+import type { ChainHour } from '../raw/replaced-hours.ts';
+import { snapshotsIn } from '../raw/views/snapshots.ts';
 import type { LandingLine, ReadMessage } from './prepare-batch.ts';
-import { blocksIn } from './raw/block-landing.ts';
-import { readLandingHead } from './raw/landing-lines.ts';
-import { removePartlyStored } from './raw/partly-stored.ts';
-import type { ChainHour } from './raw/replaced-hours.ts';
-import { snapshotsIn } from './raw/views/snapshots.ts';
 
 export const LANDING_TABLES = { blocks: blocksIn, snapshots: snapshotsIn } as const;
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
-import type { Log, LogRecord, Message } from '../../infra/ports.ts';
-import { Loader } from '../../ingest/loader.ts';
-import { type Envelope, readLine } from '../../ingest/log/envelope.ts';
-import { TOPICS } from '../../ingest/log/topics.ts';
-import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
-import { openTestPipeline, type TestPipeline } from '../support/pipeline.ts';
-import { recordedLines } from '../support/recordings.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Log, LogRecord, Message } from '../../../infra/ports.ts';
+import { Loader } from '../../../ingest/load/loader.ts';
+import { type Envelope, readLine } from '../../../ingest/log/envelope.ts';
+import { TOPICS } from '../../../ingest/log/topics.ts';
+import { blocks, deadLetters } from '../../../ingest/raw/tables.ts';
+import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { recordedLines } from '../../support/recordings.ts';
 
 let opened: TestPipeline;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import type { Registry } from '../chains/registry.ts';
 import { lackOf } from '../decode/completeness.ts';
 import { recordOf } from '../decode/names.ts';
 import { blockSequenceSql } from '../raw/ordering.ts';
 import { blocks } from '../raw/tables.ts';
-import type { Registry } from './registry.ts';
 
 /** A block of height 0 or 1, which tells by which hash its chain begins. */
 interface FirstBlock {

@@ -1,11 +1,11 @@
-import type { Runtime, Store } from '../infra/ports.ts';
-import { isFirst, refusalsOfFirst } from './chains/first-blocks.ts';
-import type { Registry } from './chains/registry.ts';
-import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
-import { type Stream, TOPICS } from './log/topics.ts';
+import type { Runtime, Store } from '../../infra/ports.ts';
+import type { Registry } from '../chains/registry.ts';
+import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
+import { type Stream, TOPICS } from '../log/topics.ts';
+import { heightKey } from '../raw/heights.ts';
+import { readStoredHeights } from '../raw/loaded-blocks.ts';
+import { isFirst, refusalsOfFirst } from './first-blocks.ts';
 import type { LandingLine, ReadMessage } from './prepare-batch.ts';
-import { heightKey } from './raw/heights.ts';
-import { readStoredHeights } from './raw/loaded-blocks.ts';
 
 /**
  * The lines with the first block of each height, then the others. A statement becomes visible in parts: what is computed

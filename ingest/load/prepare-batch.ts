@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import { sizeOf } from '../infra/message-size.ts';
-import { partsOf } from '../infra/parts.ts';
-import type { Message, Pieces } from '../infra/ports.ts';
-import { causesOf } from '../infra/tracing/messages.ts';
-import type { Traceparent } from '../infra/tracing/tracer.ts';
-import type { Registry } from './chains/registry.ts';
-import { parseAsWritten } from './decode/json.ts';
-import { recordOf } from './decode/names.ts';
-import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
+import { sizeOf } from '../../infra/message-size.ts';
+import { partsOf } from '../../infra/parts.ts';
+import type { Message, Pieces } from '../../infra/ports.ts';
+import { causesOf } from '../../infra/tracing/messages.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import type { Registry } from '../chains/registry.ts';
+import { parseAsWritten } from '../decode/json.ts';
+import { recordOf } from '../decode/names.ts';
+import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
 import {
   BlockEnvelope,
   type BlockHead,
@@ -18,10 +18,10 @@ import {
   readEnvelope,
   readOrigin,
   splitEnvelope,
-} from './log/envelope.ts';
-import { refusalOf } from './log/refusal.ts';
-import { type Stream, TOPICS } from './log/topics.ts';
-import { blockLine, contentHash, snapshotLine } from './raw/landing-lines.ts';
+} from '../log/envelope.ts';
+import { refusalOf } from '../log/refusal.ts';
+import { type Stream, TOPICS } from '../log/topics.ts';
+import { blockLine, contentHash, snapshotLine } from '../raw/landing-lines.ts';
 
 /** A line of a landing table. */
 export interface LandingLine {

@@ -1,15 +1,15 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table, View } from '../../infra/clickhouse/table.ts';
-import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
-import { blocks, calls, events, extrinsics, loadedBlocks, refusedFacts } from '../../ingest/raw/tables.ts';
-import { blockViews } from '../../ingest/raw/views/blocks.ts';
-import { eventsToCheck } from '../../ingest/raw/views/nested-parts.ts';
-import { recordedLines } from '../support/recordings.ts';
-import { canonicalRows, heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
-import { layouts } from './layouts.ts';
-import { ALICE, ALICE_KEY, BOB_GENERIC, hash, madeBlock, madeEvent, madeExtrinsic } from './made.ts';
+import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Table, View } from '../../../infra/clickhouse/table.ts';
+import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
+import { blocks, calls, events, extrinsics, loadedBlocks, refusedFacts } from '../../../ingest/raw/tables.ts';
+import { blockViews } from '../../../ingest/raw/views/blocks.ts';
+import { eventsToCheck } from '../../../ingest/raw/views/nested-parts.ts';
+import { recordedLines } from '../../support/recordings.ts';
+import { canonicalRows, heightsOf, type Ingesting, openIngesting, rowsOf } from '../ingesting.ts';
+import { layouts } from '../layouts.ts';
+import { ALICE, ALICE_KEY, BOB_GENERIC, hash, madeBlock, madeEvent, madeExtrinsic } from '../made.ts';
 
 let ingesting: Ingesting;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
-import type { Runtime } from '../infra/ports.ts';
-import { messagingAttributes } from '../infra/tracing/messages.ts';
-import type { SpanAttributes } from '../infra/tracing/tracer.ts';
-import { type Stream, TOPICS } from './log/topics.ts';
+import type { Runtime } from '../../infra/ports.ts';
+import { messagingAttributes } from '../../infra/tracing/messages.ts';
+import type { SpanAttributes } from '../../infra/tracing/tracer.ts';
+import { type Stream, TOPICS } from '../log/topics.ts';
 import type { PreparedBatch, ReadMessage } from './prepare-batch.ts';
 
 /** Loads a batch as a span that follows from what published its messages. */

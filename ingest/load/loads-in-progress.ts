@@ -1,5 +1,5 @@
-import { lowestOf } from '../infra/coordination/sequence.ts';
-import type { KeyValue } from '../infra/ports.ts';
+import { lowestOf } from '../../infra/coordination/sequence.ts';
+import type { KeyValue } from '../../infra/ports.ts';
 
 /** Key of the leases of all loads that are in progress. */
 export const LOADING = 'loading';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ClosedDays } from '../../../ingest/raw/closed-days.ts';
+import { ClosedDays } from '../../../ingest/load/closed-days.ts';
 import { noteRetention } from '../../../ingest/raw/retention.ts';
 import { openIngesting } from '../ingesting.ts';
 import { madeBlock, madeExtrinsic } from '../made.ts';

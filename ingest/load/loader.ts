@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { Lease, Mutex } from '../infra/coordination/lock.ts';
-import { ignore } from '../infra/ignore.ts';
-import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
-import type { Registry } from './chains/registry.ts';
+import { Lease, Mutex } from '../../infra/coordination/lock.ts';
+import { ignore } from '../../infra/ignore.ts';
+import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../../infra/ports.ts';
+import type { Registry } from '../chains/registry.ts';
+import { type DeadLetter, writeDeadLetters } from '../log/dead-letters.ts';
+import { LOAD_GROUP, type Stream, TOPICS } from '../log/topics.ts';
+import { encodeDueAddresses } from '../raw/address-encodings.ts';
+import { type LoadedBlock, noteLoaded, noteReadAgain } from '../raw/loaded-blocks.ts';
 import { splitOtherGenesis, splitRepeated, splitStored } from './changed-lines.ts';
+import { ClosedDays } from './closed-days.ts';
 import { headsOf, LANDING_TABLES, linesOfStore, loadAlone, mayBlameLines, normalise } from './line-load.ts';
 import { type LoadCounters, type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { loadTraced } from './load-trace.ts';
 import { LOADING } from './loads-in-progress.ts';
-import { type DeadLetter, writeDeadLetters } from './log/dead-letters.ts';
-import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
-import { encodeDueAddresses } from './raw/address-encodings.ts';
-import { ClosedDays } from './raw/closed-days.ts';
-import { type LoadedBlock, noteLoaded, noteReadAgain } from './raw/loaded-blocks.ts';
 import { ReplacedMarks } from './replaced-marks.ts';
 
 interface LoaderOptions {

@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table } from '../../infra/clickhouse/table.ts';
-import { Random } from '../../ingest/demo/random.ts';
-import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
-import { ANY_PALLET, blocks, dirtyDays, dirtyHours, events, extrinsics } from '../../ingest/raw/tables.ts';
-import { canonicalRows, heightsOf, type Ingesting, openIngesting } from './ingesting.ts';
-import { hash, madeBlock, madeEvent, madeExtrinsic, NOON } from './made.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Table } from '../../../infra/clickhouse/table.ts';
+import { Random } from '../../../ingest/demo/random.ts';
+import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
+import { ANY_PALLET, blocks, dirtyDays, dirtyHours, events, extrinsics } from '../../../ingest/raw/tables.ts';
+import { canonicalRows, heightsOf, type Ingesting, openIngesting } from '../ingesting.ts';
+import { hash, madeBlock, madeEvent, madeExtrinsic, NOON } from '../made.ts';
 
 const SEEDS = Number(process.env.SEEDS ?? 1);
 const CHAIN = 'astar';

@@ -1,7 +1,7 @@
-import type { Numbers, Runtime } from '../infra/ports.ts';
-import { areAlone, type Head, type LoadNumbers } from './raw/heights.ts';
-import { type ChainHour, hoursHeldBy, noteReplacedBlocks } from './raw/replaced-hours.ts';
-import { ANY_PALLET, dirtyDays, dirtyHours } from './raw/tables.ts';
+import type { Numbers, Runtime } from '../../infra/ports.ts';
+import { areAlone, type Head, type LoadNumbers } from '../raw/heights.ts';
+import { type ChainHour, hoursHeldBy, noteReplacedBlocks } from '../raw/replaced-hours.ts';
+import { ANY_PALLET, dirtyDays, dirtyHours } from '../raw/tables.ts';
 
 const DAY_CHARS = 'YYYY-MM-DD'.length;
 

@@ -3,11 +3,11 @@ import type { Store } from '../../infra/ports.ts';
 import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
 import type { Origin } from '../log/envelope.ts';
 import { TOPICS } from '../log/topics.ts';
+import { type Head, heightKey, inPieces, isOneOf } from '../raw/heights.ts';
+import { payloadOf } from '../raw/landing-lines.ts';
+import { RetentionReader } from '../raw/retention.ts';
+import { blocks } from '../raw/tables.ts';
 import { timeOf } from '../sources/block-time.ts';
-import { type Head, heightKey, inPieces, isOneOf } from './heights.ts';
-import { payloadOf } from './landing-lines.ts';
-import { RetentionReader } from './retention.ts';
-import { blocks } from './tables.ts';
 
 /** A block that is to be loaded. */
 interface Arrived {
