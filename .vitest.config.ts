@@ -78,7 +78,7 @@ const suites = {
       'test/aggregate/runner/*.test.ts',
       'test/ingest/load/load.test.ts',
       'test/ingest/refused-input.test.ts',
-      'test/ingest/log/dead-letters.test.ts',
+      'test/ingest/dead-letters/dead-letters.test.ts',
     ],
     // Of what only the engine of the embedded profile does.
     exclude: ['test/aggregate/runner/{equal-rows,large-windows,pruned}.test.ts'],

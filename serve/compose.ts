@@ -15,18 +15,18 @@ import { readinessOf } from '../infra/readiness.ts';
 import { openTracer } from '../infra/tracing/open-tracer.ts';
 import type { Tracer } from '../infra/tracing/tracer.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
-import { writeRegistry } from '../ingest/chains/registry-table.ts';
+import { DeadLetterRetention } from '../ingest/dead-letters/dead-letter-retention.ts';
 import { Loader } from '../ingest/load/loader.ts';
 import { loadedUpTo } from '../ingest/load/loads-in-progress.ts';
-import { DeadLetterRetention } from '../ingest/log/dead-letter-retention.ts';
+import { ingestModule } from '../ingest/module.ts';
+import { writeRegistry } from '../ingest/raw/registry-table.ts';
 import {
   type IngestOptions,
   type IngestSummary,
   type OpenSources,
   publish,
   type RunOptions,
-} from '../ingest/log/publish.ts';
-import { ingestModule } from '../ingest/module.ts';
+} from '../ingest/sources/publish.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
 import { type ProcessMeasures, processMeasures } from './measures.ts';

@@ -1,6 +1,6 @@
 import type { Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../chains/registry.ts';
-import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
+import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { type Stream, TOPICS } from '../log/topics.ts';
 import { heightKey } from '../raw/heights.ts';
 import { readStoredHeights } from '../raw/loaded-blocks.ts';

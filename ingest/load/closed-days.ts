@@ -1,13 +1,13 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
+import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
+import { timeOf } from '../decode/block-time.ts';
 import type { Origin } from '../log/envelope.ts';
 import { TOPICS } from '../log/topics.ts';
 import { type Head, heightKey, inPieces, isOneOf } from '../raw/heights.ts';
 import { payloadOf } from '../raw/landing-lines.ts';
 import { RetentionReader } from '../raw/retention.ts';
 import { blocks } from '../raw/tables.ts';
-import { timeOf } from '../sources/block-time.ts';
 
 /** A block that is to be loaded. */
 interface Arrived {

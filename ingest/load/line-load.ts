@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime, StagedBatch } from '../../infra/ports.ts';
-import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
+import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { type Stream, TOPICS } from '../log/topics.ts';
 import { blocksIn } from '../raw/block-landing.ts';
 import { readLandingHead } from '../raw/landing-lines.ts';

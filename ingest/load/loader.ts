@@ -3,7 +3,7 @@ import { Lease, Mutex } from '../../infra/coordination/lock.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../../infra/ports.ts';
 import type { Registry } from '../chains/registry.ts';
-import { type DeadLetter, writeDeadLetters } from '../log/dead-letters.ts';
+import { type DeadLetter, writeDeadLetters } from '../dead-letters/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from '../log/topics.ts';
 import { encodeDueAddresses } from '../raw/address-encodings.ts';
 import { type LoadedBlock, noteLoaded, noteReadAgain } from '../raw/loaded-blocks.ts';

@@ -5,9 +5,9 @@ import type { Message, Pieces } from '../../infra/ports.ts';
 import { causesOf } from '../../infra/tracing/messages.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import type { Registry } from '../chains/registry.ts';
+import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { parseAsWritten } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
-import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
 import {
   BlockEnvelope,
   type BlockHead,

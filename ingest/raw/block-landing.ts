@@ -8,7 +8,7 @@ import {
 } from '../decode/completeness.ts';
 import { EARLIEST_MS, LATEST_MS } from '../decode/years.ts';
 import { blockRankSql, RANK } from './ordering.ts';
-import { inSteps } from './views/parse-sql.ts';
+import { inSteps } from './parse-sql.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;

@@ -12,7 +12,7 @@ import { type BlockHead, NO_JSON, NO_OBJECT, type Origin, readOrigin } from '../
 import { refusalOf } from '../log/refusal.ts';
 import { TOPICS } from '../log/topics.ts';
 import { DECODER_VERSIONS } from './decoders.ts';
-import { NO_PREFIX } from './views/parse-sql.ts';
+import { NO_PREFIX } from './parse-sql.ts';
 
 const CLOSE = Buffer.from('}');
 const NO_FACTS = { calls: [], wrappers: [], domains: [], senders: [], refused: [] };

@@ -3,8 +3,8 @@ import type { Store } from '../../infra/ports.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import type { ChainOf } from './canonical.ts';
+import { NO_PREFIX, prefixSql } from './parse-sql.ts';
 import { blocks, extrinsics } from './tables.ts';
-import { NO_PREFIX, prefixSql } from './views/parse-sql.ts';
 
 /** With which SS58 prefix the authors and signers of stored blocks of a chain are printed. */
 export interface PrintedPrefix extends ChainOf {

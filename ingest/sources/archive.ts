@@ -1,10 +1,11 @@
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Chain } from '../chains/chain.ts';
+import { chainOfFile } from '../chains/chain-of-file.ts';
 import type { Registry } from '../chains/registry.ts';
-import { timeOf } from './block-time.ts';
+import { timeOf } from '../decode/block-time.ts';
 import { type Heights, heightAtStart } from './heights.ts';
 import type { Input } from './input-files.ts';
-import { chainOfFile, decompressed, readLines } from './lines.ts';
+import { decompressed, readLines } from './lines.ts';
 
 /** Lines of an archive that are not stored yet, in the order of the file. */
 interface ArchivePortion {

@@ -1,8 +1,5 @@
-import { basename } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
-import type { Chain } from '../chains/chain.ts';
-import type { Registry } from '../chains/registry.ts';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -133,35 +130,6 @@ async function* unpacked(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<
   }
   frame.off('readable', wake).off('end', done).off('error', fail);
 }
-
-/** The name of a file without its directory and the endings that say how it is packed. */
-export function bareName(file: string): string {
-  return basename(file)
-    .replace(/\.(gz|zst)$/, '')
-    .replace(/\.(ndjson|jsonl|json|parquet)$/, '');
-}
-
-/**
- * The chain that a file is named after. Files of one chain are often numbered or dated, as `polkadot-2024-01.ndjson.gz`:
- * its name is then what stands before the numbers, of which one alone must not be the id of a parachain: `polkadot-2004`
- * may be Moonbeam.
- */
-export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: string): Chain | undefined {
-  const name = bareName(file);
-  const whole = registry.find(name);
-  if (whole) return whole;
-  for (const { index } of [...name.matchAll(/[-_.](?=\d)/g)].reverse()) {
-    const [chain, rest] = [registry.find(name.slice(0, index)), name.slice(index + 1)];
-    if (chain) return ONLY_NUMBERS.test(rest) && !isParachain(registry, chain, rest) ? chain : undefined;
-  }
-  return undefined;
-}
-
-/** Numbers, dates and times, and what says of how many. */
-const ONLY_NUMBERS = /^(?:[-_.:TZ\d]|of|to|part)+$/i;
-
-const isParachain = ({ chains }: Pick<Registry, 'chains'>, relay: Chain, text: string) =>
-  chains.some(({ relay_chain, para_id }) => relay_chain === relay.name && String(para_id) === text);
 
 /** Cuts a stream into lines without copying those that lie within one chunk; empty lines are passed over. */
 export async function* readLines(bytes: Readable, bytesMax: number): AsyncGenerator<SourceLine> {

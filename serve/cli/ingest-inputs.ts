@@ -2,8 +2,8 @@ import { kebab } from '../../aggregate/metric-name.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import type { IngestSummary, OpenSource } from '../../ingest/log/publish.ts';
 import type { Input } from '../../ingest/sources/input-files.ts';
+import type { IngestSummary, OpenSource } from '../../ingest/sources/publish.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { IngestReport } from '../operations/ingest.ts';
 

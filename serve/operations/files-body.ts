@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { ProductError } from '../../infra/errors.ts';
-import type { OpenSource } from '../../ingest/log/publish.ts';
+import type { OpenSource } from '../../ingest/sources/publish.ts';
 
 // Any number of files of any size in the body of one call: of each its name, then its pieces, each behind its length
 // in four bytes, and a length of zero.

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { OpenSource } from '../../ingest/log/publish.ts';
+import type { OpenSource } from '../../ingest/sources/publish.ts';
 import type { Pipeline } from '../compose.ts';
 
 /** What accompanies a call besides its input. */

@@ -7,10 +7,13 @@ import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import { isoDay } from '../../infra/days.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { findChain } from '../../ingest/chains/registry.ts';
+import {
+  deadLetterRequest,
+  handleDeadLetterRequest,
+} from '../../ingest/dead-letters/dead-letter-requests.ts';
+import type { RetriedLetter } from '../../ingest/dead-letters/dead-letter-retry.ts';
 import { SNAPSHOT_KINDS } from '../../ingest/decode/snapshot.ts';
-import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
-import type { RetriedLetter } from '../../ingest/log/dead-letter-retry.ts';
-import { countRefusedFacts, listRefusedFacts } from '../../ingest/log/refused-facts.ts';
+import { countRefusedFacts, listRefusedFacts } from '../../ingest/raw/refused-facts.ts';
 import {
   noteSkippedSnapshots,
   readSkippedSnapshots,

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store, StreamLimits } from '../../infra/ports.ts';
-import type { OpenSource } from '../../ingest/log/publish.ts';
 import { within } from '../../ingest/raw/canonical.ts';
 import type { RawTable } from '../../ingest/raw/raw-data.ts';
+import type { OpenSource } from '../../ingest/sources/publish.ts';
 import { type RawPlace, rowsStatement, windowOf } from './partition.ts';
 
 /** A statement takes as long as the rows of a few hundred: days that have fewer share one. */

@@ -5,6 +5,6 @@ process.env.INPUTS ??= 'everything recorded';
 for (const suite of [
   '../aggregate/metrics/hand.test.ts',
   '../aggregate/metrics/equality.test.ts',
-  '../ingest/log/dead-letters.test.ts',
+  '../ingest/dead-letters/dead-letters.test.ts',
 ])
   await import(suite);

@@ -16,7 +16,7 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
   'what was acknowledged survives a kill': ['test/exactness/kill.test.ts', 'test/ingest/load/loader.test.ts'],
   'input is decoded, stored or set aside': [
     'test/ingest/decode/',
-    'test/ingest/log/dead-letters.test.ts',
+    'test/ingest/dead-letters/dead-letters.test.ts',
     'test/ingest/odd-values.test.ts',
     'test/ingest/raw/heights.test.ts',
     'test/ingest/raw/ordering.test.ts',

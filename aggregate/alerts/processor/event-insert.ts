@@ -1,7 +1,7 @@
 import { jsonLine } from '../../../infra/clickhouse/settings.ts';
 import type { LogRecord, Pieces } from '../../../infra/ports.ts';
 import type { Span } from '../../../infra/tracing/tracer.ts';
-import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
+import type { DeadLetter } from '../../../ingest/dead-letters/dead-letters.ts';
 import { type ParsedDelivery, type ParsedEvent, withoutMark } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type DeliveryHead, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';

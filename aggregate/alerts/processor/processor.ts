@@ -2,7 +2,7 @@ import { awaitedLater } from '../../../infra/ignore.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
 import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
-import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
+import type { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
 import { decodeEvent, type EventHead } from '../model/event.ts';

@@ -4,7 +4,7 @@ import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { Traceparent, Tracer } from '../../../infra/tracing/tracer.ts';
-import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
+import type { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { type Alert, alertBytes, withoutTexts } from '../model/alert.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import { columnsOf, deliveryLetter, type EventInsert, linesOf, replacementsOf } from './event-insert.ts';

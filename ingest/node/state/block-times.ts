@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ProductError } from '../../../infra/errors.ts';
-import { timeOf } from '../../sources/block-time.ts';
+import { timeOf } from '../../decode/block-time.ts';
 import { isPruned } from '../map-pages.ts';
 import { NodeRefusal } from '../rpc-errors.ts';
 import { RequestFailure } from '../transport.ts';

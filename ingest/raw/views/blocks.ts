@@ -12,6 +12,7 @@ import {
 } from '../block-landing.ts';
 import { hourSql } from '../canonical.ts';
 import { readAtSql } from '../ordering.ts';
+import { NO_PREFIX, palletSql, palletWrittenSql, prefixSql } from '../parse-sql.ts';
 import {
   addressEncodingsDue,
   blocks,
@@ -26,7 +27,6 @@ import { UNTIMED } from '../untimed.ts';
 import { eventLandingTables, eventViews } from './event-rows.ts';
 import { extrinsicLandingTables, extrinsicsDecoded, extrinsicViews } from './extrinsic-rows.ts';
 import { checkingViews, eventsToCheck } from './nested-parts.ts';
-import { NO_PREFIX, palletSql, palletWrittenSql, prefixSql } from './parse-sql.ts';
 
 const blockRows = view(
   'ranked_to_blocks',

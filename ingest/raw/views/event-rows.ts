@@ -2,8 +2,6 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import type { FieldOf } from '../../decode/event-fields.ts';
 import { blocksRanked, everyRow, everyRowColumns } from '../block-landing.ts';
-import { events } from '../tables.ts';
-import { factSql, fieldSql, isComplete, type Part, partSql, refusedSql } from './event-facts.ts';
 import {
   addressSql,
   amountSql,
@@ -12,7 +10,9 @@ import {
   namesOf,
   palletSql,
   palletWrittenSql,
-} from './parse-sql.ts';
+} from '../parse-sql.ts';
+import { events } from '../tables.ts';
+import { factSql, fieldSql, isComplete, type Part, partSql, refusedSql } from './event-facts.ts';
 
 const name = 'LowCardinality(String)';
 const amount = 'Nullable(UInt128)';

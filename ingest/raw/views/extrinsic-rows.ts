@@ -3,8 +3,6 @@ import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { domainSql } from '../../decode/domain.ts';
 import type { FieldOf } from '../../decode/event-fields.ts';
 import { blocksRanked, everyRow, everyRowColumns, SUCCESS } from '../block-landing.ts';
-import { extrinsics } from '../tables.ts';
-import { fieldSql, isComplete } from './event-facts.ts';
 import {
   addressSql,
   amountSql,
@@ -15,7 +13,9 @@ import {
   namesOf,
   palletSql,
   palletWrittenSql,
-} from './parse-sql.ts';
+} from '../parse-sql.ts';
+import { extrinsics } from '../tables.ts';
+import { fieldSql, isComplete } from './event-facts.ts';
 
 /**
  * Extrinsics are decoded in steps, each a view behind a landing table. A statement that reads plain columns and nests

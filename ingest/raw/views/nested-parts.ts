@@ -2,9 +2,9 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { CURATOR_CALLS } from '../../decode/fact-calls.ts';
 import { RANK } from '../ordering.ts';
+import { addressSql, amountSql, inSteps, keySql, namesOf, prefixSql } from '../parse-sql.ts';
 import { addressEncodingsDue, calls, chains, events, refusedFacts } from '../tables.ts';
 import { fieldSql, isIndex, isMask, paidField } from './event-facts.ts';
-import { addressSql, amountSql, inSteps, keySql, namesOf, prefixSql } from './parse-sql.ts';
 
 /**
  * What stands deeper than the fields of an event, or is read by folds alone: tallies, votes, workloads, owners of

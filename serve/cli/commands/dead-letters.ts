@@ -1,6 +1,9 @@
 import { type Command, Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
-import type { DeadLetterRequest, DeadLetterResult } from '../../../ingest/log/dead-letter-requests.ts';
+import type {
+  DeadLetterRequest,
+  DeadLetterResult,
+} from '../../../ingest/dead-letters/dead-letter-requests.ts';
 import type { Config } from '../../settings.ts';
 import { parseWithin } from '../arguments.ts';
 import { headings } from '../colour.ts';

@@ -10,7 +10,7 @@ import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Pieces, Store } from '../../../infra/ports.ts';
 import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
-import { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
+import { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
 const settings = readConfig({});

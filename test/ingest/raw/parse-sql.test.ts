@@ -14,7 +14,7 @@ import {
   palletSql,
   palletWrittenSql,
   prefixSql,
-} from '../../../ingest/raw/views/parse-sql.ts';
+} from '../../../ingest/raw/parse-sql.ts';
 import { openStore } from '../../support/open-store.ts';
 
 let store: Store;

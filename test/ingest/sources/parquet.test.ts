@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { bareName, decompressed, readLines } from '../../../ingest/sources/lines.ts';
+import { decompressed, readLines } from '../../../ingest/sources/lines.ts';
 import { parquetLines } from '../../../ingest/sources/parquet.ts';
 import { openStore } from '../../support/open-store.ts';
 import { recordedLines } from '../../support/recordings.ts';
@@ -96,10 +96,6 @@ describe('the rows of a Parquet file', () => {
     expect(String(line)).toBe(
       '{"schema":"block/1","chain":"kusama","payload":{"number":"1",  "amount":340282366920938463463374607431768211455},"version":9223372036854775809}\n',
     );
-  });
-
-  test('name their chain by the name of the file, like lines do', () => {
-    expect(bareName('/data/kusama.parquet')).toBe('kusama');
   });
 
   test.each(['zstd', 'gzip', 'snappy', 'lz4', 'brotli'])(

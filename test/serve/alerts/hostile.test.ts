@@ -5,8 +5,11 @@ import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import { deliveryLetter } from '../../../aggregate/alerts/processor/event-insert.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { type DeadLetterRequest, deadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
-import { writeDeadLetters } from '../../../ingest/log/dead-letters.ts';
+import {
+  type DeadLetterRequest,
+  deadLetterRequest,
+} from '../../../ingest/dead-letters/dead-letter-requests.ts';
+import { writeDeadLetters } from '../../../ingest/dead-letters/dead-letters.ts';
 import { operations } from '../../../serve/operations/operations.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service, type Source } from './service.ts';

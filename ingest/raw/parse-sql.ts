@@ -1,6 +1,6 @@
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { SS58_MAX_CHARS } from '../../chains/address.ts';
-import { RENAMED_EVENTS, RENAMED_PALLETS } from '../../decode/renamed.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { SS58_MAX_CHARS } from '../chains/address.ts';
+import { RENAMED_EVENTS, RENAMED_PALLETS } from '../decode/renamed.ts';
 
 /**
  * ClickHouse expressions that read Sidecar's spellings. Each takes and gives SQL text; the TypeScript decoders of

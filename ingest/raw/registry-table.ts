@@ -1,6 +1,6 @@
 import type { Clock, Store } from '../../infra/ports.ts';
-import { chains } from '../raw/tables.ts';
-import type { Registry } from './registry.ts';
+import type { Registry } from '../chains/registry.ts';
+import { chains } from './tables.ts';
 
 /** Writes the registry into its table, for joins. Every start writes it, since `CHAINS_FILE` may have changed. */
 export async function writeRegistry(store: Store, clock: Clock, registry: Registry): Promise<void> {

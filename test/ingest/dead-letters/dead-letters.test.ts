@@ -2,8 +2,11 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { type DeadLetterRequest, handleDeadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
-import { DeadLetterRetention } from '../../../ingest/log/dead-letter-retention.ts';
+import {
+  type DeadLetterRequest,
+  handleDeadLetterRequest,
+} from '../../../ingest/dead-letters/dead-letter-requests.ts';
+import { DeadLetterRetention } from '../../../ingest/dead-letters/dead-letter-retention.ts';
 import { blocks, deadLetters } from '../../../ingest/raw/tables.ts';
 import { emptyPipeline, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';

@@ -3,13 +3,13 @@ import { inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
+import { chainOfFile } from '../chains/chain-of-file.ts';
 import type { Registry } from '../chains/registry.ts';
+import { readLine } from '../log/envelope.ts';
+import type { Stream } from '../log/topics.ts';
+import { TOPICS } from '../log/topics.ts';
 import { deadLetters } from '../raw/tables.ts';
-import { chainOfFile } from '../sources/lines.ts';
 import { type DeadLetter, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
-import { readLine } from './envelope.ts';
-import type { Stream } from './topics.ts';
-import { TOPICS } from './topics.ts';
 
 /** A dead letter as it is stored, without its bytes. */
 export interface RetriedLetter {

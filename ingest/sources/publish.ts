@@ -6,14 +6,15 @@ import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
+import { bareName, chainOfFile } from '../chains/chain-of-file.ts';
 import { namesOf, type Registry } from '../chains/registry.ts';
-import { bareName, chainOfFile, decompressed, readLines } from '../sources/lines.ts';
-import { PARQUET_BROKEN } from '../sources/parquet-broken.ts';
-import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
-import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
-import { type Envelope, NO_JSON, NO_OBJECT, type Origin, type Read, readLine } from './envelope.ts';
-import { FirstAddress, type ForeignAddress } from './first-address.ts';
-import { TOPICS } from './topics.ts';
+import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from '../dead-letters/dead-letters.ts';
+import { type Envelope, NO_JSON, NO_OBJECT, type Origin, type Read, readLine } from '../log/envelope.ts';
+import { FirstAddress, type ForeignAddress } from '../log/first-address.ts';
+import { TOPICS } from '../log/topics.ts';
+import { decompressed, readLines } from './lines.ts';
+import { PARQUET_BROKEN } from './parquet-broken.ts';
+import { countRead, type SourceMeasures } from './source-measures.ts';
 
 /** A file, or what stands for one. */
 interface IngestSource {

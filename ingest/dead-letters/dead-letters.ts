@@ -3,8 +3,8 @@ import { inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Log, Store } from '../../infra/ports.ts';
+import type { Origin } from '../log/envelope.ts';
 import { deadLetters } from '../raw/tables.ts';
-import type { Origin } from './envelope.ts';
 
 export interface DeadLetter extends Origin {
   readonly topic: string;

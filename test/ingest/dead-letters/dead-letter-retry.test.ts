@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Runtime } from '../../../infra/ports.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
-import { retryDeadLetters } from '../../../ingest/log/dead-letter-retry.ts';
+import { retryDeadLetters } from '../../../ingest/dead-letters/dead-letter-retry.ts';
 import { TOPICS } from '../../../ingest/log/topics.ts';
 
 test('letters that the log keeps whole are read a few at a time', async () => {

@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { type ChainOf, ofChain } from '../raw/canonical.ts';
-import { blocks, loadedBlocks, refusedFacts } from '../raw/tables.ts';
+import { type ChainOf, ofChain } from './canonical.ts';
+import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
 /** A fact that a decoder refused; its block is stored. */
 export interface RefusedFact {

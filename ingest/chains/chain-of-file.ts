@@ -1,0 +1,32 @@
+import { basename } from 'node:path';
+import type { Chain } from './chain.ts';
+import type { Registry } from './registry.ts';
+
+/** The name of a file without its directory and the endings that say how it is packed. */
+export function bareName(file: string): string {
+  return basename(file)
+    .replace(/\.(gz|zst)$/, '')
+    .replace(/\.(ndjson|jsonl|json|parquet)$/, '');
+}
+
+/**
+ * The chain that a file is named after. Files of one chain are often numbered or dated, as `polkadot-2024-01.ndjson.gz`:
+ * its name is then what stands before the numbers, of which one alone must not be the id of a parachain: `polkadot-2004`
+ * may be Moonbeam.
+ */
+export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: string): Chain | undefined {
+  const name = bareName(file);
+  const whole = registry.find(name);
+  if (whole) return whole;
+  for (const { index } of [...name.matchAll(/[-_.](?=\d)/g)].reverse()) {
+    const [chain, rest] = [registry.find(name.slice(0, index)), name.slice(index + 1)];
+    if (chain) return ONLY_NUMBERS.test(rest) && !isParachain(registry, chain, rest) ? chain : undefined;
+  }
+  return undefined;
+}
+
+/** Numbers, dates and times, and what says of how many. */
+const ONLY_NUMBERS = /^(?:[-_.:TZ\d]|of|to|part)+$/i;
+
+const isParachain = ({ chains }: Pick<Registry, 'chains'>, relay: Chain, text: string) =>
+  chains.some(({ relay_chain, para_id }) => relay_chain === relay.name && String(para_id) === text);
