@@ -14,7 +14,7 @@ const LONG = [
   'test/infra/ports/',
   'test/serve/cli/',
   'test/serve/http/',
-  'test/ingest/role',
+  'test/ingest/follow/role',
   'test/serve/clients/clients',
   'test/serve/guides/snippets',
   'test/serve/identity/oauth/kill',

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CORE, groups } from './support/groups.ts';
 import {
@@ -60,15 +60,20 @@ describe('the house', () => {
       ...product.map(({ path, imports }) => [path, imports] as const),
       ...tests.map(({ path, runtimeImports }) => [path, runtimeImports] as const),
     ]);
-    const done = new Set<string>();
-    const circles: string[] = [];
-    const walk = (path: string, trail: readonly string[]): void => {
-      if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
-      else if (!done.has(path)) for (const to of graph.get(path) ?? []) walk(to, [...trail, path]);
-      done.add(path);
-    };
-    for (const { path } of all) walk(path, []);
-    expect(circles).toEqual([]);
+    expect(circlesOf(graph)).toEqual([]);
+  });
+
+  test('no folder of ingest imports itself in a circle', () => {
+    const isChecked = (folder: string) => /^ingest\b/.test(folder);
+    const files = Map.groupBy(product, ({ path }) => dirname(path));
+    const graph = new Map(
+      [...files].flatMap(([folder, inside]) => {
+        const others = inside.flatMap(({ imports }) => imports.map((to) => dirname(to)));
+        const imported = new Set(others.filter((other) => other !== folder && isChecked(other)));
+        return isChecked(folder) ? [[folder, [...imported]] as const] : [];
+      }),
+    );
+    expect(circlesOf(graph)).toEqual([]);
   });
 
   test('values and types are exported for another file', () => {
@@ -213,6 +218,18 @@ describe('words', () => {
     expect(writers.map(({ path }) => path)).toEqual([]);
   });
 });
+
+function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const walk = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
+    else if (!done.has(path)) for (const to of graph.get(path) ?? []) walk(to, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) walk(path, []);
+  return circles;
+}
 
 /** Where functions with a body begin and how many lines they have, by their braces. */
 function functionsOf(text: string): { at: number; lines: number }[] {

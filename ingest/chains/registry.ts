@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
-import type { IngestSettings } from '../settings.ts';
 import { type Chain, chainShape, RELAY_CHAINS, type RelayChain } from './chain.ts';
 import { ECOSYSTEM } from './ecosystem.ts';
 import { GENESIS } from './genesis.ts';
@@ -93,7 +92,7 @@ function indexByName(chains: readonly Chain[]): Map<string, Chain> {
 }
 
 /** The registry with the chains of `CHAINS_FILE`. Throws `setting_invalid` when that file cannot be read. */
-export function readRegistry({ CHAINS_FILE }: Pick<IngestSettings, 'CHAINS_FILE'>): Registry {
+export function readRegistry({ CHAINS_FILE }: { readonly CHAINS_FILE?: string | undefined }): Registry {
   try {
     return loadRegistry(CHAINS_FILE);
   } catch (error) {

@@ -1,6 +1,8 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
 
+/** Ends a line that is written. */
+export const LINE_END = Buffer.from('\n');
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 /** What some programs write before UTF-8. */

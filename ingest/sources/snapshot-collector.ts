@@ -4,7 +4,7 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { firstFault } from '../../infra/shape-error.ts';
 import { timeOf } from '../decode/block-time.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
-import { LINE_END } from './backfill.ts';
+import { LINE_END } from './lines.ts';
 import { isUnreachable, type Sidecar } from './sidecar.ts';
 import { KINDS, type SnapshotMoment } from './snapshot-kinds.ts';
 import { type Subject, snapshotLine } from './snapshot-line.ts';

@@ -1,8 +1,8 @@
+import type { BackfillTarget, ChainBackfill } from '../../ingest/backfill/chain-backfill.ts';
+import type { Sources } from '../../ingest/backfill/sources-file.ts';
 import { readRegistry } from '../../ingest/chains/registry.ts';
 import type { StateTarget } from '../../ingest/node/state/state-backfill.ts';
-import type { BackfillTarget, ChainBackfill } from '../../ingest/sources/chain-backfill.ts';
 import { SKIPPED_REASON_CHARACTERS } from '../../ingest/sources/skipped-heights.ts';
-import type { Sources } from '../../ingest/sources/sources-file.ts';
 import type { ValueBackfill } from '../../ingest/sources/values/value-backfill.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { Config } from '../settings.ts';
@@ -17,8 +17,8 @@ export interface Feeds {
 const FETCHED_BYTES_MAX = 256 * 2 ** 20;
 
 export async function openFeeds(sources: Sources, config: Config, signal: AbortSignal): Promise<Feeds> {
-  const { ChainBackfill } = await import('../../ingest/sources/chain-backfill.ts');
-  const { FairShare } = await import('../../ingest/sources/fair-share.ts');
+  const { ChainBackfill } = await import('../../ingest/backfill/chain-backfill.ts');
+  const { FairShare } = await import('../../ingest/backfill/fair-share.ts');
   const { ValueBackfill } = await import('../../ingest/sources/values/value-backfill.ts');
   const { ValueFeed } = await import('../../ingest/sources/values/value-feed.ts');
   const around = {

@@ -1,6 +1,6 @@
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { reasonOf } from '../../infra/errors.ts';
-import type { BackfillTarget, ChainBackfill } from '../../ingest/sources/chain-backfill.ts';
+import type { BackfillTarget, ChainBackfill } from '../../ingest/backfill/chain-backfill.ts';
 import type { SourceFault } from '../../ingest/sources/feed.ts';
 import { countHeights, type Heights } from '../../ingest/sources/heights.ts';
 import type { ValueBackfill } from '../../ingest/sources/values/value-backfill.ts';

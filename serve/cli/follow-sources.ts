@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { pause } from '../../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import type { ChainPlan } from '../../ingest/sources/chain-backfill.ts';
-import { SourceFollower, type SourceFollowerOptions } from '../../ingest/sources/source-follower.ts';
-import type { Sources } from '../../ingest/sources/sources-file.ts';
+import type { ChainPlan } from '../../ingest/backfill/chain-backfill.ts';
+import type { Sources } from '../../ingest/backfill/sources-file.ts';
+import { SourceFollower, type SourceFollowerOptions } from '../../ingest/follow/source-follower.ts';
 import type { ValueBackfill } from '../../ingest/sources/values/value-backfill.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { Config } from '../settings.ts';

@@ -1,5 +1,5 @@
 import { demoRefusal } from '../../ingest/demo/mark.ts';
-import type { IngestTarget } from '../../ingest/sources/source-follower.ts';
+import type { IngestTarget } from '../../ingest/follow/source-follower.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { stateTarget } from './backfill-feeds.ts';
 

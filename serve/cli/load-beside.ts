@@ -1,5 +1,5 @@
 import { reasonOf } from '../../infra/errors.ts';
-import type { Sources } from '../../ingest/sources/sources-file.ts';
+import type { Sources } from '../../ingest/backfill/sources-file.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { Config } from '../settings.ts';
 import { backfillTarget, openFeeds } from './backfill-feeds.ts';

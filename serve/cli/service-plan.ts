@@ -1,9 +1,9 @@
 import { ProductError } from '../../infra/errors.ts';
+import type { ChainPlan } from '../../ingest/backfill/chain-backfill.ts';
+import type { Edge } from '../../ingest/backfill/edges.ts';
+import type { Sources } from '../../ingest/backfill/sources-file.ts';
 import { findChain, readRegistry } from '../../ingest/chains/registry.ts';
-import type { Edge } from '../../ingest/sources/block-time.ts';
-import type { ChainPlan } from '../../ingest/sources/chain-backfill.ts';
 import { concurrencyOf } from '../../ingest/sources/service-address.ts';
-import type { Sources } from '../../ingest/sources/sources-file.ts';
 import type { Config } from '../settings.ts';
 
 /** What the options of a command say of the services that it asks. */
@@ -24,7 +24,7 @@ export async function sourcesOfOptions(
   if (nodes.length === 0 && (url === undefined || name === undefined)) {
     throw new ProductError('usage', 'give --node, or --url and --chain, or --sources with a file');
   }
-  const { recognizeChain } = await import('../../ingest/sources/open-source.ts');
+  const { recognizeChain } = await import('../../ingest/backfill/open-source.ts');
   const chain =
     name === undefined ? await recognizeChain(nodes, config) : findChain(readRegistry(config), name);
   const services = [

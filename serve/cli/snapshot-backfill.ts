@@ -68,7 +68,7 @@ async function feedOf(
   },
 ): Promise<StateBackfill> {
   const { StateBackfill } = await import('../../ingest/node/state/state-backfill.ts');
-  const { openStateNode } = await import('../../ingest/sources/open-source.ts');
+  const { openStateNode } = await import('../../ingest/backfill/open-source.ts');
   const { subject, days, config, stop: signal } = around;
   const open = () =>
     openStateNode({ url, isNode: true, chain: subject.chain.name, force }, config, { signal });

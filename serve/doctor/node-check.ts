@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import { number, plural } from '../../infra/words.ts';
+import { fetchHeights } from '../../ingest/backfill/fetch-heights.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { timeOf } from '../../ingest/decode/block-time.ts';
 import { blockHash, hex, read } from '../../ingest/node/answers.ts';
@@ -10,7 +11,6 @@ import { LEGACY_METHODS, listedMethods } from '../../ingest/node/node-methods.ts
 import { NodeSource } from '../../ingest/node/node-source.ts';
 import type { RpcAnswer } from '../../ingest/node/rpc.ts';
 import { NodeRefusal } from '../../ingest/node/rpc-errors.ts';
-import { fetchHeights } from '../../ingest/sources/backfill.ts';
 
 const TRIED_BLOCKS = 256;
 /** A chain that ends its blocks has a newer one within this time. */

@@ -9,7 +9,7 @@ import { aggregatorLimits } from '../../aggregate/settings.ts';
 import { EmbeddedKeyValue } from '../../infra/embedded/key-value.ts';
 import { EmbeddedQueue } from '../../infra/embedded/queue.ts';
 import { openLogger } from '../../infra/logger.ts';
-import { SourceFollower } from '../../ingest/sources/source-follower.ts';
+import { SourceFollower } from '../../ingest/follow/source-follower.ts';
 import { ingestTarget } from '../../serve/cli/ingest-target.ts';
 import { checkCollector } from '../../serve/doctor/collector-check.ts';
 import { LocalClient } from '../../serve/operations/client.ts';

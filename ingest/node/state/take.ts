@@ -4,7 +4,7 @@ import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { firstFault } from '../../../infra/shape-error.ts';
 import type { SnapshotKind } from '../../decode/snapshot.ts';
 import type { SkippedSnapshot } from '../../raw/skipped-snapshots.ts';
-import { LINE_END } from '../../sources/backfill.ts';
+import { LINE_END } from '../../sources/lines.ts';
 import { type Subject, snapshotLine } from '../../sources/snapshot-line.ts';
 import { isPruned } from '../map-pages.ts';
 import { RequestFailure } from '../transport.ts';

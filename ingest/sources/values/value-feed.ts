@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { parseSnapshot } from '../../decode/snapshot.ts';
-import { LINE_END } from '../backfill.ts';
 import { HttpSource } from '../http-source.ts';
+import { LINE_END } from '../lines.ts';
 import type { AskedRange, ValueAdapter, ValueKind, ValuePoint, ValueRoute } from './adapter.ts';
 import type { StoredDaysRequest } from './stored-days.ts';
 

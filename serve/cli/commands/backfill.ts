@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../../infra/days.ts';
 import { reasonOf } from '../../../infra/errors.ts';
+import type { ChainBackfill } from '../../../ingest/backfill/chain-backfill.ts';
+import { edgeOf } from '../../../ingest/backfill/edges.ts';
+import type { Sources } from '../../../ingest/backfill/sources-file.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
-import { edgeOf } from '../../../ingest/sources/block-time.ts';
-import type { ChainBackfill } from '../../../ingest/sources/chain-backfill.ts';
-import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import type { OperationClient } from '../../operations/client.ts';
 import type { Config } from '../../settings.ts';
 import { parseHeightOrDay, sourceOptions, sourcesOption } from '../arguments.ts';
@@ -134,7 +134,7 @@ function throwFault({ faults: [fault] }: ChainBackfill): void {
 async function sourcesOf(options: BackfillOptions, config: Config): Promise<Sources> {
   const { sources: file, from, to } = options;
   if (file !== undefined) {
-    const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
+    const { readSourcesFile } = await import('../../../ingest/backfill/sources-file.ts');
     return readSourcesFile(file, readRegistry(config));
   }
   const heights = { from: edgeOf(from, 0), to: to === undefined ? undefined : edgeOf(to, DAY_MS) };

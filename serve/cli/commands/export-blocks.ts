@@ -59,7 +59,7 @@ Exit code 3: heights are left out.`,
     const compress = compressionOf(output);
     refuseBinaryTerminal('zst', output);
     const { NodeSource } = await import('../../../ingest/node/node-source.ts');
-    const { heightsBetween } = await import('../../../ingest/sources/block-time.ts');
+    const { heightsBetween } = await import('../../../ingest/backfill/edges.ts');
     const signal = stopOnSignal();
     const service = await NodeSource.connect(node, { signal });
     const range = await heightsBetween(service, { height: from }, to === undefined ? to : { height: to });
@@ -103,7 +103,8 @@ async function* blockLines(
   service: BlockService,
   { range, concurrency, display, leftOut }: Exporting,
 ): AsyncGenerator<Buffer> {
-  const { fetchHeights, LINE_END } = await import('../../../ingest/sources/backfill.ts');
+  const { fetchHeights } = await import('../../../ingest/backfill/fetch-heights.ts');
+  const { LINE_END } = await import('../../../ingest/sources/lines.ts');
   const total = range.to - range.from + 1;
   const began = performance.now();
   let [blocks, shownAt] = [0, 0];

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../../infra/days.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
-import type { SourceFollowerOptions } from '../../../ingest/sources/source-follower.ts';
+import type { SourceFollowerOptions } from '../../../ingest/follow/source-follower.ts';
 import type { OperationClient } from '../../operations/client.ts';
 import type { Config } from '../../settings.ts';
 import { parseWhole, parseWithin, sourceOptions, sourcesOption } from '../arguments.ts';
@@ -92,7 +92,7 @@ async function followerOf(
   const stop = stopOnSignal();
   const { followSources } = await import('../follow-sources.ts');
   if (file !== undefined) {
-    const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
+    const { readSourcesFile } = await import('../../../ingest/backfill/sources-file.ts');
     const sources = readSourcesFile(file, readRegistry(config));
     return (client) => followSources(sources, { client, config, options, stop, say });
   }
@@ -101,7 +101,7 @@ async function followerOf(
   const [service, ...others] = plan?.sources.filter((source) => 'url' in source) ?? [];
   if (plan === undefined || service === undefined || others.length > 0)
     return (client) => followSources(sources, { client, config, options, stop, say });
-  const { SourceFollower } = await import('../../../ingest/sources/source-follower.ts');
+  const { SourceFollower } = await import('../../../ingest/follow/source-follower.ts');
   const chain = plan.chain.name;
   const follower = await SourceFollower.open({ ...options, ...service, chain }, config, stop);
   return (client) => follower.run(ingestTarget(client), say);

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
+import type { Sources } from '../../../ingest/backfill/sources-file.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
-import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import { PROCESS_ROLES, type ProcessRole } from '../../process-roles.ts';
 import type { Config } from '../../settings.ts';
 import { nodeOption, parseWithin } from '../arguments.ts';
@@ -109,7 +109,7 @@ async function followedSources(
     const from = Date.parse(isoDay(Date.now() - (days - 1) * DAY_MS));
     return sourcesOfOptions({ node: node as readonly string[] }, config, { from: { time: from } });
   }
-  const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
+  const { readSourcesFile } = await import('../../../ingest/backfill/sources-file.ts');
   return readSourcesFile(file, readRegistry(config));
 }
 

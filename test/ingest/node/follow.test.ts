@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { type FollowOptions, followBlocks } from '../../../ingest/follow/block-follower.ts';
 import { NodeSource } from '../../../ingest/node/node-source.ts';
-import { type FollowOptions, followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { ReplayedChain } from './replayed-chain.ts';
 import { LIMITS, serve } from './replaying.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type IngestTarget, SourceFollower } from '../../../ingest/sources/source-follower.ts';
+import { type IngestTarget, SourceFollower } from '../../../ingest/follow/source-follower.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { ReplayError, ReplayedChain } from './replayed-chain.ts';
 import { serve } from './replaying.ts';

@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
+import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import type { NodeSource } from '../../../ingest/node/node-source.ts';
-import { fetchHeights } from '../../../ingest/sources/backfill.ts';
 import type { Heights } from '../../../ingest/sources/heights.ts';
 import { NodeReplay } from './replay.ts';
 import type { ReplayedChain } from './replayed-chain.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import { NodeSource } from '../../../ingest/node/node-source.ts';
-import { fetchHeights } from '../../../ingest/sources/backfill.ts';
 import { CHAINS, Recording, sidecarLines } from './decode/recorded.ts';
 import { NodeReplay } from './replay.ts';
 import { ReplayError, type ReplayedChain } from './replayed-chain.ts';

@@ -1,11 +1,9 @@
 import { pMapIterable } from 'p-map';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { lackOfLine } from '../decode/completeness.ts';
-import type { BlockService } from './block-service.ts';
-import { type Heights, heightsOf } from './heights.ts';
-import type { UnservedHeight } from './skipped-heights.ts';
-
-export const LINE_END = Buffer.from('\n');
+import type { BlockService } from '../sources/block-service.ts';
+import { type Heights, heightsOf } from '../sources/heights.ts';
+import type { UnservedHeight } from '../sources/skipped-heights.ts';
 
 /** A source of blocks, as far as heights are fetched from it. */
 export type BlockSource = Pick<BlockService, 'block' | 'head' | 'givesWholeBlocks'> & {

@@ -2,21 +2,21 @@ import { setTimeout } from 'node:timers/promises';
 import { ProductError } from '../../infra/errors.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import type { IngestSettings } from '../settings.ts';
+import type { BlockService } from '../sources/block-service.ts';
+import type { Feed, LoadPortion, SourceFault, SourceProgress } from '../sources/feed.ts';
+import { countHeights, type Heights, rangesOf } from '../sources/heights.ts';
+import { type Input, inputsAt } from '../sources/input-files.ts';
+import { type ServiceAddress, shownUrl } from '../sources/service-address.ts';
+import type { SourceSettings } from '../sources/settings.ts';
+import { PATIENCE_MAX, type SkippedHeight, type UnservedHeight } from '../sources/skipped-heights.ts';
+import type { StoredDays } from '../sources/values/value-feed.ts';
 import { missingOf, requireNameOf } from './archive.ts';
-import { type BlockSource, type FetchedHeight, fetchHeights } from './backfill.ts';
-import type { BlockService } from './block-service.ts';
-import { type Edge, heightsBetween, timesBetween } from './block-time.ts';
 import { download } from './download.ts';
+import { type Edge, heightsBetween, timesBetween } from './edges.ts';
 import type { FairShare, ShareMember } from './fair-share.ts';
-import type { Feed, LoadPortion, SourceFault, SourceProgress } from './feed.ts';
-import { countHeights, type Heights, rangesOf } from './heights.ts';
-import { type Input, inputsAt } from './input-files.ts';
+import { type BlockSource, type FetchedHeight, fetchHeights } from './fetch-heights.ts';
 import { openSource } from './open-source.ts';
 import { oneAhead, portions } from './portions.ts';
-import { type ServiceAddress, shownUrl } from './service-address.ts';
-import { PATIENCE_MAX, type SkippedHeight, type UnservedHeight } from './skipped-heights.ts';
-import type { StoredDays } from './values/value-feed.ts';
 
 /** Where blocks come from: a service, or an archive by its path or address. */
 export type BlocksFrom = Service | { readonly archive: string };
@@ -48,7 +48,7 @@ export interface BackfillTarget {
 
 interface BackfillSurroundings {
   readonly registry: Registry;
-  readonly config: IngestSettings;
+  readonly config: SourceSettings;
   readonly share: FairShare;
   /** Bytes after which what was fetched is loaded. */
   readonly portionBytes: number;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fetchHeights } from '../../../ingest/sources/backfill.ts';
-import { portions } from '../../../ingest/sources/portions.ts';
+import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
+import { portions } from '../../../ingest/backfill/portions.ts';
 import { madeBlock, madeExtrinsic } from '../made.ts';
 
 const lost = (number: number) =>

@@ -3,11 +3,11 @@ import type { Chain } from '../chains/chain.ts';
 import { findChain, type Registry, readRegistry } from '../chains/registry.ts';
 import { NodeSource } from '../node/node-source.ts';
 import { type StateNode, stateNode } from '../node/state/state-node.ts';
-import type { IngestSettings } from '../settings.ts';
-import type { BlockService } from './block-service.ts';
-import type { HttpLimits } from './http-source.ts';
-import type { ServiceAddress, SourceOptions } from './service-address.ts';
-import { Sidecar } from './sidecar.ts';
+import type { BlockService } from '../sources/block-service.ts';
+import type { HttpLimits } from '../sources/http-source.ts';
+import type { ServiceAddress, SourceOptions } from '../sources/service-address.ts';
+import type { SourceSettings } from '../sources/settings.ts';
+import { Sidecar } from '../sources/sidecar.ts';
 
 type ServiceLimits = Partial<Pick<HttpLimits, 'attempts' | 'backoffMs' | 'timeoutMs' | 'signal'>>;
 
@@ -22,7 +22,7 @@ export interface OpenedSource {
 /** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
 export async function openSource(
   { chain: name, force = false, ...address }: SourceOptions,
-  config: IngestSettings,
+  config: SourceSettings,
   limits: ServiceLimits = {},
 ): Promise<OpenedSource> {
   const registry = readRegistry(config);
@@ -47,7 +47,7 @@ export async function openSource(
 /** Connects to a node whose state is read. */
 export async function openStateNode(
   source: SourceOptions,
-  config: IngestSettings,
+  config: SourceSettings,
   limits: ServiceLimits = {},
 ): Promise<StateNode> {
   const { service } = await openSource(source, config, limits);
@@ -58,7 +58,7 @@ export async function openStateNode(
 
 function connect(
   { url, isNode = false }: ServiceAddress,
-  config: IngestSettings,
+  config: SourceSettings,
   limits: ServiceLimits,
 ): Promise<BlockService> {
   const blockMs = config.BLOCK_TIMEOUT_SECONDS * 1000;
@@ -68,7 +68,7 @@ function connect(
 }
 
 /** The chain that nodes serve, by the first block of the network of the first one that answers. */
-export async function recognizeChain(urls: readonly string[], config: IngestSettings): Promise<Chain> {
+export async function recognizeChain(urls: readonly string[], config: SourceSettings): Promise<Chain> {
   const registry = readRegistry(config);
   const node = await connectToFirst(urls);
   const hash = node.genesisHash;

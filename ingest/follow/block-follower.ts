@@ -2,12 +2,12 @@ import { pause } from '../../infra/coordination/pause.ts';
 import { isSettledWithin } from '../../infra/coordination/settled-within.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { awaitedLater } from '../../infra/ignore.ts';
-import { fetchHeights } from './backfill.ts';
+import { fetchHeights } from '../backfill/fetch-heights.ts';
+import { portions } from '../backfill/portions.ts';
+import type { BlockService } from '../sources/block-service.ts';
+import type { UnservedHeight } from '../sources/skipped-heights.ts';
+import type { FollowedChain } from '../sources/source-measures.ts';
 import { BestBlocks } from './best-blocks.ts';
-import type { BlockService } from './block-service.ts';
-import { portions } from './portions.ts';
-import type { UnservedHeight } from './skipped-heights.ts';
-import type { FollowedChain } from './source-measures.ts';
 
 export interface FollowOptions {
   readonly chain: { readonly relay_chain: string; readonly name: string };

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import type { Input } from './input-files.ts';
+import type { Input } from '../sources/input-files.ts';
 
 /** A download that gives nothing for so long has failed. */
 const SILENCE_MS_MAX = 60_000;

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { readAll } from '../../../infra/ports.ts';
+import { refillSkipped } from '../../../ingest/follow/skipped-refill.ts';
 import type { SkippedHeight, UnservedHeight } from '../../../ingest/sources/skipped-heights.ts';
-import { refillSkipped } from '../../../ingest/sources/skipped-refill.ts';
 
 const place = { relay_chain: 'polkadot', chain: 'polkadot' };
 const longAgo = '2026-01-01T00:00:00.000Z';

@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import { Lease } from '../infra/coordination/lock.ts';
-import { pause } from '../infra/coordination/pause.ts';
-import { ProductError, reasonOf } from '../infra/errors.ts';
-import type { KeyValue } from '../infra/ports.ts';
-import type { Tracer } from '../infra/tracing/tracer.ts';
-import { findChain, readRegistry } from './chains/registry.ts';
-import type { IngestSettings } from './settings.ts';
-import { concurrencyOf, type SourceOptions, shownUrl } from './sources/service-address.ts';
-import type { IngestTarget } from './sources/source-follower.ts';
-import { FollowedChain, type SourceMeasures } from './sources/source-measures.ts';
+import { Lease } from '../../infra/coordination/lock.ts';
+import { pause } from '../../infra/coordination/pause.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { KeyValue } from '../../infra/ports.ts';
+import type { Tracer } from '../../infra/tracing/tracer.ts';
+import { findChain, readRegistry } from '../chains/registry.ts';
+import { concurrencyOf, type SourceOptions, shownUrl } from '../sources/service-address.ts';
+import type { SourceSettings } from '../sources/settings.ts';
+import { FollowedChain, type SourceMeasures } from '../sources/source-measures.ts';
+import type { IngestTarget } from './source-follower.ts';
 
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
@@ -17,7 +17,7 @@ const CLAIM_POLL_MS = 1000;
 
 interface IngestRoleOptions {
   readonly target: IngestTarget;
-  readonly settings: IngestSettings & {
+  readonly settings: SourceSettings & {
     /** Time after which the chain of a process that died is free. */
     readonly LEASE_MS: number;
   };
@@ -69,7 +69,7 @@ async function keepFollowing(
       const progress = { onIngested: note, ...(next === null ? {} : { from: next }) };
       const until = AbortSignal.any([signal, lost]);
       // Most processes follow nothing, and need not read the decoder of nodes.
-      const { SourceFollower } = await import('./sources/source-follower.ts');
+      const { SourceFollower } = await import('./source-follower.ts');
       const follower = await SourceFollower.open({ ...options, ...progress }, settings, until);
       wait = RETRY_MS;
       await follower.run(target, (text) => log.info(text));

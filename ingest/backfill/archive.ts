@@ -3,9 +3,9 @@ import type { Chain } from '../chains/chain.ts';
 import { chainOfFile } from '../chains/chain-of-file.ts';
 import type { Registry } from '../chains/registry.ts';
 import { timeOf } from '../decode/block-time.ts';
-import { type Heights, heightAtStart } from './heights.ts';
-import type { Input } from './input-files.ts';
-import { decompressed, readLines } from './lines.ts';
+import { type Heights, heightAtStart } from '../sources/heights.ts';
+import type { Input } from '../sources/input-files.ts';
+import { decompressed, readLines } from '../sources/lines.ts';
 
 /** Lines of an archive that are not stored yet, in the order of the file. */
 interface ArchivePortion {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FollowOptions, followBlocks } from '../../../ingest/sources/block-follower.ts';
+import { type FollowOptions, followBlocks } from '../../../ingest/follow/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { FakeSidecar, type Fault, hashOf, recordedBlocks } from './fake-sidecar.ts';
+import { FakeSidecar, type Fault, hashOf, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const chain = { relay_chain: 'polkadot', name: 'polkadot' };
 const recorded = recordedBlocks('polkadot');

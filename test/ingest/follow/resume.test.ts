@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SourceFollower } from '../../../ingest/sources/source-follower.ts';
+import { SourceFollower } from '../../../ingest/follow/source-follower.ts';
 import { ingestTarget } from '../../../serve/cli/ingest-target.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
-import { FakeSidecar, recordedBlocks } from './fake-sidecar.ts';
+import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const blocks = recordedBlocks('polkadot');
 const first = Math.min(...blocks.keys());

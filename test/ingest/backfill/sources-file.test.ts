@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { readSourcesFile } from '../../../ingest/backfill/sources-file.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
-import { readSourcesFile } from '../../../ingest/sources/sources-file.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const place = temporaryDirectory();

@@ -1,7 +1,8 @@
 import { isSettledWithin } from '../../infra/coordination/settled-within.ts';
 import { awaitedLater, ignore } from '../../infra/ignore.ts';
-import { type FetchedHeight, LINE_END } from './backfill.ts';
-import type { UnservedHeight } from './skipped-heights.ts';
+import { LINE_END } from '../sources/lines.ts';
+import type { UnservedHeight } from '../sources/skipped-heights.ts';
+import type { FetchedHeight } from './fetch-heights.ts';
 
 /** Consecutive fetched heights up to `last`. */
 interface Portion {

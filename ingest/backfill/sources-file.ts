@@ -4,13 +4,13 @@ import type { Environment } from '../../infra/config/read.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
 import { findChain } from '../chains/registry.ts';
-import { edgeOf } from './block-time.ts';
+import { address, isAddress, nodeAddress } from '../sources/file-kinds.ts';
+import { concurrencyOf } from '../sources/service-address.ts';
+import type { ValuePlan } from '../sources/values/value-feed.ts';
+import { FEED_KEYS, feedsShape, valuePlansOf } from '../sources/values/value-plans.ts';
 import type { BlocksFrom, ChainPlan } from './chain-backfill.ts';
-import { address, isAddress, nodeAddress } from './file-kinds.ts';
+import { edgeOf } from './edges.ts';
 import { PlacedYaml } from './placed-yaml.ts';
-import { concurrencyOf } from './service-address.ts';
-import type { ValuePlan } from './values/value-feed.ts';
-import { FEED_KEYS, feedsShape, valuePlansOf } from './values/value-plans.ts';
 
 /** What a file of sources names. */
 export interface Sources {

@@ -1,6 +1,6 @@
 import { ProductError } from '../../infra/errors.ts';
 import { timeOf } from '../decode/block-time.ts';
-import type { BlockSource } from './backfill.ts';
+import type { BlockSource } from './fetch-heights.ts';
 
 /** Days are looked for in all of the history, which a source may have only a part of. */
 function notGiven(error: unknown): never {

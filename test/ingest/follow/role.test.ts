@@ -1,17 +1,17 @@
 import { text } from 'node:stream/consumers';
 import type { FastifyBaseLogger } from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../infra/clock.ts';
-import { EmbeddedKeyValue } from '../../infra/embedded/key-value.ts';
-import { openLogger } from '../../infra/logger.ts';
-import type { KeyValue } from '../../infra/ports.ts';
-import { NO_TRACER } from '../../infra/tracing/tracer.ts';
-import { startIngestRole } from '../../ingest/role.ts';
-import type { IngestTarget } from '../../ingest/sources/source-follower.ts';
-import { sourceMeasures } from '../../ingest/sources/source-measures.ts';
-import { readConfig } from '../../serve/settings.ts';
-import { until } from '../infra/ports/opened.ts';
-import { FakeSidecar, recordedBlocks } from './sources/fake-sidecar.ts';
+import { systemClock } from '../../../infra/clock.ts';
+import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
+import { openLogger } from '../../../infra/logger.ts';
+import type { KeyValue } from '../../../infra/ports.ts';
+import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
+import { startIngestRole } from '../../../ingest/follow/role.ts';
+import type { IngestTarget } from '../../../ingest/follow/source-follower.ts';
+import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
+import { readConfig } from '../../../serve/settings.ts';
+import { until } from '../../infra/ports/opened.ts';
+import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const recorded = recordedBlocks('polkadot');
 const first = Math.min(...recorded.keys());

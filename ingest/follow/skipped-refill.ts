@@ -2,9 +2,15 @@ import { Readable } from 'node:stream';
 import { pause } from '../../infra/coordination/pause.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { plural } from '../../infra/words.ts';
-import { type BlockSource, fetchHeights, LINE_END } from './backfill.ts';
-import { rangesOf } from './heights.ts';
-import { patienceFor, type SkippedHeight, triedAgainAt, type UnservedHeight } from './skipped-heights.ts';
+import { type BlockSource, fetchHeights } from '../backfill/fetch-heights.ts';
+import { rangesOf } from '../sources/heights.ts';
+import { LINE_END } from '../sources/lines.ts';
+import {
+  patienceFor,
+  type SkippedHeight,
+  triedAgainAt,
+  type UnservedHeight,
+} from '../sources/skipped-heights.ts';
 
 /** What the refill of skipped heights needs of the process that loads. */
 interface RefillTarget {

@@ -4,19 +4,19 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { GENESIS } from '../../../ingest/chains/genesis.ts';
-import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import {
   type BackfillTarget,
   type BlocksFrom,
   ChainBackfill,
   type ChainPlan,
-} from '../../../ingest/sources/chain-backfill.ts';
-import { FairShare } from '../../../ingest/sources/fair-share.ts';
+} from '../../../ingest/backfill/chain-backfill.ts';
+import { FairShare } from '../../../ingest/backfill/fair-share.ts';
+import { GENESIS } from '../../../ingest/chains/genesis.ts';
+import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import { type Heights, rangesOf } from '../../../ingest/sources/heights.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { type FakeOptions, FakeSidecar, recordedBlocks } from './fake-sidecar.ts';
+import { type FakeOptions, FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const recorded = recordedBlocks('polkadot');
 const heights = [...recorded.keys()].sort((a, b) => a - b);

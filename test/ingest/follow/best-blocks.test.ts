@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BestBlocks } from '../../../ingest/sources/best-blocks.ts';
+import { BestBlocks } from '../../../ingest/follow/best-blocks.ts';
 import type { Sidecar } from '../../../ingest/sources/sidecar.ts';
 
 it('gives a chain whose finality stalls in pieces, and again what was not read to its end', async () => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { FairShare, type ShareMember } from '../../../ingest/sources/fair-share.ts';
+import { FairShare, type ShareMember } from '../../../ingest/backfill/fair-share.ts';
 
 /** A chain whose requests end when the test says so. */
 function chainOf(member: ShareMember, bytes = 1) {

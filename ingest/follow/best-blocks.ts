@@ -1,6 +1,6 @@
 import { parseExact } from '../decode/json.ts';
-import { LINE_END } from './backfill.ts';
-import type { BlockService } from './block-service.ts';
+import type { BlockService } from '../sources/block-service.ts';
+import { LINE_END } from '../sources/lines.ts';
 
 /** Bytes of lines after which they are given: finality can stall for days. */
 const BYTES_AT_ONCE = 16 * 2 ** 20;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import { Random } from '../../../ingest/demo/random.ts';
-import { fetchHeights } from '../../../ingest/sources/backfill.ts';
-import { followBlocks } from '../../../ingest/sources/block-follower.ts';
+import { followBlocks } from '../../../ingest/follow/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
-import { FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
+import { FakeSidecar, type Fault, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const chain = { relay_chain: 'polkadot', name: 'polkadot' };
 const recorded = recordedBlocks('polkadot');

@@ -2,22 +2,22 @@ import { Readable } from 'node:stream';
 import { isoDay } from '../../infra/days.ts';
 import { NO_TRACER, type Tracer } from '../../infra/tracing/tracer.ts';
 import { plural } from '../../infra/words.ts';
+import { type OpenedSource, openSource } from '../backfill/open-source.ts';
 import { type Chain, secondsPerBlock } from '../chains/chain.ts';
 import { NodeSource } from '../node/node-source.ts';
 import { DayCollector } from '../node/state/day-collector.ts';
 import type { StateTarget } from '../node/state/state-backfill.ts';
 import { stateNode } from '../node/state/state-node.ts';
-import type { IngestSettings } from '../settings.ts';
+import type { Heights } from '../sources/heights.ts';
+import type { SourceOptions } from '../sources/service-address.ts';
+import type { SourceSettings } from '../sources/settings.ts';
+import { Sidecar } from '../sources/sidecar.ts';
+import type { SkippedHeight, UnservedHeight } from '../sources/skipped-heights.ts';
+import { SnapshotCollector } from '../sources/snapshot-collector.ts';
+import type { FollowedChain } from '../sources/source-measures.ts';
 import { BLOCKS_AT_ONCE, type FollowOptions, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
-import type { Heights } from './heights.ts';
-import { type OpenedSource, openSource } from './open-source.ts';
-import type { SourceOptions } from './service-address.ts';
-import { Sidecar } from './sidecar.ts';
-import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
 import { refillSkipped } from './skipped-refill.ts';
-import { SnapshotCollector } from './snapshot-collector.ts';
-import type { FollowedChain } from './source-measures.ts';
 
 /** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
 export interface IngestTarget extends StateTarget {
@@ -94,7 +94,7 @@ export class SourceFollower {
 
   static async open(
     options: SourceFollowerOptions,
-    config: IngestSettings,
+    config: SourceSettings,
     signal: AbortSignal,
   ): Promise<SourceFollower> {
     const { backoffMs } = options;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { download } from '../../../ingest/sources/download.ts';
+import { download } from '../../../ingest/backfill/download.ts';
 
 it('a download that is given up ends its connection', async () => {
   const answers: ServerResponse[] = [];

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { type FollowOptions, followBlocks } from '../../../ingest/follow/block-follower.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
-import { type FollowOptions, followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { contentOf, differences } from '../../support/content.ts';
 import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
-import { FakeSidecar, hashOf, onBranch, recordedBlocks } from './fake-sidecar.ts';
+import { FakeSidecar, hashOf, onBranch, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const chain = { relay_chain: 'polkadot', name: 'polkadot' };
 const recorded = recordedBlocks('polkadot');
