@@ -1,5 +1,5 @@
-import { hexOf } from './cast.ts';
-import type { Random } from './random.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { DemoKey } from './cast.ts';
 
 /** An event, its pallet and name in one word, and its data. */
 export type DemoEvent = readonly [name: string, ...data: readonly unknown[]];
@@ -7,15 +7,16 @@ export type DemoEvent = readonly [name: string, ...data: readonly unknown[]];
 /** An extrinsic as it will stand in a block. */
 export interface DemoExtrinsic {
   readonly call: string;
-  readonly args?: object;
+  readonly args: object;
+  readonly hash: string;
   /** Absent for inherents and Ethereum transactions. */
-  readonly signer?: unknown;
+  readonly signer?: DemoKey;
   readonly tip?: string;
-  readonly success?: boolean;
+  readonly success: boolean;
   readonly events: readonly DemoEvent[];
 }
 
-interface DemoBlock {
+export interface DemoBlock {
   readonly number: number;
   readonly hash: string;
   readonly parentHash: string;
@@ -34,37 +35,43 @@ const WEIGHT = { weight: { refTime: '312500000', proofSize: '3593' }, class: 'No
 const SUCCESS: DemoEvent = ['system.ExtrinsicSuccess', WEIGHT];
 const FAILED: DemoEvent = ['system.ExtrinsicFailed', { token: 'FundsUnavailable' }, WEIGHT];
 
+type PrintAccount = (key: DemoKey, chain: Chain) => string;
+
 /** A block in the layout of Sidecar. */
-export function blockPayload(random: Random, block: DemoBlock): object {
+export function blockPayload(block: DemoBlock, chain: Chain, print: PrintAccount): object {
   const { number, hash, parentHash, time, author, opening, extrinsics } = block;
-  const clock: DemoExtrinsic = { call: 'timestamp.set', args: { now: String(time) }, events: [] };
+  const clock = { method: methodOf('timestamp.set'), args: { now: String(time) } };
   return {
     number: String(number),
     hash,
     parentHash,
     ...(author === undefined ? {} : { authorId: author }),
     onInitialize: { events: opening.map(eventOf) },
-    extrinsics: [clock, ...extrinsics].map((extrinsic) => extrinsicOf(random, extrinsic)),
+    extrinsics: [
+      { ...clock, ...UNSIGNED, hash: '0x', events: [eventOf(SUCCESS)], success: true },
+      ...extrinsics.map((extrinsic) => extrinsicOf(extrinsic, chain, print)),
+    ],
     onFinalize: { events: [] },
     finalized: true,
   };
 }
 
+const UNSIGNED = { signature: null, tip: null, info: {}, paysFee: false };
+
 function extrinsicOf(
-  random: Random,
-  { call, args = {}, signer, tip, success = true, events }: DemoExtrinsic,
+  { call, args, signer, tip = '0', success, events, hash }: DemoExtrinsic,
+  chain: Chain,
+  print: PrintAccount,
 ) {
-  const isSigned = signer !== undefined;
+  const printed = signer === undefined ? '' : print(signer, chain);
+  const signature = { signature: '0x', signer: chain.accounts === 'h160' ? printed : { id: printed } };
   return {
     method: methodOf(call),
-    signature: isSigned ? { signature: '0x', signer } : null,
     args,
-    tip: isSigned ? (tip ?? '0') : null,
-    hash: hexOf(random, 32),
-    info: {},
+    hash,
+    ...(signer === undefined ? UNSIGNED : { signature, tip, info: {}, paysFee: true }),
     events: [...events, success ? SUCCESS : FAILED].map(eventOf),
     success,
-    paysFee: isSigned,
   };
 }
 

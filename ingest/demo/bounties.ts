@@ -13,7 +13,7 @@ interface DemoBounty {
 
 interface DemoChild {
   readonly parent: DemoBounty;
-  readonly id: number;
+  id: number;
   readonly value: number;
   readonly curator: DemoKey;
   readonly beneficiary: DemoKey;
@@ -32,22 +32,45 @@ const PROGRAMMES: readonly (readonly string[])[] = [
 ];
 const FIRST_BOUNTY = 60;
 
+/** How likely a child bounty is added on a day, and a bounty is proposed after how many. */
+export interface BountiesPace {
+  readonly children: number;
+  readonly days: number;
+}
+
 /** Bounties of a treasury, and the child bounties that their curators pay out. */
 export class Bounties {
   readonly #random: Random;
   readonly #cast: Cast;
   readonly #bounties: DemoBounty[] = [];
-  #children: DemoChild[] = [];
+  readonly #pace: BountiesPace;
+  readonly #children: DemoChild[] = [];
+  /** At first all children share one sequence of numbers, later each parent has its own. */
+  #isRenumbered = false;
 
-  constructor(random: Random, cast: Cast) {
+  constructor(random: Random, cast: Cast, pace: BountiesPace) {
     this.#random = random;
     this.#cast = cast;
+    this.#pace = pace;
+  }
+
+  /** Gives the children numbers from 0 on within their parent, as asset hubs did; what the state then lists. */
+  renumber(): { ids: readonly { parent: number; old: number; new: number }[] } {
+    this.#isRenumbered = true;
+    const ids = [...Map.groupBy(this.#children, ({ parent }) => parent)].flatMap(([parent, children]) =>
+      children.map((child, number) => {
+        const entry = { parent: parent.id, old: child.id, new: number };
+        child.id = number;
+        return entry;
+      }),
+    );
+    return { ids };
   }
 
   write(book: DayBook): void {
     const random = this.#random;
     const [work] = PROGRAMMES.slice(this.#bounties.length);
-    if (work !== undefined && book.day >= this.#bounties.length * 17) this.#propose(book, work);
+    if (work !== undefined && book.day >= this.#bounties.length * this.#pace.days) this.#propose(book, work);
     for (const bounty of this.#bounties) {
       const age = book.day - bounty.proposedOn;
       if (!bounty.isActive && age >= 2) {
@@ -57,10 +80,12 @@ export class Bounties {
         book.happens(['bounties.BountyExtended', String(bounty.id)]);
       }
     }
-    for (const child of this.#children) if (book.day >= child.next) this.#advance(book, child);
-    this.#children = this.#children.filter(({ step }) => step < STEPS_MAX);
+    for (const child of this.#children) {
+      if (child.step < STEPS_MAX && book.day >= child.next) this.#advance(book, child);
+    }
     const active = this.#bounties.filter(({ isActive }) => isActive);
-    if (active.length > 0 && random.chance(0.4 * book.passed)) this.#add(book, random.pick(active));
+    if (active.length > 0 && random.chance(this.#pace.children * book.passed))
+      this.#add(book, random.pick(active));
   }
 
   #propose(book: DayBook, work: readonly string[]): void {
@@ -75,7 +100,8 @@ export class Bounties {
 
   #add(book: DayBook, parent: DemoBounty): void {
     const random = this.#random;
-    const id = parent.children++;
+    const siblings = parent.children++;
+    const id = this.#isRenumbered ? siblings : this.#children.length;
     const value = random.whole(3, 90) * 50;
     const curator = this.#cast.at(random.whole(2, 12));
     const beneficiary = this.#cast.anyone(90);
@@ -107,6 +133,11 @@ export class Bounties {
     if (child.step === 2 && child.isCanceled) {
       signs('closeChildBounty', {}, told('Canceled'));
       child.step = STEPS_MAX;
+      return;
+    }
+    if (child.step > 0 && child.step < 3 && this.#random.chance(0.05)) {
+      signs('unassignCurator', {});
+      child.step = 0;
       return;
     }
     const fee = child.value * 0.05;

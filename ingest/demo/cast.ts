@@ -23,9 +23,9 @@ export class Cast {
   readonly #random: Random;
   readonly #printed = new Map<string, string>();
 
-  constructor(random: Random, size: number, bytes = 32) {
+  constructor(random: Random, keys: readonly DemoKey[]) {
     this.#random = random;
-    this.#keys = Array.from({ length: size }, () => hexOf(random, bytes));
+    this.#keys = keys;
   }
 
   get size(): number {

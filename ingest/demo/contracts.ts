@@ -20,16 +20,22 @@ const CHAIN_ID = 420_420_419n;
 const SECRETS = ['d1', 'd2', 'd3', 'd4'].map((byte) => byte.repeat(32));
 const SELECTORS = ['0xa9059cbb', '0x095ea7b3', '0x38ed1739', '0xd0e30db0', '0xdeadbeef'];
 
+/** The day on which a chain got contracts, calls of a usual day, and how many deploy or send Ethereum transactions. */
+export interface ContractsPace {
+  readonly since: number;
+  readonly calls: number;
+  readonly deployments: number;
+}
+
 /** The contracts of one asset hub: codes, deployments, and calls that become more. */
 export class Contracts {
   readonly #random: Random;
   readonly #cast: Cast;
   readonly #codes: readonly DemoCode[];
   readonly #contracts: { readonly address: string; readonly code: string; readonly since: number }[] = [];
-  /** The day on which the chain got contracts, and calls of a usual day. */
-  readonly #pace: { readonly since: number; readonly calls: number };
+  readonly #pace: ContractsPace;
 
-  constructor(random: Random, cast: Cast, chain: Chain, pace: { since: number; calls: number }) {
+  constructor(random: Random, cast: Cast, chain: Chain, pace: ContractsPace) {
     this.#random = random;
     this.#cast = cast;
     this.#pace = pace;
@@ -44,10 +50,11 @@ export class Contracts {
   write(book: DayBook, activity: number): void {
     const random = this.#random;
     if (book.day < this.#pace.since) return;
-    if (this.#contracts.length === 0 || random.chance(0.45 * book.passed)) this.#deploy(book);
+    if (this.#contracts.length === 0 || random.chance(this.#pace.deployments * book.passed))
+      this.#deploy(book);
     const calls = Math.round(this.#pace.calls * activity * (0.6 + 0.8 * random.fraction()));
     for (let made = 0; made < calls; made++) this.#call(book);
-    if (random.chance(0.5 * book.passed)) this.#transact(book);
+    if (random.chance(this.#pace.deployments * book.passed)) this.#transact(book);
   }
 
   /** What the state lists of codes and contracts. */
@@ -132,7 +139,7 @@ export class Contracts {
     const events: DemoEvent[] = isCreation
       ? [this.#created(book, sender, random.pick(this.#codes))]
       : [['revive.ContractEmitted', to, '0x', []]];
-    book.unsigned({ call: 'revive.ethTransact', args: { payload }, events });
+    book.unsigned('revive.ethTransact', { payload }, events);
   }
 
   #someContract(): string {

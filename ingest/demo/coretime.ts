@@ -13,9 +13,15 @@ interface DemoRegion {
   use: 'none' | 'assigned' | 'pooled';
 }
 
+/** The first price of a core in units of the token, purchases of a usual day, and uses of regions. */
+export interface CoretimePace {
+  readonly corePrice: number;
+  readonly purchases: number;
+  readonly uses: number;
+}
+
 const BITS = 80n;
 const WHOLE = (1n << BITS) - 1n;
-const HALF = WHOLE >> 40n;
 /** Timeslices of a region: 28 days. */
 const REGION_SLICES = 5040;
 const REGION_DAYS = 28;
@@ -35,6 +41,7 @@ export class Coretime {
   readonly #decimals: number;
   /** The timeslice in which the first sale opens; what it sells begins with the next one. */
   readonly #firstSlice: number;
+  readonly #pace: CoretimePace;
   #regions: DemoRegion[] = [];
   #sale = -1;
   #openedOn = 0;
@@ -46,13 +53,15 @@ export class Coretime {
     random: Random,
     cast: Cast,
     { decimals }: Pick<Chain, 'decimals'>,
-    { firstSlice, endPrice }: { readonly firstSlice: number; readonly endPrice: number },
+    firstSlice: number,
+    pace: CoretimePace,
   ) {
     this.#random = random;
     this.#cast = cast;
     this.#decimals = decimals;
     this.#firstSlice = firstSlice;
-    this.#endPrice = endPrice;
+    this.#pace = pace;
+    this.#endPrice = pace.corePrice;
   }
 
   get #begin(): number {
@@ -68,12 +77,15 @@ export class Coretime {
       for (let made = 0; made < renewals; made++) this.#renew(book);
     }
     const isLeft = this.#sold + this.#renewed < OFFERED;
-    if (isLeft && (age === 0 || random.chance((age < LEAD_IN_DAYS ? 0.2 : 0.08) * book.passed))) {
+    const chance = this.#pace.purchases * (age < LEAD_IN_DAYS ? 1 : 0.4) * book.passed;
+    if (isLeft && random.chance(age === 0 ? 0.8 : chance)) {
       this.#purchase(book, age);
     }
     // Something of the broker on each day: the days of a chain are then computed together.
-    const ours = this.#regions.filter(({ begin }) => begin >= this.#begin - REGION_SLICES);
-    if (ours.length > 0) this.#use(book, random.pick(ours));
+    for (let made = 0; made < this.#pace.uses; made++) {
+      const ours = this.#regions.filter(({ begin }) => begin >= this.#begin - REGION_SLICES);
+      if (ours.length > 0) this.#use(book, random.pick(ours));
+    }
   }
 
   /** What the broker's state says at the end of the day. */
@@ -123,11 +135,18 @@ export class Coretime {
     this.#renewed += 1;
     const who = this.#cast.at(3 + this.#renewed);
     const at = [core + 1, core, this.#begin, REGION_SLICES].map(String);
-    const workload = [{ mask: maskText(WHOLE), assignment: { task: String(task) } }];
+    const workload =
+      this.#random.chance(0.8) || task === 2000
+        ? [{ mask: maskText(WHOLE), assignment: { task: String(task) } }]
+        : [
+            { mask: maskText(WHOLE >> 40n), assignment: 'Pool' },
+            { mask: maskText(WHOLE ^ (WHOLE >> 40n)), assignment: { task: String(task) } },
+          ];
     const price = book.planck(this.#endPrice * 1.03);
-    book.signs(who, 'broker.renew', { core: at[0] }, [
-      ['broker.Renewed', book.printed(who), price, ...at, workload],
-    ]);
+    const renewed: DemoEvent = ['broker.Renewed', book.printed(who), price, ...at, workload];
+    // Who asked for it once and for all is renewed by the chain itself.
+    if (this.#random.chance(0.3)) book.happens(renewed);
+    else book.signs(who, 'broker.renew', { core: at[0] }, [renewed]);
   }
 
   #purchase(book: DayBook, age: number): void {
@@ -154,9 +173,12 @@ export class Coretime {
 
   #useOf(book: DayBook, region: DemoRegion, roll: number): readonly [call: string, event: DemoEvent] {
     const [id, duration] = [written(region), String(region.end - region.begin)];
-    if (region.use === 'assigned' && roll < 0.3) {
+    if (region.use !== 'none' && roll < 0.3) {
+      const isPooled = region.use === 'pooled';
       region.use = 'none';
-      return ['unassign', ['broker.AssignmentRemoved', id]];
+      return isPooled
+        ? ['removeAssignment', ['broker.RegionUnpooled', id, duration]]
+        : ['removeAssignment', ['broker.AssignmentRemoved', id]];
     }
     if (roll < 0.5) {
       region.use = 'assigned';
@@ -172,13 +194,16 @@ export class Coretime {
       const owners = [old, region.owner].map((key) => book.printed(key));
       return ['transfer', ['broker.Transferred', id, duration, ...owners]];
     }
-    if (roll < 0.88 && region.mask === WHOLE) {
-      const parts = [HALF, WHOLE ^ HALF].map((mask): DemoRegion => ({ ...region, mask, use: 'none' }));
+    if (roll < 0.88) {
+      const mask = this.#someBits(region.mask);
+      if (mask === 0n || mask === region.mask) return ['pool', ['broker.Pooled', id, duration]];
+      const masks = [mask, region.mask ^ mask];
+      const parts = masks.map((mask): DemoRegion => ({ ...region, mask, use: 'none' }));
       this.#replace(region, ...parts);
       return ['interlace', ['broker.Interlaced', id, parts.map(written)]];
     }
     if (roll < 0.97 && region.end - region.begin > 2) {
-      const pivot = region.begin + Math.floor((region.end - region.begin) / 2);
+      const pivot = this.#random.whole(region.begin + 1, region.end - 1);
       const first: DemoRegion = { ...region, end: pivot, use: 'none' };
       const second: DemoRegion = { ...region, begin: pivot, use: 'none' };
       this.#replace(region, first, second);
@@ -186,6 +211,13 @@ export class Coretime {
     }
     this.#replace(region);
     return ['dropRegion', ['broker.RegionDropped', id, duration]];
+  }
+
+  /** Half of a core, as most interlace, or any of its bits. */
+  #someBits(mask: bigint): bigint {
+    if (this.#random.chance(0.5)) return mask & (WHOLE >> 40n);
+    const bits = Array.from({ length: Number(BITS) }, (_, bit) => mask & (1n << BigInt(bit)));
+    return bits.reduce((sum, bit) => (this.#random.chance(0.5) ? sum | bit : sum), 0n);
   }
 
   #replace(region: DemoRegion, ...by: readonly DemoRegion[]): void {

@@ -1,6 +1,6 @@
 import type { Chain } from '../chains/chain.ts';
 import type { DemoEvent, DemoExtrinsic } from './blocks.ts';
-import type { Cast, DemoKey } from './cast.ts';
+import { type Cast, type DemoKey, hexOf } from './cast.ts';
 import type { DemoChain } from './chains.ts';
 import type { Random } from './random.ts';
 
@@ -63,7 +63,9 @@ export class DayBook {
     this.#inOrder.unshift({ opening });
   }
 
-  unsigned(extrinsic: DemoExtrinsic): void {
+  /** An extrinsic that no account signs, or that carries its own signature. */
+  unsigned(call: string, args: object, events: readonly DemoEvent[]): void {
+    const extrinsic = { call, args, events, success: true, hash: hexOf(this.#random, 32) };
     this.#anytime.push({ at: this.#random.fraction(), extrinsic });
   }
 
@@ -82,11 +84,7 @@ export class DayBook {
     const tip = random.chance(0.04) ? this.planck(this.profile.fee * random.fraction() * 5) : '0';
     const paid = this.planck(fee);
     const extrinsic: DemoExtrinsic = {
-      call,
-      args,
-      signer: this.chain.accounts === 'h160' ? who : { id: who },
-      tip,
-      success,
+      ...{ call, args, signer: key, tip, success, hash: hexOf(random, 32) },
       events: [...(success ? events : []), ['transactionPayment.TransactionFeePaid', who, paid, tip]],
     };
     if (anytime) this.#anytime.push({ at: random.fraction(), extrinsic });

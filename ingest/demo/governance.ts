@@ -2,6 +2,7 @@ import type { DemoEvent } from './blocks.ts';
 import { type Cast, type DemoKey, hexOf } from './cast.ts';
 import { type DayBook, planckOf } from './day-book.ts';
 import type { Random } from './random.ts';
+import { type DemoDelegation, type DemoVote, tallyOf } from './tally.ts';
 
 interface Track {
   readonly id: number;
@@ -25,6 +26,15 @@ const TRACKS: readonly Track[] = [
 ];
 
 type Outcome = 'Confirmed' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
+/** How often a referendum ends in each way, of 100. */
+const OUTCOMES: readonly (readonly [Outcome, number])[] = [
+  ['Confirmed', 62],
+  ['Rejected', 25],
+  ['TimedOut', 6],
+  ['Cancelled', 5],
+  ['Killed', 2],
+];
+const TICKETS = OUTCOMES.flatMap(([outcome, often]) => Array<Outcome>(often).fill(outcome));
 
 interface DemoReferendum {
   readonly index: number;
@@ -34,31 +44,30 @@ interface DemoReferendum {
   readonly outcome: Outcome;
   /** Share of the votes that are for it. */
   readonly favour: number;
-  readonly votes: Map<DemoKey, { aye: boolean; conviction: number; balance: bigint }>;
-  stage: 'preparing' | 'deciding' | 'confirming' | 'ended';
-}
-
-interface DemoDelegation {
-  readonly target: DemoKey;
-  readonly conviction: number;
-  readonly balance: bigint;
+  readonly votes: Map<DemoKey, DemoVote>;
+  stage: 'preparing' | 'deciding' | 'confirming' | 'ended' | 'forgotten';
 }
 
 const VOTERS = 140;
 const DELEGATES = 6;
-const CONVICTIONS = [0, 1, 1, 1, 2, 2, 3, 4, 6] as const;
+const CONVICTIONS = [0, 1, 1, 1, 2, 2, 3, 4, 5, 6] as const;
+
+/** Referenda in a week, and votes on one of them in a day. */
+export interface GovernancePace {
+  readonly referenda: number;
+  readonly votes: number;
+}
 
 /** The governance of one relay chain's token: referenda from submission to their end, votes and delegations. */
 export class Governance {
   readonly #random: Random;
   readonly #cast: Cast;
-  /** Referenda in a week, and votes on one of them in a day. */
-  readonly #pace: { readonly referenda: number; readonly votes: number };
+  readonly #pace: GovernancePace;
   readonly #referenda: DemoReferendum[] = [];
   readonly #delegations = new Map<string, DemoDelegation>();
   #next: number;
 
-  constructor(random: Random, cast: Cast, first: number, pace: { referenda: number; votes: number }) {
+  constructor(random: Random, cast: Cast, first: number, pace: GovernancePace) {
     this.#random = random;
     this.#cast = cast;
     this.#next = first;
@@ -72,7 +81,7 @@ export class Governance {
     const submitted = Math.floor(expected) + (random.chance(expected % 1) ? 1 : 0);
     for (let made = 0; made < submitted; made++) this.#submit(book);
     for (const one of this.#referenda) {
-      if (one.stage === 'ended') continue;
+      if (one.stage === 'ended' || one.stage === 'forgotten') continue;
       // Most votes come at the beginning, so that the first tally says something.
       const eager = one.stage === 'preparing' ? 5 : book.day - one.submittedOn < 4 ? 1.8 : 0.7;
       const votes = Math.round(this.#pace.votes * eager * random.fraction() * 2 * book.passed);
@@ -82,21 +91,24 @@ export class Governance {
     if (random.chance(0.05)) this.#undelegate(book);
   }
 
+  /** The delegations that the state lists. */
+  state(print: (key: DemoKey) => string): object {
+    const delegations = [...this.#delegations.values()].map(
+      ({ delegator, target, track, conviction, balance }) => ({
+        ...{ delegator: print(delegator), target: print(target) },
+        ...{ track, conviction, balance: balance.toString() },
+      }),
+    );
+    return { delegations };
+  }
+
   #submit(book: DayBook): void {
     const random = this.#random;
     const track = random.pick([...TRACKS, ...TRACKS.slice(4)]);
-    const proposal = { lookup: { hash: hexOf(random, 32), len: String(random.whole(40, 900)) } };
-    const roll = random.fraction();
-    const outcome: Outcome =
-      roll < 0.62
-        ? 'Confirmed'
-        : roll < 0.87
-          ? 'Rejected'
-          : roll < 0.93
-            ? 'TimedOut'
-            : roll < 0.98
-              ? 'Cancelled'
-              : 'Killed';
+    const proposal = random.chance(0.1)
+      ? { inline: '0x00006d' }
+      : { lookup: { hash: hexOf(random, 32), len: String(random.whole(40, 900)) } };
+    const outcome = random.pick(TICKETS);
     const favour = outcome === 'Confirmed' ? 0.72 + random.fraction() * 0.26 : 0.12 + random.fraction() * 0.4;
     const index = this.#next++;
     this.#referenda.push({
@@ -114,35 +126,45 @@ export class Governance {
   #advance(book: DayBook, one: DemoReferendum): void {
     const [prepare, decide, confirm] = one.track.days;
     const age = book.day - one.submittedOn;
-    const index = String(one.index);
-    if (one.stage === 'preparing' && age >= prepare) {
-      // Nobody places a deposit for what times out.
-      if (one.outcome === 'TimedOut') {
-        if (age >= 14) this.#end(book, one);
-        return;
+    switch (one.stage) {
+      case 'preparing':
+        // Nobody places a deposit for what times out.
+        if (one.outcome === 'TimedOut' && age >= 14) this.#end(book, one);
+        if (one.outcome !== 'TimedOut' && age >= prepare) this.#decide(book, one);
+        break;
+      case 'deciding': {
+        const due = one.outcome === 'Rejected' ? decide : decide / 2;
+        if (one.outcome !== 'Confirmed' && age >= due) this.#end(book, one);
+        if (one.outcome === 'Confirmed' && age >= prepare + decide - confirm) {
+          one.stage = 'confirming';
+          book.happens(['referenda.ConfirmStarted', String(one.index)]);
+        }
+        break;
       }
-      one.stage = 'deciding';
-      const payer = this.#voter();
-      const deposit = book.planck(one.track.deposit);
-      const placed: DemoEvent = ['referenda.DecisionDepositPlaced', index, book.printed(payer), deposit];
-      book.signs(payer, 'referenda.placeDecisionDeposit', { index }, [placed]);
-      book.happens([
-        'referenda.DecisionStarted',
-        index,
-        String(one.track.id),
-        one.proposal,
-        this.#tally(one),
-      ]);
-    } else if (one.stage === 'deciding') {
-      if (one.outcome === 'Confirmed' && age >= prepare + decide - confirm) {
-        one.stage = 'confirming';
-        book.happens(['referenda.ConfirmStarted', index]);
-      } else if (one.outcome !== 'Confirmed' && age >= (one.outcome === 'Rejected' ? decide : decide / 2)) {
-        this.#end(book, one);
-      }
-    } else if (one.stage === 'confirming' && age >= prepare + decide) {
-      this.#end(book, one);
+      case 'confirming':
+        if (this.#random.chance(0.08)) {
+          one.stage = 'deciding';
+          book.happens(['referenda.ConfirmAborted', String(one.index)]);
+        } else if (age >= prepare + decide) this.#end(book, one);
+        break;
+      case 'ended':
+        one.stage = 'forgotten';
+        book.happens(this.#afterEnd(book, one));
     }
+  }
+
+  #decide(book: DayBook, one: DemoReferendum): void {
+    const { index, track, proposal } = one;
+    one.stage = 'deciding';
+    const payer = this.#voter();
+    const deposit = book.planck(track.deposit);
+    const placed: DemoEvent = [
+      'referenda.DecisionDepositPlaced',
+      ...[String(index), book.printed(payer), deposit],
+    ];
+    book.signs(payer, 'referenda.placeDecisionDeposit', { index: String(index) }, [placed]);
+    const numbers = [index, track.id].map(String);
+    book.happens(['referenda.DecisionStarted', ...numbers, proposal, this.#tally(one)]);
   }
 
   #end(book: DayBook, one: DemoReferendum): void {
@@ -152,39 +174,60 @@ export class Governance {
     one.stage = 'ended';
   }
 
+  #afterEnd(book: DayBook, { index, track }: DemoReferendum): DemoEvent {
+    if (index % 2 === 0) return ['referenda.MetadataSet', String(index), hexOf(this.#random, 32)];
+    const deposit = book.planck(track.deposit);
+    return ['referenda.SubmissionDepositRefunded', String(index), book.printed(this.#voter()), deposit];
+  }
+
   #vote(book: DayBook, one: DemoReferendum): void {
     const random = this.#random;
     const voter = this.#voter();
     const poll_index = String(one.index);
-    const units = 20 + 40_000 * random.fraction() ** 5;
-    const balance = planckOf(units, book.chain.decimals);
-    const who = book.printed(voter);
-    const roll = random.fraction();
-    if (roll < 0.04 && one.votes.has(voter)) {
-      one.votes.delete(voter);
-      const args = { class: String(one.track.id), index: poll_index };
-      book.signs(voter, 'convictionVoting.removeVote', args, []);
+    const [old] = [...one.votes.keys()].slice(random.whole(0, 3));
+    if (old !== undefined && random.chance(0.05)) {
+      this.#remove(book, one, old);
       return;
+    }
+    const { vote, written } = this.#anyVote(book, one.favour);
+    one.votes.set(voter, vote);
+    book.signs(voter, 'convictionVoting.vote', { poll_index, vote: written }, [
+      ['convictionVoting.Voted', book.printed(voter), written, poll_index],
+    ]);
+  }
+
+  #remove(book: DayBook, { votes, index, track }: DemoReferendum, voter: DemoKey): void {
+    const place = { class: String(track.id), index: String(index) };
+    votes.delete(voter);
+    if (this.#random.chance(0.3)) {
+      const args = { target: { id: book.printed(voter) }, ...place };
+      book.signs(this.#voter(), 'convictionVoting.removeOtherVote', args, []);
+    } else book.signs(voter, 'convictionVoting.removeVote', place, []);
+  }
+
+  #anyVote(book: DayBook, favour: number): { vote: DemoVote; written: object } {
+    const random = this.#random;
+    const money = () => planckOf(20 + 40_000 * random.fraction() ** 5, book.chain.decimals);
+    const [aye, nay, abstain] = [money(), money(), money()];
+    const written = (amounts: object) =>
+      Object.fromEntries(Object.entries(amounts).map(([side, amount]) => [side, String(amount)]));
+    const roll = random.fraction();
+    if (roll < 0.06) {
+      const parts = { aye: 0n, nay: 0n, abstain };
+      return { vote: { parts }, written: { splitAbstain: written(parts) } };
     }
     if (roll < 0.1) {
-      const abstain = book.planck(units);
-      const vote = { splitAbstain: { aye: '0', nay: '0', abstain } };
-      one.votes.delete(voter);
-      book.signs(voter, 'convictionVoting.vote', { poll_index, vote }, [
-        ['convictionVoting.Voted', who, vote, poll_index],
-      ]);
-      return;
+      const parts = { aye, nay, abstain: 0n };
+      return { vote: { parts }, written: { split: written({ aye, nay }) } };
     }
-    const aye = random.chance(one.favour);
+    const isAye = random.chance(favour);
     const conviction = random.pick(CONVICTIONS);
-    one.votes.set(voter, { aye, conviction, balance });
-    const byte = (aye ? 0x80 : 0) + conviction;
-    const vote = {
-      standard: { vote: `0x${byte.toString(16).padStart(2, '0')}`, balance: balance.toString() },
+    const byte = (isAye ? 0x80 : 0) + conviction;
+    const vote = `0x${byte.toString(16).padStart(2, '0')}`;
+    return {
+      vote: { aye: isAye, conviction, balance: aye },
+      written: { standard: { vote, balance: aye.toString() } },
     };
-    book.signs(voter, 'convictionVoting.vote', { poll_index, vote }, [
-      ['convictionVoting.Voted', who, vote, poll_index],
-    ]);
   }
 
   #delegate(book: DayBook): void {
@@ -193,42 +236,26 @@ export class Governance {
     const target = this.#cast.at(random.whole(0, DELEGATES - 1));
     const conviction = random.pick(CONVICTIONS);
     const balance = planckOf(50 + 9000 * random.fraction() ** 3, book.chain.decimals);
-    const written = conviction === 0 ? 'None' : `Locked${conviction}x`;
+    const name = conviction === 0 ? 'None' : `Locked${conviction}x`;
+    const [who, to] = [book.printed(delegator), book.printed(target)];
     for (const { id } of TRACKS.slice(random.pick([4, 6]))) {
-      this.#delegations.set(`${id}/${delegator}`, { target, conviction, balance });
-      const args = {
-        class: String(id),
-        to: { id: book.printed(target) },
-        conviction: written,
-        balance: balance.toString(),
-      };
-      book.signs(delegator, 'convictionVoting.delegate', args, [
-        ['convictionVoting.Delegated', book.printed(delegator), book.printed(target)],
-      ]);
+      this.#delegations.set(`${id}/${delegator}`, { delegator, target, track: id, conviction, balance });
+      const args = { class: String(id), to: { id: to }, conviction: name, balance: balance.toString() };
+      book.signs(delegator, 'convictionVoting.delegate', args, [['convictionVoting.Delegated', who, to]]);
     }
   }
 
   #undelegate(book: DayBook): void {
-    const [place] = this.#delegations.keys();
-    if (place === undefined) return;
+    const [first] = this.#delegations;
+    if (first === undefined) return;
+    const [place, { track, delegator }] = first;
     this.#delegations.delete(place);
-    const [track, delegator] = place.split('/') as [string, DemoKey];
-    book.signs(delegator, 'convictionVoting.undelegate', { class: track }, []);
+    book.signs(delegator, 'convictionVoting.undelegate', { class: String(track) }, []);
   }
 
   #tally({ votes, track }: DemoReferendum): object {
-    let [ayes, nays, support] = [0n, 0n, 0n];
-    for (const [voter, vote] of votes) {
-      const followers = [...this.#delegations]
-        .filter(([place, { target }]) => target === voter && place.startsWith(`${track.id}/`))
-        .map(([, delegation]) => delegation);
-      for (const { conviction, balance } of [vote, ...followers]) {
-        const weighed = conviction === 0 ? balance / 10n : balance * BigInt(conviction);
-        if (vote.aye) [ayes, support] = [ayes + weighed, support + balance];
-        else nays += weighed;
-      }
-    }
-    return { ayes: ayes.toString(), nays: nays.toString(), support: support.toString() };
+    const delegations = [...this.#delegations.values()].filter((one) => one.track === track.id);
+    return tallyOf(votes, delegations);
   }
 
   #voter(): DemoKey {

@@ -1,11 +1,12 @@
 import { DAY_MS, HOUR_MS, isoDay } from '../../infra/days.ts';
+import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import { blockPayload, type DemoEvent } from './blocks.ts';
-import { Cast, hexOf } from './cast.ts';
+import { blockPayload, type DemoBlock, type DemoEvent, type DemoExtrinsic } from './blocks.ts';
+import { Cast, type DemoKey, hexOf } from './cast.ts';
 import { DEMO_CHAINS, type DemoChain, HEIGHTS_AT } from './chains.ts';
 import { DayBook } from './day-book.ts';
 import { Markets } from './markets.ts';
-import { chainNamed, DEMO_RELAYS, Network } from './network.ts';
+import { chainNamed, DEMO_NETWORKS, type DemoNetwork, Network } from './network.ts';
 import { Random } from './random.ts';
 import { about, rhythm, Traffic } from './traffic.ts';
 
@@ -19,9 +20,20 @@ const SEED = 20_26;
 const PEOPLE = 900;
 /** Days between two snapshots of what is large or changes little. */
 const SNAPSHOT_DAYS = 5;
+/** The day after which child bounties are counted within their parent. */
+const RENUMBERED_ON = 60;
 
 /** The first day of a history that is made at a time. */
 export const firstDemoDay = (now: number): string => isoDay(now - (DEMO_DAYS - 1) * DAY_MS);
+
+/** Which chains there are, how busy they are, and who uses them. */
+export interface DemoWorld {
+  readonly chains: readonly DemoChain[];
+  readonly networks: readonly DemoNetwork[];
+  readonly people: readonly DemoKey[];
+  /** From one written day to the next. */
+  readonly stepDays: number;
+}
 
 interface DemoOptions {
   readonly firstDay: string;
@@ -29,6 +41,25 @@ interface DemoOptions {
   readonly now: number;
   readonly registry: Registry;
   readonly seed?: number;
+  readonly world?: DemoWorld;
+}
+
+function demoWorld(): DemoWorld {
+  const random = new Random(PEOPLE);
+  const people = Array.from({ length: PEOPLE }, () => hexOf(random, 32));
+  return { chains: DEMO_CHAINS, networks: DEMO_NETWORKS, people, stepDays: 1 };
+}
+
+/** A block or a snapshot of a chain. */
+export type DemoDocument =
+  | { readonly chain: Chain; readonly block: DemoBlock }
+  | { readonly chain: Chain; readonly snapshot: DemoSnapshot };
+
+interface DemoSnapshot {
+  readonly kind: string;
+  readonly as_of: string;
+  readonly block_number: number | null;
+  readonly payload: object;
 }
 
 /** What was written of a chain so far. */
@@ -51,51 +82,63 @@ export class DemoHistory {
   readonly #cast: Cast;
   readonly #traffic: Traffic;
   readonly #markets: Markets;
-  readonly #networks: readonly Network[];
+  readonly networks: readonly Network[];
+  readonly #chains: readonly DemoChain[];
+  readonly #stepDays: number;
   readonly #tips = new Map<string, ChainTip>();
   /** The midnight with which the first day begins, and the number of the day that runs. */
   readonly #start: number;
   readonly #lastDay: number;
 
-  constructor({ firstDay, now, registry, seed = SEED }: DemoOptions) {
+  constructor({ firstDay, now, registry, seed = SEED, world = demoWorld() }: DemoOptions) {
     const random = new Random(seed);
+    const { chains, networks, people, stepDays } = world;
+    this.#chains = chains;
+    this.#stepDays = stepDays;
     this.#now = now;
     this.#registry = registry;
     this.#random = random;
     this.#start = Date.parse(firstDay);
     this.#lastDay = Math.floor((now - this.#start) / DAY_MS);
-    this.#cast = new Cast(random, PEOPLE);
-    this.#traffic = new Traffic(random, this.#cast, new Cast(random, PEOPLE / 2, 20));
+    this.#cast = new Cast(random, people);
+    const ethereum = Array.from({ length: people.length / 2 }, () => hexOf(random, 20));
+    this.#traffic = new Traffic(random, this.#cast, new Cast(random, ethereum));
     this.#markets = new Markets(random);
-    for (const chain of DEMO_CHAINS) {
+    for (const chain of chains) {
       this.#tips.set(chain.name, { number: this.#firstHeight(chain) - 1, hash: hexOf(random, 32) });
     }
-    this.#networks = DEMO_RELAYS.map((relay) => {
-      const { height } = DEMO_CHAINS.find(({ name }) => name === relay) as DemoChain;
+    this.networks = networks.map((network) => {
+      const { height } = chains.find(({ name }) => name === network.relay) as DemoChain;
       // As the relay chain had it on the first day: the newest regions have not ended yet.
-      return new Network(relay, heightAt(height, this.#start), registry, random, this.#cast);
+      return new Network(network, heightAt(height, this.#start), registry, random, this.#cast);
     });
   }
 
   /** The lines of each day. Those from a day on are the same whether or not those before are asked for, which are empty. */
   *days(from = isoDay(this.#start)): Generator<string[]> {
     const first = (Date.parse(from) - this.#start) / DAY_MS;
-    for (let day = 0; day <= this.#lastDay; day++) {
-      const lines = [...this.#day(day)];
-      yield day >= first ? lines : [];
+    let day = 0;
+    for (const documents of this.documents()) {
+      yield day >= first ? documents.map((document) => this.#lineOf(document)) : [];
+      day += this.#stepDays;
     }
   }
 
-  *#day(day: number): Generator<string> {
+  /** What is written of each day. */
+  *documents(): Generator<DemoDocument[]> {
+    for (let day = 0; day <= this.#lastDay; day += this.#stepDays) yield [...this.#day(day)];
+  }
+
+  *#day(day: number): Generator<DemoDocument> {
     const midnight = this.#start + day * DAY_MS;
     const end = Math.min(midnight + DAY_MS, this.#now);
     const passed = (end - midnight) / DAY_MS;
     this.#markets.pass();
-    for (const { statements } of this.#networks) statements.pass();
+    for (const { statements } of this.networks) statements.pass();
     const random = this.#random;
-    for (const profile of DEMO_CHAINS) {
+    for (const profile of this.#chains) {
       if (day < (profile.begins ?? 0)) continue;
-      const lasts = profile.blocks * BLOCK_MS * 1.4;
+      const lasts = profile.blocks * BLOCK_MS;
       // The running day's blocks are the newest there can be.
       const begins =
         passed < 1
@@ -110,7 +153,7 @@ export class DemoHistory {
     profile: DemoChain,
     day: number,
     { midnight, begins, end, passed }: { midnight: number; begins: number; end: number; passed: number },
-  ): Generator<string> {
+  ): Generator<DemoDocument> {
     const random = this.#random;
     const chain = chainNamed(this.#registry, profile.name);
     const book = new DayBook({ chain, profile, day, passed }, random, this.#cast);
@@ -121,7 +164,7 @@ export class DemoHistory {
     const isLoaded = !profile.missing.includes(day);
     const activity = rhythm(day, new Date(midnight).getUTCDay(), profile.growth, DEMO_DAYS) * passed;
     this.#traffic.write(book, about(random, profile.transactions * activity));
-    const network = this.#networks.find(({ relay }) => relay === chain.relay_chain);
+    const network = this.networks.find(({ relay }) => relay === chain.relay_chain);
     // What nobody loaded is not to be missed later.
     if (isLoaded) network?.write(book, activity);
     let time = begins;
@@ -133,18 +176,15 @@ export class DemoHistory {
       if (isLoaded) {
         const author = chain.accounts === 'h160' ? undefined : book.printed(this.#cast.at(number % 40));
         const included = chain.role === 'relay' ? [this.#inclusions(chain.name)] : [];
-        const block = { number, hash: tip.hash, parentHash, time, author, opening };
-        yield lineOf(chain, {
-          schema: 'block/1',
-          payload: blockPayload(random, { ...block, extrinsics: [...included, ...extrinsics] }),
-        });
+        const place = { number, hash: tip.hash, parentHash, time, author };
+        yield { chain, block: { ...place, opening, extrinsics: [...included, ...extrinsics] } };
       }
-      time += nextAfter(random);
+      time += passed < 1 ? BLOCK_MS : nextAfter(random);
     }
   }
 
   /** What the relay chain includes of its parachains. */
-  #inclusions(relay: string) {
+  #inclusions(relay: string): DemoExtrinsic {
     const most = relay === 'polkadot' ? 13 : 10;
     const count = this.#random.whole(Math.floor(most / 2), most);
     const events = Array.from(
@@ -156,34 +196,49 @@ export class DemoHistory {
         ...[String(core), '0'],
       ],
     );
-    return { call: 'paraInherent.enter', args: { data: {} }, events };
+    return { call: 'paraInherent.enter', args: { data: {} }, events, success: true, hash: '0x' };
   }
 
-  *#snapshots(day: number, time: number): Generator<string> {
+  *#snapshots(day: number, time: number): Generator<DemoDocument> {
     const registry = this.#registry;
-    const state = (kind: string, name: string, payload: object) =>
-      lineOf(chainNamed(registry, name), {
-        ...{ schema: 'snapshot/1', kind, as_of: new Date(time).toISOString() },
+    const state = (kind: string, name: string, payload: object): DemoDocument => ({
+      chain: chainNamed(registry, name),
+      snapshot: {
+        ...{ kind, as_of: new Date(time).toISOString() },
         ...{ block_number: this.#tips.get(name)?.number ?? null, payload },
-      });
+      },
+    });
     for (const price of this.#markets.prices(day)) yield state('price', 'polkadot', price);
     for (const { chain, tvl_usd } of this.#markets.locked()) yield state('tvl', chain, { tvl_usd });
     const isLarge = day % SNAPSHOT_DAYS === 0 || day === this.#lastDay;
-    for (const network of this.#networks) {
-      const { relay, statements } = network;
+    for (const network of this.networks) {
+      const { relay, statements, governance, bounties } = network;
       const hub = `asset-hub-${relay}`;
       yield state('staking_state', hub, network.staking(day));
       if (relay === 'polkadot') {
         yield state('stable_holdings', hub, statements.coins(1));
         yield state('stable_holdings', 'hydration', statements.coins(0.24));
       }
+      if (day === RENUMBERED_ON) yield state('child_bounty_ids', hub, bounties.renumber());
       if (!isLarge) continue;
+      const print = (key: DemoKey) => this.#cast.printed(key, chainNamed(registry, hub));
+      yield state('delegations', hub, governance.state(print));
       yield state('issuance', hub, statements.issuance());
       yield state('treasury_balance', hub, statements.treasury());
       yield state('validator_set', relay, statements.validators(chainNamed(registry, relay)));
       yield state('coretime_config', `coretime-${relay}`, network.coretime());
       if (day === this.#lastDay) yield state('contract_code', hub, network.contracts(day));
     }
+  }
+
+  #lineOf(document: DemoDocument): string {
+    const { relay_chain, name } = document.chain;
+    const at = { relay_chain, chain: name };
+    if ('snapshot' in document) return JSON.stringify({ ...at, schema: 'snapshot/1', ...document.snapshot });
+    const payload = blockPayload(document.block, document.chain, (key, chain) =>
+      this.#cast.printed(key, chain),
+    );
+    return JSON.stringify({ ...at, schema: 'block/1', payload });
   }
 
   #firstHeight({ height, blocks, begins = 0 }: DemoChain): number {
@@ -198,10 +253,6 @@ function nextAfter(random: Random): number {
   const roll = random.fraction();
   if (roll < 0.004) return BLOCK_MS * random.whole(11, 30);
   return BLOCK_MS * (roll < 0.93 ? 1 : 2) + random.whole(-40, 40);
-}
-
-function lineOf({ relay_chain, name }: { relay_chain: string; name: string }, document: object): string {
-  return JSON.stringify({ relay_chain, chain: name, ...document });
 }
 
 const PARAS = [1000, 1002, 1004, 1005, 2000, 2004, 2006, 2026, 2030, 2031, 2034, 2043, 3338, 3369];

@@ -1,61 +1,69 @@
 import type { Registry } from '../chains/registry.ts';
-import { Bounties } from './bounties.ts';
+import { Bounties, type BountiesPace } from './bounties.ts';
 import type { Cast } from './cast.ts';
-import { Contracts } from './contracts.ts';
-import { Coretime } from './coretime.ts';
+import { Contracts, type ContractsPace } from './contracts.ts';
+import { Coretime, type CoretimePace } from './coretime.ts';
 import type { DayBook } from './day-book.ts';
-import { Governance } from './governance.ts';
+import { Governance, type GovernancePace } from './governance.ts';
 import type { Random } from './random.ts';
-import { Staking } from './staking.ts';
+import { Staking, type StakingPace } from './staking.ts';
 import { Statements } from './statements.ts';
 
-/** How the networks of the two relay chains differ. */
-const SIZES = {
-  polkadot: {
-    firstReferendum: 1790,
-    ...{ referenda: { referenda: 3, votes: 1.6 }, corePrice: 14 },
-    contracts: { since: 96, calls: 9 },
-    eras: { perDay: 1, first: 2090, reward: 60 },
+/** How much happens in the network of a relay chain. */
+export interface DemoNetwork {
+  readonly relay: string;
+  readonly firstReferendum: number;
+  readonly governance: GovernancePace;
+  readonly bounties: BountiesPace;
+  readonly coretime: CoretimePace;
+  readonly contracts: ContractsPace;
+  readonly eras: StakingPace;
+  readonly state: { readonly issued: number; readonly treasury: number; readonly nominators: number };
+}
+
+export const DEMO_NETWORKS: readonly DemoNetwork[] = [
+  {
+    ...{ relay: 'polkadot', firstReferendum: 1790 },
+    governance: { referenda: 3, votes: 1.6 },
+    bounties: { children: 0.4, days: 17 },
+    coretime: { corePrice: 14, purchases: 0.2, uses: 1 },
+    contracts: { since: 96, calls: 9, deployments: 0.45 },
+    eras: { perDay: 1, first: 2090, reward: 60, payouts: 4 },
     state: { issued: 1.63e9, treasury: 21e6, nominators: 21_000 },
   },
-  kusama: {
-    firstReferendum: 610,
-    ...{ referenda: { referenda: 1.4, votes: 1.2 }, corePrice: 0.9 },
-    contracts: { since: 152, calls: 4 },
-    eras: { perDay: 4, first: 9100, reward: 1.1 },
+  {
+    ...{ relay: 'kusama', firstReferendum: 610 },
+    governance: { referenda: 1.4, votes: 1.2 },
+    bounties: { children: 0.4, days: 17 },
+    coretime: { corePrice: 0.9, purchases: 0.2, uses: 1 },
+    contracts: { since: 152, calls: 4, deployments: 0.45 },
+    eras: { perDay: 4, first: 9100, reward: 1.1, payouts: 4 },
     state: { issued: 17.1e6, treasury: 410_000, nominators: 7100 },
   },
-} as const;
-
-type DemoRelay = keyof typeof SIZES;
-export const DEMO_RELAYS = Object.keys(SIZES) as DemoRelay[];
+];
 
 /** Relay blocks in a timeslice of coretime. */
 const SLICE_BLOCKS = 80;
 
 /** What the chains of one relay chain share: governance, staking and contracts of its asset hub, coretime. */
 export class Network {
-  readonly relay: DemoRelay;
+  readonly relay: string;
   readonly statements: Statements;
-  readonly #governance: Governance;
-  readonly #bounties: Bounties;
+  readonly governance: Governance;
+  readonly bounties: Bounties;
   readonly #staking: Staking;
   readonly #contracts: Contracts;
   readonly #coretime: Coretime;
 
-  constructor(relay: DemoRelay, height: number, registry: Registry, random: Random, cast: Cast) {
-    const size = SIZES[relay];
-    const hub = chainNamed(registry, `asset-hub-${relay}`);
-    this.relay = relay;
+  constructor(size: DemoNetwork, height: number, registry: Registry, random: Random, cast: Cast) {
+    const hub = chainNamed(registry, `asset-hub-${size.relay}`);
+    this.relay = size.relay;
     this.statements = new Statements(random, cast, hub, size.state);
-    this.#governance = new Governance(random, cast, size.firstReferendum, size.referenda);
-    this.#bounties = new Bounties(random, cast);
+    this.governance = new Governance(random, cast, size.firstReferendum, size.governance);
+    this.bounties = new Bounties(random, cast, size.bounties);
     this.#staking = new Staking(random, cast, size.eras);
     this.#contracts = new Contracts(random, cast, hub, size.contracts);
-    this.#coretime = new Coretime(random, cast, hub, {
-      firstSlice: Math.floor(height / SLICE_BLOCKS),
-      endPrice: size.corePrice,
-    });
+    this.#coretime = new Coretime(random, cast, hub, Math.floor(height / SLICE_BLOCKS), size.coretime);
   }
 
   /** Writes what the relay chain's token and cores do on one of its chains. */
@@ -64,8 +72,8 @@ export class Network {
     if (role === 'coretime') this.#coretime.write(book);
     if (role !== 'asset-hub') return;
     this.#staking.write(book);
-    this.#governance.write(book);
-    this.#bounties.write(book);
+    this.governance.write(book);
+    this.bounties.write(book);
     this.#contracts.write(book, activity);
   }
 

@@ -6,14 +6,21 @@ import type { Random } from './random.ts';
 const STAKERS = 160;
 const VALIDATORS = 40;
 
+/** Eras of a day, the first era, a usual reward in units of the token, and payouts of a day at most. */
+export interface StakingPace {
+  readonly perDay: number;
+  readonly first: number;
+  readonly reward: number;
+  readonly payouts: number;
+}
+
 /** Rewards of validators, of those who nominate them and of members of pools, and a slash at times. */
 export class Staking {
   readonly #random: Random;
   readonly #cast: Cast;
-  /** Eras of a day, the first era, and a usual reward in units of the token. */
-  readonly #eras: { readonly perDay: number; readonly first: number; readonly reward: number };
+  readonly #eras: StakingPace;
 
-  constructor(random: Random, cast: Cast, eras: { perDay: number; first: number; reward: number }) {
+  constructor(random: Random, cast: Cast, eras: StakingPace) {
     this.#random = random;
     this.#cast = cast;
     this.#eras = eras;
@@ -25,9 +32,11 @@ export class Staking {
 
   write(book: DayBook): void {
     const random = this.#random;
-    const payouts = Math.round(random.whole(2, 4) * book.passed);
+    const payouts = Math.round(
+      random.whole(Math.ceil(this.#eras.payouts / 2), this.#eras.payouts) * book.passed,
+    );
     for (let made = 0; made < payouts; made++) this.#payOut(book);
-    const claims = Math.round(random.whole(1, 5) * book.passed);
+    const claims = Math.round(random.whole(1, this.#eras.payouts) * book.passed);
     for (let made = 0; made < claims; made++) {
       const member = this.#cast.anyone(STAKERS);
       const paid = book.planck(this.#eras.reward * 0.2 * (0.2 + random.fraction()));

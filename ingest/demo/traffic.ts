@@ -23,16 +23,18 @@ export class Traffic {
   readonly #ethereum: Cast;
   /** Accounts that exist, by chain. */
   readonly #accounts = new Map<string, number>();
+  readonly #firstAccounts: number;
 
   constructor(random: Random, cast: Cast, ethereum: Cast) {
     this.#random = random;
     this.#cast = cast;
     this.#ethereum = ethereum;
+    this.#firstAccounts = Math.min(FIRST_ACCOUNTS_MAX, Math.floor(cast.size / 2));
   }
 
   /** Somebody who has an account on the chain. */
   someone(book: DayBook): DemoKey {
-    return this.#cast.anyone(this.#accounts.get(book.chain.name) ?? FIRST_ACCOUNTS);
+    return this.#cast.anyone(this.#accounts.get(book.chain.name) ?? this.#firstAccounts);
   }
 
   write(book: DayBook, transactions: number): void {
@@ -116,7 +118,7 @@ export class Traffic {
 
   #transfer(book: DayBook, from: DemoKey): { args: object; events: DemoEvent[] } {
     const random = this.#random;
-    const accounts = this.#accounts.get(book.chain.name) ?? FIRST_ACCOUNTS;
+    const accounts = this.#accounts.get(book.chain.name) ?? this.#firstAccounts;
     const isBorn = accounts < this.#cast.size && random.chance(0.09);
     if (isBorn) this.#accounts.set(book.chain.name, accounts + 1);
     const to = book.printed(isBorn ? this.#cast.at(accounts) : this.someone(book));
@@ -153,8 +155,8 @@ export class Traffic {
     const value = book.planck(book.profile.transfer * random.fraction() ** 5);
     const moved: DemoEvent[] = random.chance(0.4) ? [['balances.Transfer', from, to, value]] : [];
     const executed: DemoEvent = ['ethereum.Executed', from, to, hexOf(random, 32), exit, '0x'];
-    book.unsigned({ call: 'ethereum.transact', args: {}, events: [...moved, executed] });
+    book.unsigned('ethereum.transact', {}, [...moved, executed]);
   }
 }
 
-const FIRST_ACCOUNTS = 60;
+const FIRST_ACCOUNTS_MAX = 60;

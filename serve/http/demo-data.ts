@@ -28,7 +28,7 @@ export async function tellDemoData(
   return DEMO_NOTE;
 }
 
-const DEMO_NOTE = 'Demo data: made up, not measured.';
+const DEMO_NOTE = 'Demo data: made up, not measured. A few blocks of each chain stand for each day.';
 
 /** What the first start is still busy with: until it is done, rows are missing. */
 function unfinished({

@@ -3,17 +3,20 @@ import type { Random } from '../../ingest/demo/random.ts';
 import { h160Of } from '../reference/derived.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
-import { PEOPLE, printed, SECRETS, SENDERS } from './accounts.ts';
-import { amountOf, hashOf, type Maker } from './actions.ts';
+import { type Key, PEOPLE, printed, SECRETS, SENDERS } from './accounts.ts';
 import { legacyPayload } from './ethereum.ts';
+import { hashOf, type Item } from './items.ts';
+import { amountOf } from './spelling.ts';
 import { feeEvents, outcomes } from './transactions.ts';
 
 const CODES = ['11', '22', '33'].map((byte) => `0x${byte.repeat(32)}`);
 /** Gas that 53, 64 and 128 bits do not hold, and the largest. */
 const LARGE_GAS = [2n ** 53n + 1n, 2n ** 64n + 3n, 2n ** 128n + 5n, 2n ** 200n + 7n, 2n ** 256n - 1n];
 
-/** The contracts of one asset hub. */
-export class ContractModel {
+type Call = Omit<Item, 'actor'>;
+
+/** Calls of contracts that are rare on one asset hub. */
+export class OddContracts {
   readonly #random: Random;
   readonly #contracts: string[] = [];
   /** The runtime tells of every contract that it makes. */
@@ -24,42 +27,43 @@ export class ContractModel {
     this.#isWhole = isWhole;
   }
 
-  action(): Maker {
+  call(actor: Key): Call {
     const random = this.#random;
-    const refTime = random.chance(0.1) ? random.pick(LARGE_GAS) : random.whole(1, 10 ** 9);
-    const weight_limit = { refTime: String(refTime), proofSize: '5' };
+    const refTime = random.chance(0.2) ? random.pick(LARGE_GAS) : random.whole(1, 10 ** 9);
     const common = {
       value: amountOf(random, BigInt(random.whole(0, 10 ** 9))),
-      [random.pick(['weight_limit', 'gas_limit'])]: weight_limit,
+      weight_limit: { refTime: String(refTime), proofSize: '5' },
       storage_deposit_limit: random.chance(0.5) ? null : String(random.whole(0, 10 ** 9)),
       data: random.pick(['0x', '0x0102', '0xdeadbeef', '0xdeadbeef00112233']),
     };
-    if (random.chance(0.6)) {
-      const dest = this.#target();
-      return () => ({ call: 'revive.call', args: { dest, ...common }, perform: () => this.#called(dest) });
-    }
-    if (random.chance(0.3)) return this.#ofEthereum();
     const withCode = random.chance(0.5);
     const code = withCode ? { code: '0x00' } : { code_hash: random.pick(CODES) };
-    if (!this.#isWhole && random.chance(0.1)) return this.#older(code);
-    return (actor) => ({
+    const dest = this.#target();
+    switch (random.pick(['call', 'ethereum', 'ethereum', 'create', 'create', 'older'])) {
+      case 'call':
+        return { call: 'revive.call', args: { dest, ...common }, events: this.#called(dest) };
+      case 'ethereum':
+        return this.#ofEthereum(actor);
+      case 'older':
+        if (!this.#isWhole) return this.#older(code);
+    }
+    return {
       call: withCode ? 'revive.instantiateWithCode' : 'revive.instantiate',
       args: { ...common, ...code, salt: null },
-      perform: () => this.#createdByCall(h160Of(actor)),
-    });
+      events: this.#createdByCall(h160Of(actor)),
+    };
   }
 
   /** The pallet before revive, whose contracts are not served. */
-  #older(code: object): Maker {
+  #older(code: object): Call {
     const method = 'code' in code ? 'instantiateWithCode' : 'instantiate';
-    const isTold = this.#random.chance(0.7);
     const told: ShapedEvent = ['contracts.Made', 'by', 'it'];
     const instantiated: ShapedEvent = ['contracts.Instantiated', PEOPLE[0], PEOPLE[1]];
-    return () => ({
+    return {
       call: `contracts.${method}`,
       args: { value: '0', ...code, data: '0x', salt: '0x' },
-      perform: () => (isTold ? [told, instantiated] : [told]),
-    });
+      events: this.#random.chance(0.7) ? [told, instantiated] : [told],
+    };
   }
 
   /** What a call creates; some runtimes do not tell. */
@@ -69,28 +73,23 @@ export class ContractModel {
   }
 
   /** Calls into which runtimes turn Ethereum transactions, as others may nest them. */
-  #ofEthereum(): Maker {
+  #ofEthereum(actor: Key): Call {
     const random = this.#random;
     const value = String(BigInt(random.whole(0, 10 ** 6)) * 10n ** 12n);
     if (random.chance(0.4)) {
-      return (actor) => ({
-        call: 'revive.ethInstantiateWithCode',
-        args: { value, code: '0x00', data: '0x6001' },
-        perform: () => this.#createdByCall(h160Of(actor)),
-      });
+      const args = { value, code: '0x00', data: '0x6001' };
+      return { call: 'revive.ethInstantiateWithCode', args, events: this.#createdByCall(h160Of(actor)) };
     }
     const dest = random.chance(0.8) ? this.#target() : `0x${'dd'.repeat(20)}`;
-    return () => ({
+    const price = { effective_gas_price: String(random.pick([12n, ...LARGE_GAS])) };
+    return {
       call: 'revive.ethCall',
       args: {
-        dest,
-        value,
-        data: random.pick(['0x', '0xa9059cbb00']),
-        ...(random.chance(0.5) ? { effective_gas_price: String(random.pick([12n, ...LARGE_GAS])) } : {}),
+        ...{ dest, value, data: random.pick(['0x', '0xa9059cbb00']) },
+        ...(random.chance(0.5) ? price : {}),
       },
-      perform: () =>
-        random.chance(0.2) ? [['revive.EthExtrinsicRevert', { module: {} }]] : this.#called(dest),
-    });
+      events: random.chance(0.2) ? [['revive.EthExtrinsicRevert', { module: {} }]] : this.#called(dest),
+    };
   }
 
   /** An Ethereum transaction, which comes without a signature of its own. */
@@ -134,25 +133,15 @@ export class ContractModel {
   }
 
   /** What the state lists: not always every contract, and some that no block told of. */
-  state(chain: Chain): object {
+  state(stated: object): object {
     const random = this.#random;
-    const listed = this.#contracts.filter(() => random.chance(0.8));
-    const code = CODES.filter(() => random.chance(0.8)).map((code_hash) => ({
-      code_hash,
-      owner: printed(random, random.pick(PEOPLE), chain),
-      code_type: random.pick(['PVM', 'EVM']),
-      code_len: random.whole(1, 10 ** 6),
-      deposit: String(random.whole(0, 10 ** 9)),
-      refcount: random.whole(0, 9),
-      behaviour_version: random.whole(0, 1),
+    const { code, contracts } = stated as { code: object[]; contracts: object[] };
+    const unseen = [`0x${'ee'.repeat(20)}`, ...this.#contracts].map((contract_address) => ({
+      ...{ contract_address, code_hash: random.pick(CODES) },
+      ...{ storage_bytes: random.whole(0, 10 ** 6), storage_items: random.whole(0, 99) },
     }));
-    const contracts = [...listed, `0x${'ee'.repeat(20)}`].map((contract_address) => ({
-      contract_address,
-      code_hash: random.pick(CODES),
-      storage_bytes: random.whole(0, 10 ** 6),
-      storage_items: random.whole(0, 99),
-    }));
-    return { code, contracts };
+    const some = <T>(all: readonly T[]) => all.filter(() => random.chance(0.8));
+    return { code: some(code), contracts: [...some(contracts), ...some(unseen)] };
   }
 
   #target(): string {

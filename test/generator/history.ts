@@ -1,36 +1,20 @@
+import { readRegistry } from '../../ingest/chains/registry.ts';
+import type { DemoBlock } from '../../ingest/demo/blocks.ts';
+import { type DemoDocument, DemoHistory } from '../../ingest/demo/history.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import type { InputLine } from '../reference/input.ts';
 import { type Chain, chainNamed } from '../reference/registry.ts';
-import { type ShapedEvent, type ShapedExtrinsic, shapeBlock, shapeHash } from '../reference/shaped.ts';
-import { H160S, PADDED, PEOPLE, SENDER_ACCOUNTS } from './accounts.ts';
-import type { Maker } from './actions.ts';
-import { BountyModel } from './bounties.ts';
-import { ContractModel } from './contracts.ts';
-import { CoretimeModel } from './coretime.ts';
-import { GovernanceModel, type VoteEra } from './governance.ts';
-import { anyStatement, snapshotLine } from './snapshots.ts';
-import { byItself, frontier, inclusions, payout, traffic, unreadable, unreadableCall } from './traffic.ts';
-import { feeEvents, transaction } from './transactions.ts';
+import { type ShapedEvent, type ShapedExtrinsic, shapeBlock } from '../reference/shaped.ts';
+import { PEOPLE } from './accounts.ts';
+import { ENDED, OddBlocks } from './odd-blocks.ts';
+import { OddStates } from './odd-states.ts';
+import { oddStatement, snapshotLine, trackTable } from './snapshots.ts';
+import type { VoteEra } from './spelling.ts';
+import { testWorld } from './world.ts';
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const DAY = 24 * HOUR;
-
-/** How often each chain makes the next block. */
-const WEIGHTS: Readonly<Record<string, number>> = {
-  polkadot: 22,
-  'asset-hub-polkadot': 26,
-  'coretime-polkadot': 18,
-  kusama: 8,
-  'asset-hub-kusama': 6,
-  'coretime-kusama': 7,
-  moonbeam: 3,
-  hydration: 5,
-  polymesh: 2,
-  westend: 2,
-  'asset-hub-westend': 2,
-};
-const TICKETS = Object.entries(WEIGHTS).flatMap(([name, weight]) => Array<string>(weight).fill(name));
 
 export type HistoryOptions = {
   /** Blocks over all chains. */
@@ -39,39 +23,83 @@ export type HistoryOptions = {
   readonly isWhole?: boolean;
 };
 
-type Tip = { height: number; time: number };
+/** The votes on a referendum that has ended, as its last event tells them. */
+type Tally = { readonly ayes: bigint; readonly nays: bigint; readonly support: bigint };
+type Tip = { readonly height: number; readonly time: number };
+type Step = { readonly chain: Chain; readonly block: Pick<DemoBlock, 'number' | 'opening' | 'extrinsics'> };
 
-/** A few months of several chains, made up from a seed: the same seed gives the same lines. */
+/** Pallets that move from the relay chain to its asset hub; for a while both have them. */
+const MOVED = /^(referenda|convictionVoting|bounties|childBounties|staking|nominationPools)\./;
+type Home = 'relay' | 'hub';
+const RELAY: readonly Home[] = ['relay'];
+const HUB: readonly Home[] = ['hub'];
+type DemoStatement = Extract<DemoDocument, { snapshot: unknown }>;
+const ofModels = ({ snapshot }: DemoStatement) =>
+  ['delegations', 'child_bounty_ids', 'coretime_config', 'contract_code'].includes(snapshot.kind);
+const SMALL = ['moonbeam', 'polymesh', 'westend', 'asset-hub-westend'];
+/** Blocks of the relay chain while a region is used. */
+const REGION_BLOCKS = 5040 * 80;
+
+/**
+ * A few months of several chains: the blocks of the demo, in a world of few people, with the rare cases that sources and
+ * runtimes of all times have. The same seed gives the same lines.
+ */
 export class History {
   readonly lines: InputLine[] = [];
-  readonly governance: Readonly<Record<string, GovernanceModel>>;
+  /** By relay chain and referendum. */
+  readonly tallies: Readonly<Record<string, Map<number, Tally>>> = { polkadot: new Map(), kusama: new Map() };
   readonly #random: Random;
   readonly #isWhole: boolean;
   readonly #tips = new Map<string, Tip>();
-  readonly #coretime: Readonly<Record<string, CoretimeModel>>;
-  readonly #bounties: Readonly<Record<string, BountyModel>>;
-  readonly #contracts: Readonly<Record<string, ContractModel>>;
+  readonly #blocks: OddBlocks;
+  readonly #states: OddStates;
   #time: number;
-  /** Governance, staking and bounties move from the relay chain to its asset hub; for a while both have them. */
-  #migration: 'before' | 'during' | 'after' = 'before';
+  #made = 0;
 
   constructor(seed: number, { blocks = 300, isWhole = false }: HistoryOptions = {}) {
     const random = new Random(seed);
+    const demo = new DemoHistory({
+      ...{ firstDay: '2025-01-01', now: Date.parse('2027-01-01'), seed, world: testWorld(random) },
+      registry: readRegistry({ CHAINS_FILE: undefined }),
+    });
     this.#random = random;
     this.#isWhole = isWhole;
+    this.#blocks = new OddBlocks(random, isWhole);
+    this.#states = new OddStates(random, demo.networks, this.#blocks);
     // Some histories begin before the earliest dates of some endpoints.
     this.#time = Date.parse(random.pick(['2025-01-29', '2024-02-27', '2023-12-20', '2022-12-15'])) + 5 * HOUR;
-    const forRelays = <Model>(make: () => Model) => ({ polkadot: make(), kusama: make(), westend: make() });
-    this.governance = forRelays(() => new GovernanceModel(random));
-    this.#coretime = forRelays(() => new CoretimeModel(random));
-    this.#bounties = forRelays(() => new BountyModel(random));
-    this.#contracts = forRelays(() => new ContractModel(random, isWhole));
-    for (let made = 0; made < blocks; made++) {
-      this.#migration = made < 0.45 * blocks ? 'before' : made < 0.55 * blocks ? 'during' : 'after';
-      this.#pass();
-      this.#block(chainNamed(random.pick(TICKETS)), made / blocks);
-      if (random.chance(0.3)) this.#state();
+    for (const documents of demo.documents()) {
+      if (this.#made >= blocks) break;
+      this.#step(documents, blocks);
     }
+  }
+
+  #step(documents: readonly DemoDocument[], blocks: number): void {
+    const random = this.#random;
+    const all = documents.flatMap((document): Step[] =>
+      'block' in document ? [{ chain: chainNamed(document.chain.name), block: document.block }] : [],
+    );
+    const steps = all.filter(({ chain }) => !SMALL.includes(chain.name) || random.chance(0.6));
+    // Those of the models are made below, when the blocks before them are written.
+    const statements = documents.filter(
+      (one): one is DemoStatement =>
+        'snapshot' in one && !ofModels(one) && one.chain.relay_chain !== 'westend',
+    );
+    const progress = this.#made / blocks;
+    const home = random.pick(progress < 0.45 ? RELAY : progress < 0.55 ? [...RELAY, ...HUB] : HUB);
+    const unseen = random.chance(0.3) ? random.pick(['polkadot', 'kusama']) : null;
+    const moved = atHome(withoutDelegations(steps, unseen), home);
+    for (const { chain, block } of interleaved(random, moved)) {
+      this.#pass();
+      this.#block(chain, block, eraOf(progress));
+      if (random.chance(0.15)) {
+        const stated = random.pick(statements);
+        this.lines.push({ line: oddStatement(random, stated, this.#later()) });
+      }
+    }
+    if (unseen !== null) this.lines.push({ line: this.#states.delegations(unseen, this.#later()) });
+    if (random.chance(0.1)) this.lines.push({ line: trackTable(random, this.#later()) });
+    for (const relay of ['polkadot', 'kusama']) this.#state(relay, home);
   }
 
   /** Mostly a few blocks' time, at times hours or days. */
@@ -86,150 +114,61 @@ export class History {
     this.#time += random.whole(0, 499);
   }
 
-  #block(chain: Chain, progress: number): void {
+  #later(): number {
+    this.#time += this.#random.whole(501, 900);
+    return this.#time;
+  }
+
+  #block(chain: Chain, block: Step['block'], era: VoteEra): void {
     const random = this.#random;
-    const tip = this.#tips.get(chain.name) ?? { height: random.whole(100, 2000), time: 0 };
-    const number = tip.height + 1;
+    const isRelay = chain.role === 'relay';
+    const first = isRelay ? block.number : random.whole(100, 2000);
+    const tip = this.#tips.get(chain.name) ?? { height: first - 1, time: 0 };
+    // At times nobody loaded the blocks of many weeks, in which regions ended.
+    const number = tip.height + 1 + (isRelay && random.chance(0.02) ? random.whole(1, 3) * REGION_BLOCKS : 0);
+    this.#made++;
     this.#tips.set(chain.name, { height: number, time: this.#time });
-    const opening = [
-      ...(chain.addresses !== 'h160' && random.chance(0.25) ? byItself(random, chain) : []),
-      ...(!this.#isWhole && random.chance(0.02) ? unreadable(random, chain) : []),
-      ...this.#openingOf(chain, progress),
-    ];
-    const extrinsics = Array.from({ length: random.whole(0, 3) }, () => this.#extrinsic(chain, progress));
-    const inherents = chain.role === 'relay' ? [inclusions(random)] : [];
+    const { opening, extrinsics } = this.#blocks.write(chain, block, era);
+    for (const event of block.opening) this.#note(chain, event);
+    this.#write(chain, number, opening, extrinsics);
+  }
+
+  #write(
+    chain: Chain,
+    number: number,
+    opening: readonly ShapedEvent[],
+    extrinsics: readonly ShapedExtrinsic[],
+  ): void {
     // What happens before anybody tells the time has no day.
-    const isTimed = this.#isWhole || !random.chance(0.01);
-    const block = shapeBlock({
-      number,
-      ...(isTimed ? { time: new Date(this.#time).toISOString() } : {}),
-      extrinsics: [...inherents, ...extrinsics],
-      opening,
-      authorId: PEOPLE[0],
-    });
-    this.lines.push(lineOf(chain, block));
+    const isTimed = this.#isWhole || !this.#random.chance(0.01);
+    const time = isTimed ? { time: new Date(this.#time).toISOString() } : {};
+    const payload = shapeBlock({ number, ...time, extrinsics, opening, authorId: PEOPLE[0] });
+    const [alias] = chain.aliases;
+    const at = { relay_chain: chain.relay, chain: alias ?? chain.name };
+    this.lines.push({ line: JSON.stringify({ schema: 'block/1', ...at, payload }) });
   }
 
-  /** Where governance, bounties and staking of this chain's network live now. */
-  #isHome(chain: Chain): boolean {
-    if (chain.relay !== 'polkadot' || this.#migration === 'before') return chain.role === 'relay';
-    return chain.role === 'asset-hub' || (chain.role === 'relay' && this.#migration === 'during');
+  #note({ relay }: Chain, [name, index, tally]: ShapedEvent): void {
+    if (!ENDED.test(name)) return;
+    const { ayes, nays, support } = tally as Record<keyof Tally, string>;
+    const told = { ayes: BigInt(ayes), nays: BigInt(nays), support: BigInt(support) };
+    this.tallies[relay]?.set(Number(index), told);
   }
 
-  #bountiesOf({ name, relay }: Chain): BountyModel | undefined {
-    return name === relay || name.startsWith('asset-hub') ? this.#bounties[relay] : undefined;
-  }
-
-  #openingOf(chain: Chain, progress: number): readonly ShapedEvent[] {
+  #state(relay: string, home: Home): void {
     const random = this.#random;
-    const coretime = this.#coretime[chain.relay];
-    if (chain.role === 'coretime' && coretime) {
-      if (random.chance(0.2)) return coretime.openSale();
-      return random.chance(0.2) ? coretime.renewByItself(chain) : [];
-    }
-    if (!this.#isHome(chain)) return [];
-    return [
-      ...(random.chance(0.35) ? (this.governance[chain.relay]?.progress(chain, eraOf(progress)) ?? []) : []),
-      ...(random.chance(0.15) ? (this.#bountiesOf(chain)?.progress() ?? []) : []),
-    ];
-  }
-
-  #extrinsic(chain: Chain, progress: number): ShapedExtrinsic {
-    const random = this.#random;
-    if (chain.addresses === 'h160') {
-      return random.chance(0.7) ? frontier(random) : this.#remarkOfAddress();
-    }
-    const contracts = this.#contracts[chain.relay];
-    if (chain.role === 'asset-hub' && contracts && random.chance(0.2)) return contracts.ethereum(chain);
-    const isOfEthereum = chain.role === 'asset-hub' && random.chance(0.08);
-    const signer = random.pick(isOfEthereum ? [PADDED, ...SENDER_ACCOUNTS] : PEOPLE);
-    const makers = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => this.#maker(chain, progress));
-    return transaction(random, chain, signer, makers, this.#isWhole);
-  }
-
-  #remarkOfAddress(): ShapedExtrinsic {
-    const random = this.#random;
-    const signer = random.pick(H160S);
-    return {
-      call: 'system.remark',
-      args: { remark: '0x' },
-      nonce: '1',
-      ...(random.chance(0.2) ? {} : { signer }),
-      events: random.chance(0.5) ? feeEvents(random, signer) : [],
-    };
-  }
-
-  #maker(chain: Chain, progress: number): Maker {
-    const random = this.#random;
-    if (!this.#isWhole && random.chance(0.01)) return unreadableCall(random);
-    const choices: Maker[] = [traffic(random, chain)];
-    const { relay } = chain;
-    if (chain.role === 'coretime')
-      choices.push(...this.#several(this.#coretime[relay], (it) => it.action(chain)));
-    if (chain.role === 'asset-hub')
-      choices.push(...this.#several(this.#contracts[relay], (it) => it.action()));
-    if (this.#isHome(chain)) {
-      choices.push(
-        payout(random, chain),
-        ...this.#several(this.governance[chain.relay], (it) => it.action(chain, eraOf(progress))),
-        ...this.#several(this.#bountiesOf(chain), (it) => it.action(chain)),
-      );
-    }
-    return random.pick(choices);
-  }
-
-  /** What a model would do, with more weight than plain traffic. */
-  #several<Model>(model: Model | undefined, make: (model: Model) => Maker): readonly Maker[] {
-    return model === undefined ? [] : [make(model), make(model), make(model)];
-  }
-
-  #state(): void {
-    const random = this.#random;
-    this.#time += random.whole(501, 900);
-    const relay = random.pick(['polkadot', 'polkadot', 'kusama']);
     const hub = `asset-hub-${relay}`;
-    const line = () => {
-      switch (random.pick(['any', 'any', 'any', 'any', 'coretime', 'contracts', 'delegations', 'children'])) {
-        case 'coretime':
-          return this.#stated('coretime_config', `coretime-${relay}`, this.#coretime[relay]?.state());
-        case 'contracts':
-          return this.#stated('contract_code', hub, this.#contracts[relay]?.state(chainNamed(hub)));
-        case 'delegations': {
-          if (random.chance(0.5)) this.governance[relay]?.delegateUnseen();
-          return this.#stated('delegations', relay, this.governance[relay]?.state(chainNamed(relay)));
-        }
-        case 'children':
-          return this.#renumbered(relay);
-        default:
-          return anyStatement(random, this.#time);
-      }
-    };
-    this.lines.push({ line: line() });
+    const states = this.#states;
+    if (random.chance(0.5)) this.lines.push({ line: states.coretime(relay, this.#later()) });
+    if (random.chance(0.4)) this.lines.push({ line: states.contracts(relay, this.#later()) });
+    if (random.chance(0.3)) this.lines.push({ line: states.delegations(relay, this.#later()) });
+    if (!random.chance(0.2)) return;
+    // At the moment of a block or between two.
+    const chain = relay === 'polkadot' && home === 'hub' ? hub : relay;
+    const last = this.#tips.get(chain)?.time;
+    const time = last !== undefined && random.chance(0.4) ? last : this.#later();
+    this.lines.push({ line: snapshotLine('child_bounty_ids', chain, time, states.renumbered(relay)) });
   }
-
-  /** Child bounties begin again at 0, at the moment of a block or between two. */
-  #renumbered(relay: string): string {
-    const chain = relay === 'polkadot' && this.#migration === 'after' ? `asset-hub-${relay}` : relay;
-    const block = this.#tips.get(chain);
-    const time = block && this.#random.chance(0.4) ? block.time : this.#time;
-    return snapshotLine('child_bounty_ids', chain, time, this.#bounties[relay]?.renumber() ?? { ids: [] });
-  }
-
-  #stated(kind: string, chain: string, payload: object | undefined): string {
-    return snapshotLine(kind, chain, this.#time, payload ?? {});
-  }
-}
-
-function lineOf(chain: Chain, payload: object): InputLine {
-  const [alias] = chain.aliases;
-  return {
-    line: JSON.stringify({
-      schema: 'block/1',
-      relay_chain: chain.relay,
-      chain: alias ?? chain.name,
-      payload,
-    }),
-  };
 }
 
 /** Runtimes told more and more of votes. */
@@ -237,69 +176,45 @@ function eraOf(progress: number): VoteEra {
   return progress < 0.3 ? 'silent' : progress < 0.65 ? 'unplaced' : 'placed';
 }
 
-/** What happens to lines on their way: they come twice, late, out of order, in versions, or not at all. */
-export function disturbed(lines: readonly InputLine[], seed: number): InputLine[] {
-  const random = new Random(seed);
-  const kept = lines.filter(({ line }) => !isBlock(line) || !random.chance(0.02));
-  const several = kept.flatMap((one) => {
-    if (random.chance(0.06)) return [one, one];
-    if (!isBlock(one.line)) return [one];
-    if (random.chance(0.06)) return [forkOf(one, random), one];
-    return random.chance(0.06) ? withLost(one, random) : [one];
+/** Governance, staking and bounties where they live: of Polkadot on one of two chains, of others on the relay chain. */
+function atHome(steps: readonly Step[], home: Home): Step[] {
+  const isOfHub = ({ relay }: Chain) => home === 'hub' && relay === 'polkadot';
+  return steps.map((step) => {
+    const { chain, block } = step;
+    if (isOfHub(chain)) return step;
+    if (chain.role === 'asset-hub') return { chain, block: only(block, (name) => !MOVED.test(name)) };
+    if (chain.role !== 'relay') return step;
+    // In their order, divided among the blocks of the relay chain.
+    const own = steps.filter((one) => one.chain === chain);
+    const ofHub = steps.filter((one) => one.chain.role === 'asset-hub' && one.chain.relay === chain.relay);
+    const parts = ofHub
+      .filter((_, i) => Math.min(i, own.length - 1) === own.indexOf(step))
+      .map((one) => only(one.block, (name) => MOVED.test(name)));
+    const opening = [block, ...parts].flatMap((part) => part.opening);
+    return {
+      chain,
+      block: { ...block, opening, extrinsics: [block, ...parts].flatMap((part) => part.extrinsics) },
+    };
   });
-  const reach = random.pick([60, 60, 60, several.length]);
-  const moved = several.map((one, index) => ({
-    one,
-    place: index + (random.chance(0.1) ? random.whole(-reach, reach) : 0),
-  }));
-  return moved.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
 }
 
-const isBlock = (line: string) => line.includes('"block/1"');
+const only = (block: Step['block'], isOf: (name: string) => boolean): Step['block'] => ({
+  ...block,
+  opening: block.opening.filter(([name]) => isOf(name)),
+  extrinsics: block.extrinsics.filter(({ call }) => isOf(call)),
+});
 
-/** Another block of the same height, without its last extrinsic; one that is not final may be of another day. */
-function forkOf({ line }: InputLine, random: Random): InputLine {
-  const document = JSON.parse(line);
-  const { payload } = document;
-  const isFinal = random.chance(0.3);
-  const shift = !isFinal && random.chance(0.5) ? DAY : 0;
-  const extrinsics: { args: { now?: string } }[] = payload.extrinsics
-    .filter((_: unknown, index: number, all: readonly unknown[]) => index === 0 || index < all.length - 1)
-    .map((extrinsic: { args: { now?: string } }) =>
-      extrinsic.args.now === undefined
-        ? extrinsic
-        : { ...extrinsic, args: { now: String(Number(extrinsic.args.now) - shift) } },
-    );
-  const hash = shapeHash(random.whole(10 ** 6, 10 ** 9));
-  return {
-    line: JSON.stringify({ ...document, payload: { ...payload, hash, finalized: isFinal, extrinsics } }),
-  };
+/** Somebody delegates without any block that tells of it. */
+function withoutDelegations(steps: readonly Step[], relay: string | null): readonly Step[] {
+  return steps.map(({ chain, block }) => {
+    if (chain.relay !== relay) return { chain, block };
+    const seen = block.extrinsics.filter(({ call }) => call !== 'convictionVoting.delegate');
+    return { chain, block: { ...block, extrinsics: seen } };
+  });
 }
 
-/** A source that lost the events of a block answers too: before another one, after it, or alone. */
-function withLost(one: InputLine, random: Random): readonly InputLine[] {
-  const lost = lostOf(one, random);
-  return random.pick([[lost, one], [one, lost], [lost, one, lost], [lost]]);
-}
-
-/** The same block without what it needs to be taken in. */
-function lostOf({ line }: InputLine, random: Random): InputLine {
-  const document = JSON.parse(line);
-  const { payload } = document;
-  const extrinsics: readonly object[] = payload.extrinsics;
-  const emptied = extrinsics.map((extrinsic) => ({ ...extrinsic, events: [] }));
-  const untold = 'Unable to fetch Events, cannot confirm extrinsic status.';
-  const one = random.whole(0, extrinsics.length - 1);
-  const kept = random.pick([
-    [],
-    emptied,
-    emptied.map((extrinsic) => ({ ...extrinsic, success: untold })),
-    extrinsics.map((extrinsic, index) => (index === one ? { ...extrinsic, success: untold } : extrinsic)),
-  ]);
-  return {
-    line: JSON.stringify({
-      ...document,
-      payload: { ...payload, finalized: random.chance(0.8), extrinsics: kept },
-    }),
-  };
+/** In any order of the chains, those of one chain in theirs. */
+function interleaved(random: Random, steps: readonly Step[]): Step[] {
+  const ofChains = Map.groupBy(steps, ({ chain }) => chain.name);
+  return random.shuffled(steps).map(({ chain }) => ofChains.get(chain.name)?.shift() as Step);
 }

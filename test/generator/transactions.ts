@@ -2,19 +2,16 @@ import type { Random } from '../../ingest/demo/random.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
 import { type Key, multiAddress, printed } from './accounts.ts';
-import { amountOf, BAD_ORIGIN, hashOf, type Maker } from './actions.ts';
-import { Wrapper } from './wrappers.ts';
+import { BAD_ORIGIN, hashOf, type Item } from './items.ts';
+import { amountOf } from './spelling.ts';
 
-/** Somebody's transaction with its fee; one in ten fails and leaves nothing but its fee. */
+/** Somebody's transaction with its fee; what fails leaves nothing but that. */
 export function transaction(
   random: Random,
   chain: Chain,
-  signer: Key,
-  makers: readonly Maker[],
-  isWhole: boolean,
+  { call, args, signer, events }: Pick<Item, 'call' | 'args' | 'events'> & { readonly signer: Key },
+  { isWhole, success }: { readonly isWhole: boolean; readonly success: boolean },
 ): ShapedExtrinsic {
-  const { call, args, run } = new Wrapper(random, chain, isWhole).wrap(signer, makers);
-  const success = !random.chance(0.1);
   const tip = random.chance(0.2) ? random.whole(1, 1000) : 0;
   const address = printed(random, signer, chain);
   // Since format 5 a transaction can be authorised in other ways than by a signature.
@@ -32,7 +29,7 @@ export function transaction(
     success,
     ...outcomes(random, isWhole, success, [
       ['balances.Withdraw', address, '1'],
-      ...(success ? run() : []),
+      ...(success ? events : []),
       ...paid,
     ]),
   };

@@ -123,7 +123,7 @@ describe('demo data', () => {
   });
 
   it('are told by every answer, of errors too, on pages that show them, and to other origins', async () => {
-    expect(whileLoading).toContain('Demo data: made up, not measured. They are being loaded');
+    expect(whileLoading).toContain('stand for each day. They are being loaded');
     expect((await get('/')).body).not.toContain('being loaded');
     for (const path of ['/', '/sign-in', '/nowhere']) {
       const page = await app.inject({ url: path, headers: { accept: 'text/html' } });

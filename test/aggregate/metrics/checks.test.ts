@@ -53,7 +53,7 @@ describe('the votes of a referendum that has ended', () => {
   it.each(['polkadot', 'kusama'])('add up to its final tally, on %s', async (relay) => {
     const all = await rows<Vote & { relay_chain: string }>('/api/gov-voter-history');
     const own = all.filter((row) => row.relay_chain === relay && row.is_final);
-    const tallies = [...(history.governance[relay]?.tallies ?? [])];
+    const tallies = [...(history.tallies[relay] ?? [])];
     expect(tallies.length).toBeGreaterThan(3);
     const counted = tallies.map(([index]) => {
       const votes = own.filter((row) => row.referendum_index === index);

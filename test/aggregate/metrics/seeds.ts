@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Random } from '../../../ingest/demo/random.ts';
-import { disturbed, History } from '../../generator/history.ts';
+import { disturbed } from '../../generator/disturbed.ts';
+import { History } from '../../generator/history.ts';
 import { type InputLine, readLines } from '../../reference/input.ts';
 import { differences } from '../../support/compared.ts';
 import { Mirror } from '../../support/mirror.ts';
