@@ -12,17 +12,17 @@ import type { Accounts } from '../identity/accounts/accounts.ts';
 import type { Freshness } from '../metrics/freshness.ts';
 import { servePages } from '../pages/page.ts';
 import type { ListReader } from './lists/list-reader.ts';
-import { serveLists } from './lists/routes.ts';
 import { serveChain } from './pages/chain.ts';
 import { serveChainList } from './pages/chains.ts';
 import { serveCompare } from './pages/compare.ts';
 import { serveEmbed } from './pages/embed.ts';
+import { serveLists } from './pages/list-routes.ts';
 import { serveMetricPage } from './pages/metric.ts';
 import { serveMetricList } from './pages/metrics.ts';
 import { serveOverview } from './pages/overview.ts';
 import { serveSearch } from './pages/search.ts';
+import { serveStatus } from './pages/status.ts';
 import type { SeriesReader } from './series/series.ts';
-import { serveStatus } from './status.ts';
 
 /** What the pages of the metrics stand on. */
 interface ConsoleSources {

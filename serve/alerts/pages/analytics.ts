@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sparkline } from '../../console/charts/plot.ts';
-import { formatShort } from '../../console/format.ts';
+import { formatShort } from '../../console/model/format.ts';
 import { table } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';

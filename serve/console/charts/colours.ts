@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { SERIES_MAX } from '../chart-state.ts';
+import { SERIES_MAX } from '../model/chart-state.ts';
 
 /**
  * The places of the colours of lines, in whatever order they are named: each has the one of its rank among all lines

@@ -6,8 +6,8 @@ import {
   RANGES,
   type Range,
   SERIES_MAX,
-} from '../chart-state.ts';
-import { chainName, partName, relayName } from '../names.ts';
+} from '../model/chart-state.ts';
+import { chainName, partName, relayName } from '../series/names.ts';
 import type { Days } from '../series/series.ts';
 import type { ChainId } from './selection.ts';
 

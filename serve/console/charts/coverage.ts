@@ -3,9 +3,9 @@ import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { periodName } from '../drawing.ts';
-import { formatExact } from '../format.ts';
-import { chainName } from '../names.ts';
+import { periodName } from '../model/drawing.ts';
+import { formatExact } from '../model/format.ts';
+import { chainName } from '../series/names.ts';
 
 export interface CoveredDays extends Pick<ChainFacts, 'relay_chain' | 'chain' | 'days' | 'gaps'> {
   readonly unpriced: ChainCoverage['days_without_price'];

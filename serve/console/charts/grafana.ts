@@ -1,6 +1,6 @@
 import type { Unit } from '../../../infra/clickhouse/units.ts';
-import { chainName } from '../names.ts';
 import { type DrawnColumn, type DrawnMetric, type Line, lineId } from '../series/drawn.ts';
+import { chainName } from '../series/names.ts';
 
 /** What Grafana calls our units. */
 const GRAFANA_UNITS: Readonly<Record<Unit, string>> = {

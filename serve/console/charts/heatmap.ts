@@ -1,8 +1,8 @@
 import { type Html, html } from '../../pages/html.ts';
-import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
-import { formatExact } from '../format.ts';
-import { chainName } from '../names.ts';
-import { dayAt, periodsIn } from '../periods.ts';
+import type { SeriesAnswer, SeriesData } from '../model/chart-state.ts';
+import { formatExact } from '../model/format.ts';
+import { dayAt, periodsIn } from '../model/periods.ts';
+import { chainName } from '../series/names.ts';
 
 const CELL = 14;
 const SIDE = CELL - 3;

@@ -1,8 +1,8 @@
 /** The picture of a chart for readers without a script: its lines, without a label in it. Words stand beside it. */
 import { type Html, html } from '../../pages/html.ts';
-import { type Drawing, periodName, type Values } from '../drawing.ts';
-import { formatShort } from '../format.ts';
-import { axisNames, extentOf } from '../value-axes.ts';
+import { type Drawing, periodName, type Values } from '../model/drawing.ts';
+import { formatShort } from '../model/format.ts';
+import { axisNames, extentOf } from '../model/value-axes.ts';
 
 const WIDTH = 720;
 const HEIGHT = 240;

@@ -1,14 +1,14 @@
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
-import { type ChartState, DEFAULT_STATE, type SeriesAnswer, seriesColour } from '../chart-state.ts';
-import { drawingOf, hasValues } from '../drawing.ts';
-import { formatExact } from '../format.ts';
-import { chainName, seriesNames } from '../names.ts';
-import { dayAt, periodsIn } from '../periods.ts';
+import { type ChartState, DEFAULT_STATE, type SeriesAnswer, seriesColour } from '../model/chart-state.ts';
+import { drawingOf, hasValues } from '../model/drawing.ts';
+import { formatExact } from '../model/format.ts';
+import { dayAt, periodsIn } from '../model/periods.ts';
+import { legendValue } from '../model/summary.ts';
 import type { Line } from '../series/drawn.ts';
 import { lineId } from '../series/drawn.ts';
+import { chainName, seriesNames } from '../series/names.ts';
 import type { Days } from '../series/series.ts';
-import { legendValue } from '../summary.ts';
 import { plot } from './plot.ts';
 
 /** Newest periods in the table of a page; a download has all of them. */

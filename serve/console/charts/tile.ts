@@ -1,7 +1,7 @@
 import { type Html, html } from '../../pages/html.ts';
-import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
-import { formatExact, formatShort } from '../format.ts';
-import { dayAt, periodsIn } from '../periods.ts';
+import type { SeriesAnswer, SeriesData } from '../model/chart-state.ts';
+import { formatExact, formatShort } from '../model/format.ts';
+import { dayAt, periodsIn } from '../model/periods.ts';
 import { sparkline } from './plot.ts';
 
 /** What a tile shows of a series: its title, its newest value and its line; the day of a value that is older than the newest. */

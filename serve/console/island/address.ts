@@ -6,7 +6,7 @@ import {
   DEFAULT_STATE,
   HIDDEN,
   type Range,
-} from '../chart-state.ts';
+} from '../model/chart-state.ts';
 
 /** Names of controls that change nothing but the drawing. */
 export const DRAWING_NAMES: ReadonlySet<string> = new Set(['style', 'log', 'mean', 'indexed']);

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { SERIES_MAX } from '../chart-state.ts';
+import { SERIES_MAX } from '../model/chart-state.ts';
 
 /** What a canvas needs of the style sheet: it knows no variables. */
 export interface Colours {

@@ -1,6 +1,6 @@
 /** The controls of a chart: what a choice in them asks for, and menus that give way. */
 import { isoDay } from '../../../infra/days.ts';
-import { periodEnd } from '../drawing.ts';
+import { periodEnd } from '../model/drawing.ts';
 import { type Controls, DRAWING_NAMES } from './address.ts';
 import type { ChartModel } from './model.ts';
 

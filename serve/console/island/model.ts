@@ -1,8 +1,8 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { ChartState, SeriesAnswer, SeriesData } from '../chart-state.ts';
-import { type Drawing, drawingOf } from '../drawing.ts';
-import { formatExact, formatShort } from '../format.ts';
-import { toldUnit } from '../summary.ts';
+import type { ChartState, SeriesAnswer, SeriesData } from '../model/chart-state.ts';
+import { type Drawing, drawingOf } from '../model/drawing.ts';
+import { formatExact, formatShort } from '../model/format.ts';
+import { toldUnit } from '../model/summary.ts';
 
 /** One chart: what it was sent, what the visitor chose, and what follows from both. */
 export interface ChartModel {

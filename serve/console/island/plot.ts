@@ -1,9 +1,9 @@
 /** The canvas of a chart: lines or areas, their axes, and the shading of gaps and of what is not over. */
 import uPlot from 'uplot';
 import { DAY_MS } from '../../../infra/days.ts';
-import type { Drawing, Values } from '../drawing.ts';
-import { formatTicks } from '../format.ts';
-import { extentOf } from '../value-axes.ts';
+import type { Drawing, Values } from '../model/drawing.ts';
+import { formatTicks } from '../model/format.ts';
+import { extentOf } from '../model/value-axes.ts';
 import { type Colours, colourOf } from './colours.ts';
 
 interface PlotEvents {

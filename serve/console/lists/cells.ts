@@ -3,8 +3,8 @@ import type { Metric } from '../../../aggregate/metric.ts';
 import { type Column, clickhouseType, shownOf } from '../../../infra/clickhouse/columns.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { formatExact, formatShort, NO_VALUE } from '../format.ts';
-import { chainName, relayName } from '../names.ts';
+import { formatExact, formatShort, NO_VALUE } from '../model/format.ts';
+import { chainName, relayName } from '../series/names.ts';
 import type { ColumnView, ListRow } from './list-page.ts';
 import { plainText } from './plain-text.ts';
 

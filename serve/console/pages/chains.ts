@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
-import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
-import { formatShort } from '../format.ts';
 import { moment } from '../lists/cells.ts';
-import { chainName, relayName } from '../names.ts';
+import { formatShort } from '../model/format.ts';
+import { chainName, relayName } from '../series/names.ts';
+import { type ConsolePages, sendPublicPage } from './console-pages.ts';
 
 /** Every chain that has blocks, with how fresh and whole it is. */
 export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {

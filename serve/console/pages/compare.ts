@@ -2,16 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { html } from '../../pages/html.ts';
-import { chartStateOf, hiddenIn, SERIES_MAX } from '../chart-state.ts';
 import { colourPlaces, rankOfAny } from '../charts/colours.ts';
 import { controls } from '../charts/controls.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
-import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
-import { chainName, lineName, seriesNames } from '../names.ts';
+import { chartStateOf, hiddenIn, SERIES_MAX } from '../model/chart-state.ts';
 import { type DrawnMetric, drawnMetrics, fullTitle, type Line, lineId, lineOf } from '../series/drawn.ts';
+import { chainName, lineName, seriesNames } from '../series/names.ts';
 import type { SeriesReader } from '../series/series.ts';
+import { type ConsolePages, queryOf, sendPublicPage, storeOf } from './console-pages.ts';
 
 /** What is compared when an address names nothing. */
 const USUAL = [

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import { html } from '../../pages/html.ts';
-import { chartStateOf, hiddenIn } from '../chart-state.ts';
 import { chartSection } from '../charts/section.ts';
 import { namedIn, select } from '../charts/selection.ts';
-import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { chartStateOf, hiddenIn } from '../model/chart-state.ts';
 import { drawnColumnOf, drawnMetric } from '../series/drawn.ts';
+import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from './console-pages.ts';
 
 /** A chart alone, for a frame in a page of somebody else: the only pages that may be framed. */
 export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void {

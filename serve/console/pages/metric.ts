@@ -5,16 +5,16 @@ import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
-import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE, hiddenIn } from '../chart-state.ts';
 import { chainPicker, choice, controls, partPicker } from '../charts/controls.ts';
 import { grafanaDashboard } from '../charts/grafana.ts';
 import { heatmaps } from '../charts/heatmap.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { namedIn, type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
-import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
-import { inSentence } from '../format.ts';
+import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE, hiddenIn } from '../model/chart-state.ts';
+import { inSentence } from '../model/format.ts';
 import { type DrawnColumn, type DrawnMetric, drawnColumnOf, drawnMetric, lineId } from '../series/drawn.ts';
+import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from './console-pages.ts';
 import { type ShownMetric, shownMetric } from './shown-metrics.ts';
 
 /** The page of a metric: its chart, the ways to take the values along, and its definition. */

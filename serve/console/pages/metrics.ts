@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import { shownOf } from '../../../infra/clickhouse/columns.ts';
 import { html } from '../../pages/html.ts';
-import { queryOf, sendPublicPage } from '../console-pages.ts';
-import { relayName } from '../names.ts';
+import { relayName } from '../series/names.ts';
+import { queryOf, sendPublicPage } from './console-pages.ts';
 import { type ShownMetric, shownMetrics } from './shown-metrics.ts';
 
 const WORDS_CHARS_MAX = 100;

@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../pages/html.ts';
-import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
-import { DEFAULT_STATE } from '../chart-state.ts';
 import { changeOf } from '../charts/change.ts';
 import { chartSection, lastOf } from '../charts/section.ts';
 import { select } from '../charts/selection.ts';
 import { tileFigures, tilesAsOf } from '../charts/tile.ts';
-import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
-import { formatShort } from '../format.ts';
 import type { ListReader } from '../lists/list-reader.ts';
-import { chainName } from '../names.ts';
-import { addDays } from '../periods.ts';
+import type { SeriesAnswer, SeriesData } from '../model/chart-state.ts';
+import { DEFAULT_STATE } from '../model/chart-state.ts';
+import { formatShort } from '../model/format.ts';
+import { addDays } from '../model/periods.ts';
 import { type DrawnColumn, type Line, lineOf } from '../series/drawn.ts';
+import { chainName } from '../series/names.ts';
 import { chainsTable } from './chains.ts';
+import { type ConsolePages, sendPublicPage } from './console-pages.ts';
 import { news } from './news.ts';
 
 /** What the first page shows of each ecosystem. */

@@ -4,8 +4,8 @@ import { type Guide, readGuides } from '../../guides/guides.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { html } from '../../pages/html.ts';
 import { SECTIONS } from '../../pages/navigation.ts';
-import { type ConsolePages, queryOf, sendPublicPage } from '../console-pages.ts';
-import { chainName, relayName } from '../names.ts';
+import { chainName, relayName } from '../series/names.ts';
+import { type ConsolePages, queryOf, sendPublicPage } from './console-pages.ts';
 import { isFound } from './metrics.ts';
 import { shownMetrics } from './shown-metrics.ts';
 

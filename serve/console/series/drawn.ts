@@ -7,7 +7,7 @@ import {
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, shownOf } from '../../../infra/clickhouse/columns.ts';
 import type { Shown, Unit } from '../../../infra/clickhouse/units.ts';
-import { inSentence } from '../format.ts';
+import { inSentence } from '../model/format.ts';
 
 /** A path of a metric with lines over days or months: one for each chain, or one for each part of it. */
 export interface DrawnMetric {

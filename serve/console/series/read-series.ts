@@ -3,7 +3,7 @@ import type { Merge } from '../../../infra/clickhouse/units.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { wholeAnswer } from '../../metrics/answers.ts';
 import type { Query } from '../../metrics/parameters.ts';
-import { addDays, dayAt, type Periods } from '../periods.ts';
+import { addDays, dayAt, type Periods } from '../model/periods.ts';
 import { type Line, lineId } from './drawn.ts';
 
 /** The values of each line by its id, one for each period, null where there is none. */

@@ -9,8 +9,8 @@ import { callerResponses, problemResponse, validationResponse } from '../../http
 import { route } from '../../http/route.ts';
 import { date, requireOrder } from '../../metrics/parameters.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
-import { PERIODS, SERIES_MAX } from '../chart-state.ts';
-import { addDays } from '../periods.ts';
+import { PERIODS, SERIES_MAX } from '../model/chart-state.ts';
+import { addDays } from '../model/periods.ts';
 import { LINE_CHARS_MAX, type Line, lineOf } from './drawn.ts';
 import { DAYS_MAX, type SeriesReader } from './series.ts';
 

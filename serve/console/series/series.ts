@@ -6,8 +6,8 @@ import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import type { ChainFacts, Freshness } from '../../metrics/freshness.ts';
-import type { Period, SeriesAnswer, SeriesData } from '../chart-state.ts';
-import { addDays, dayAt, type Periods, periodsOf, placeOf } from '../periods.ts';
+import type { Period, SeriesAnswer, SeriesData } from '../model/chart-state.ts';
+import { addDays, dayAt, type Periods, periodsOf, placeOf } from '../model/periods.ts';
 import { type DrawnMetric, type Line, lineId } from './drawn.ts';
 import { partsSql, readSeries, rowsStatement, statementsOf } from './read-series.ts';
 

@@ -6,8 +6,8 @@ import {
   chartStateOf,
   type SeriesAnswer,
   type SeriesData,
-} from '../../../serve/console/chart-state.ts';
-import { lineName } from '../../../serve/console/names.ts';
+} from '../../../serve/console/model/chart-state.ts';
+import { lineName } from '../../../serve/console/series/names.ts';
 import { assetUrl, serveAssets } from '../../../serve/pages/assets.ts';
 import { type Html, html } from '../../../serve/pages/html.ts';
 import { contentPolicy } from '../../../serve/pages/protection.ts';

@@ -4,7 +4,7 @@ import {
   chartQuery,
   chartStateOf,
   DEFAULT_STATE,
-} from '../../../serve/console/chart-state.ts';
+} from '../../../serve/console/model/chart-state.ts';
 
 const read = (query: string) => chartStateOf(new URLSearchParams(query));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CoveredDays, coverage } from '../../../serve/console/charts/coverage.ts';
-import { addDays } from '../../../serve/console/periods.ts';
+import { addDays } from '../../../serve/console/model/periods.ts';
 
 const TODAY = '2026-01-31';
 const NO_PRICE = { token: 'DOT', total: 0, ranges_total: 0, ranges: [] };

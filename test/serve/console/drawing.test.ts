@@ -5,10 +5,10 @@ import {
   DEFAULT_STATE,
   type SeriesAnswer,
   type SeriesData,
-} from '../../../serve/console/chart-state.ts';
-import { drawingOf, periodEnd, periodName } from '../../../serve/console/drawing.ts';
-import { legendValue, summaryOf } from '../../../serve/console/summary.ts';
-import { extentOf } from '../../../serve/console/value-axes.ts';
+} from '../../../serve/console/model/chart-state.ts';
+import { drawingOf, periodEnd, periodName } from '../../../serve/console/model/drawing.ts';
+import { legendValue, summaryOf } from '../../../serve/console/model/summary.ts';
+import { extentOf } from '../../../serve/console/model/value-axes.ts';
 
 function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): SeriesData {
   const chain = more.chain ?? 'moonbeam';

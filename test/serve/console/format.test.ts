@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Unit } from '../../../infra/clickhouse/units.ts';
-import { formatExact, formatShort, formatTicks, type Measured } from '../../../serve/console/format.ts';
+import { formatExact, formatShort, formatTicks, type Measured } from '../../../serve/console/model/format.ts';
 
 /** No-break spaces as the spaces that a test can show. */
 const plain = (text: string) => text.replaceAll('\u00a0', ' ').replaceAll('−', '-');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { seriesNames } from '../../../serve/console/names.ts';
 import { comparisonTitle } from '../../../serve/console/pages/compare.ts';
 import { type Line, lineOf } from '../../../serve/console/series/drawn.ts';
+import { seriesNames } from '../../../serve/console/series/names.ts';
 
 const lines = (...ids: string[]) => ids.map((id) => lineOf(id) as Line);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PERIODS } from '../../../serve/console/chart-state.ts';
-import { addDays, dayAt, periodsOf, placeOf } from '../../../serve/console/periods.ts';
+import { PERIODS } from '../../../serve/console/model/chart-state.ts';
+import { addDays, dayAt, periodsOf, placeOf } from '../../../serve/console/model/periods.ts';
 
 describe('periods', () => {
   it('are days, weeks from Monday, or months', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { chartStateOf, hiddenIn, type SeriesAnswer } from '../../../serve/console/chart-state.ts';
 import { plot } from '../../../serve/console/charts/plot.ts';
-import { drawingOf } from '../../../serve/console/drawing.ts';
+import { chartStateOf, hiddenIn, type SeriesAnswer } from '../../../serve/console/model/chart-state.ts';
+import { drawingOf } from '../../../serve/console/model/drawing.ts';
 import { CASES, series } from './chart-pages.ts';
 
 /** A chart without a script, as an address asks for it. */

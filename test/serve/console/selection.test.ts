@@ -1,8 +1,8 @@
 import { brotliCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_STATE, type SeriesData } from '../../../serve/console/chart-state.ts';
 import { chainPicker } from '../../../serve/console/charts/controls.ts';
 import { daysOf, select } from '../../../serve/console/charts/selection.ts';
+import { DEFAULT_STATE, type SeriesData } from '../../../serve/console/model/chart-state.ts';
 import { drawnColumnOf, drawnMetric, type Line, lineId } from '../../../serve/console/series/drawn.ts';
 import type { SeriesReader } from '../../../serve/console/series/series.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
-import { statusBody, stripsOf, type ToldStatus } from '../../../serve/console/status.ts';
+import { statusBody, stripsOf, type ToldStatus } from '../../../serve/console/pages/status.ts';
 import { STATUS_EXAMPLE } from '../../../serve/metrics/catalogue-shapes.ts';
 
 const chain = STATUS_EXAMPLE.chains[0] as SystemStatus['chains'][number];

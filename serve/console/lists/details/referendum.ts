@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { sql } from '../../../../infra/clickhouse/sql.ts';
 import { type Html, html } from '../../../pages/html.ts';
-import { formatExact, formatShort } from '../../format.ts';
+import { formatExact, formatShort } from '../../model/format.ts';
 import { inWords, state } from '../cells.ts';
 import type { ListVisit } from '../frame.ts';
 import { governance, referenda, votes } from '../governance.ts';

@@ -9,7 +9,7 @@ import { contracts } from '../../../../serve/console/lists/contracts.ts';
 import { coretime } from '../../../../serve/console/lists/coretime.ts';
 import { governance } from '../../../../serve/console/lists/governance.ts';
 import type { ListPage } from '../../../../serve/console/lists/list-page.ts';
-import { chainName } from '../../../../serve/console/names.ts';
+import { chainName } from '../../../../serve/console/series/names.ts';
 import { History } from '../../../generator/history.ts';
 import { shapeBlock } from '../../../reference/shaped.ts';
 import { launchBrowser } from '../../../support/browser.ts';

@@ -1,5 +1,5 @@
-import { inDateRange } from '../../infra/clickhouse/date-range.ts';
-import { DAY_MS, isoDay } from '../../infra/days.ts';
+import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
+import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { Period, SeriesAnswer } from './chart-state.ts';
 
 /** Days, weeks or months that follow each other. Weeks begin on Monday; all is UTC. */

@@ -1,6 +1,6 @@
-import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
-import type { SeriesData } from './chart-state.ts';
-import { fullTitle, type Line } from './series/drawn.ts';
+import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
+import type { SeriesData } from '../model/chart-state.ts';
+import { fullTitle, type Line } from './drawn.ts';
 
 /** `asset-hub-polkadot` as visitors read it. */
 const titled = (name: string): string =>

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
-import { metrics } from '../../aggregate/metrics/index.ts';
-import type { PendingReason } from '../../aggregate/runner/pending.ts';
-import type { ChainCoverage, ChainStatus, SystemStatus } from '../../aggregate/status/status.ts';
-import { recent } from '../../infra/coordination/recent.ts';
-import { unreadCallsText } from '../../ingest/raw/unknown-wrappers.ts';
-import { type Html, html } from '../pages/html.ts';
-import { wideTable } from '../pages/wide-table.ts';
-import { type CoveredDays, coverage } from './charts/coverage.ts';
+import { metrics } from '../../../aggregate/metrics/index.ts';
+import type { PendingReason } from '../../../aggregate/runner/pending.ts';
+import type { ChainCoverage, ChainStatus, SystemStatus } from '../../../aggregate/status/status.ts';
+import { recent } from '../../../infra/coordination/recent.ts';
+import { unreadCallsText } from '../../../ingest/raw/unknown-wrappers.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { wideTable } from '../../pages/wide-table.ts';
+import { type CoveredDays, coverage } from '../charts/coverage.ts';
+import { moment } from '../lists/cells.ts';
+import { plainText } from '../lists/plain-text.ts';
+import { formatExact, formatShort } from '../model/format.ts';
+import { chainName, relayName } from '../series/names.ts';
 import type { ConsolePages } from './console-pages.ts';
-import { formatExact, formatShort } from './format.ts';
-import { moment } from './lists/cells.ts';
-import { plainText } from './lists/plain-text.ts';
-import { chainName, relayName } from './names.ts';
 
 interface StatusSources extends Pick<ConsolePages, 'accounts' | 'freshness' | 'series'> {
   readonly status: () => Promise<SystemStatus>;

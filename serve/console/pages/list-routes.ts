@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpSettings } from '../../http/settings.ts';
-import { contracts } from './contracts.ts';
-import { coretime, revenue } from './coretime.ts';
-import { sendBounty } from './details/bounty.ts';
-import { sendContract } from './details/contract.ts';
-import { sendReferendum } from './details/referendum.ts';
-import { type RegionAddress, sendRegion } from './details/region.ts';
-import { sendSale } from './details/sale.ts';
-import { extrinsics, sendExplorer } from './explorer/explorer.ts';
-import { serveLive } from './explorer/live.ts';
-import type { ListPages, ListVisit } from './frame.ts';
-import { governance } from './governance.ts';
-import { sendRevenue } from './revenue.ts';
-import { sendTable } from './table-page.ts';
+import { contracts } from '../lists/contracts.ts';
+import { coretime, revenue } from '../lists/coretime.ts';
+import { sendBounty } from '../lists/details/bounty.ts';
+import { sendContract } from '../lists/details/contract.ts';
+import { sendReferendum } from '../lists/details/referendum.ts';
+import { type RegionAddress, sendRegion } from '../lists/details/region.ts';
+import { sendSale } from '../lists/details/sale.ts';
+import { extrinsics, sendExplorer } from '../lists/explorer/explorer.ts';
+import { serveLive } from '../lists/explorer/live.ts';
+import type { ListPages, ListVisit } from '../lists/frame.ts';
+import { governance } from '../lists/governance.ts';
+import { sendRevenue } from '../lists/revenue.ts';
+import { sendTable } from '../lists/table-page.ts';
 
 /** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
 export function serveLists(
