@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { decodeBlock, NO_FEE, type RawBlock } from './decode/block.ts';
 import { checkBlock } from './decode/check.ts';
+import { LineBuffer } from './decode/line-buffer.ts';
 import { type NodeRuntime, readRuntime } from './decode/runtime.ts';
 import type { RuntimeMetadata } from './runtimes.ts';
 
@@ -64,27 +65,22 @@ export default function decode({ runtime: metadata, blocks, step }: DecodeTask):
   }
 }
 
+const lines = new LineBuffer();
+
 function decodeWith(runtime: NodeRuntime, blocks: DecodeTask['blocks'], begin: () => void): DecodedBlocks {
-  const lines: Buffer[] = [];
   let end = 0;
   const decoded = blocks.map(({ raw, parentHash }) => {
     begin();
     try {
       const reason = checkBlock(runtime, raw, parentHash);
       if (reason !== null) return { reason };
-      const { line, undecodedCalls } = decodeBlock(runtime, raw);
-      lines.push(line);
+      const { texts, undecodedCalls } = decodeBlock(runtime, raw);
+      const line = lines.add(texts);
       end += line.length;
       return { begin: end - line.length, end, undecodedCalls, feeless: raw.fees ? [] : feelessOf(line) };
     } catch (error) {
       return { reason: reasonOf(error) };
     }
   });
-  const bytes = new Uint8Array(end);
-  let at = 0;
-  for (const line of lines) {
-    bytes.set(line, at);
-    at += line.length;
-  }
-  return { bytes, blocks: decoded };
+  return { bytes: lines.take(), blocks: decoded };
 }

@@ -16,13 +16,16 @@ export class Cursor {
   readonly bytes: Buffer;
   readonly end: number;
   at: number;
+  /** Of all bytes: parts of one text cost a third of texts of their own. */
+  readonly #digits: string;
   #depth = 0;
   #emptyElements = { count: 0 };
 
-  constructor(bytes: Buffer, at = 0, end = bytes.length) {
+  constructor(bytes: Buffer, at = 0, end = bytes.length, digits = bytes.toString('hex')) {
     this.bytes = bytes;
     this.at = at;
     this.end = end;
+    this.#digits = digits;
   }
 
   /** The place of the next `size` bytes, which are then behind the cursor. */
@@ -43,7 +46,7 @@ export class Cursor {
 
   hex(size: number): string {
     const from = this.advance(size);
-    return `"0x${this.bytes.toString('hex', from, from + size)}"`;
+    return `"0x${this.#digits.slice(from * 2, (from + size) * 2)}"`;
   }
 
   /** An unsigned integer as decimal text. */
@@ -104,7 +107,7 @@ export class Cursor {
   /** The next `size` bytes on their own, under the same bounds. */
   part(size: number): Cursor {
     const from = this.advance(size);
-    const part = new Cursor(this.bytes, from, from + size);
+    const part = new Cursor(this.bytes, from, from + size, this.#digits);
     part.#depth = this.#depth;
     part.#emptyElements = this.#emptyElements;
     return part;

@@ -13,7 +13,7 @@ const ROLES: Readonly<Record<string, Role>> = {
 };
 
 interface EventReader {
-  /** Reads the fields and writes the event, with a comma before it. */
+  /** Reads the fields and writes the event. */
   readonly read: ValueReader;
   readonly fields: readonly ValueReader[];
   readonly role: Role | undefined;
@@ -29,7 +29,6 @@ export interface ExtrinsicEvents {
   fee: string | undefined;
 }
 
-/** Texts have a comma before each event. */
 interface BlockEvents {
   onInitialize: string;
   onFinalize: string;
@@ -63,10 +62,11 @@ export class EventTable {
         const extrinsic = extrinsics[index];
         if (extrinsic !== undefined) this.#readInto(extrinsic, cursor);
         // Hooks after the last extrinsic run in the phase of the next one, before those of the end.
-        else if (index === count) events.onFinalize += this.#read(cursor);
+        else if (index === count) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
         else throw new Undecodable(`an event of extrinsic ${index}, which is not in the block`);
-      } else if (phase === FINALIZATION) events.onFinalize += this.#read(cursor);
-      else if (phase === INITIALIZATION) events.onInitialize += this.#read(cursor);
+      } else if (phase === FINALIZATION) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
+      else if (phase === INITIALIZATION)
+        events.onInitialize = joined(events.onInitialize, this.#read(cursor));
       else throw new Undecodable(`an event of phase ${phase}`);
       cursor.advance(cursor.length() * TOPIC_BYTES);
     }
@@ -80,7 +80,7 @@ export class EventTable {
   #readInto(extrinsic: ExtrinsicEvents, cursor: Cursor): void {
     const { read, fields, role } = this.#readers.read(cursor);
     const from = cursor.at;
-    extrinsic.text += read(cursor);
+    extrinsic.text = joined(extrinsic.text, read(cursor));
     if (role === undefined) return;
     // Few events have a role: their fields are read once more.
     cursor.at = from;
@@ -100,7 +100,7 @@ export class EventTable {
     return {
       read: listReader(
         fields,
-        `,{"method":${JSON.stringify({ pallet: name, method: event.name })},"data":`,
+        `{"method":${JSON.stringify({ pallet: name, method: event.name })},"data":`,
         '}',
       ),
       fields,
@@ -108,6 +108,9 @@ export class EventTable {
     };
   }
 }
+
+/** A text that grows is cheaper than a list of its parts. */
+const joined = (events: string, event: string) => (events === '' ? event : `${events},${event}`);
 
 const noEvents = (): ExtrinsicEvents => ({
   text: '',

@@ -25,8 +25,8 @@ const eventsOf = (...records: string[]) => `0x${compact(records.length).toString
 const bare = (call: string) => hex(withLength(Buffer.from(`04${call}`, 'hex')));
 
 function decoded(change: Partial<RawBlock>) {
-  const { line, undecodedCalls } = decodeBlock(runtime, { ...block, ...change });
-  return { undecodedCalls, ...JSON.parse(line.toString()) };
+  const { texts, undecodedCalls } = decodeBlock(runtime, { ...block, ...change });
+  return { undecodedCalls, ...JSON.parse(texts.join('')) };
 }
 /** A block of calls without senders that all succeeded. */
 const ofCalls = (...calls: string[]) =>
@@ -149,8 +149,8 @@ describe('a block', () => {
     });
     const validators = `0x04${'ab'.repeat(32)}`;
     const header = { ...block.header, digest: { logs: [`0x066175726120${'00'.repeat(8)}`] } };
-    const { line } = decodeBlock(readRuntime(bytes), { ...block, validators, header });
-    expect(JSON.parse(line.toString()).authorId).toBe(`0x${'ab'.repeat(32)}`);
+    const { texts } = decodeBlock(readRuntime(bytes), { ...block, validators, header });
+    expect(JSON.parse(texts.join('')).authorId).toBe(`0x${'ab'.repeat(32)}`);
   });
 });
 

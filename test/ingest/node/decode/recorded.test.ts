@@ -18,8 +18,8 @@ describe.each(CHAINS)('blocks of %s', (chain) => {
     expect(metadata[4]).toBe(version);
     const runtime = readRuntime(metadata);
     for (const [index, block] of blocks.entries()) {
-      const { line, undecodedCalls } = decodeBlock(runtime, block);
-      expect(line.toString()).toBe(lines[index]);
+      const { texts, undecodedCalls } = decodeBlock(runtime, block);
+      expect(texts.join('')).toBe(lines[index]);
       expect(undecodedCalls).toBe(0);
     }
   });
