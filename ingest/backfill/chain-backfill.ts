@@ -209,7 +209,7 @@ export class ChainBackfill implements Feed {
     const limits = { bytesMax: portionBytes, msMax: PORTION_MS_MAX };
     for await (const { lines, unserved, bytes } of oneAhead(portions(fetched, limits))) {
       if (unserved.length > 0) await target.noteSkipped(this.plan.chain.name, unserved);
-      if (lines.length > 0) yield { name: service.url, lines, bytes };
+      if (lines.length > 0) yield { name: service.url, lines, bytes, firstLine: 1 };
       this.#member.release(bytes);
     }
   }

@@ -1,4 +1,3 @@
-import { isSettledWithin } from '../../infra/coordination/settled-within.ts';
 import { awaitedLater, ignore } from '../../infra/ignore.ts';
 import { LINE_END } from '../sources/lines.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
@@ -24,28 +23,44 @@ export async function* portions(
   { bytesMax, msMax }: { readonly bytesMax: number; readonly msMax: number },
 ): AsyncGenerator<Portion> {
   let portion = emptyPortion();
-  let began = performance.now();
+  let limit: TimeLimit | undefined;
   let failure: { readonly error: unknown } | undefined;
   const heights = fetched[Symbol.asyncIterator]();
+  const end = () => {
+    limit?.clear();
+    limit = undefined;
+    const ended = portion;
+    portion = emptyPortion();
+    return ended;
+  };
   for (;;) {
     const next = heights.next().catch((error: unknown) => {
       failure = { error };
       return { done: true, value: undefined } as const;
     });
-    if (portion.last >= 0 && !(await isSettledWithin(next, msMax - (performance.now() - began)))) {
-      yield portion;
-      portion = emptyPortion();
-    }
+    if (limit && (await Promise.race([next, limit.over])) === OVER) yield end();
     const height = await next;
     if (height.done) break;
-    if (portion.last < 0) began = performance.now();
+    limit ??= timeLimit(msMax);
     add(portion, height.value);
-    if (portion.bytes < bytesMax) continue;
-    yield portion;
-    portion = emptyPortion();
+    if (portion.bytes >= bytesMax) yield end();
   }
-  if (portion.last >= 0) yield portion;
+  if (portion.last >= 0) yield end();
   if (failure) throw failure.error;
+}
+
+const OVER = Symbol('over');
+
+interface TimeLimit {
+  readonly over: Promise<typeof OVER>;
+  readonly clear: () => void;
+}
+
+/** One timer a portion: one for each height takes as long as to load its block. */
+function timeLimit(ms: number): TimeLimit {
+  const { promise: over, resolve } = Promise.withResolvers<typeof OVER>();
+  const timer = setTimeout(resolve, ms, OVER);
+  return { over, clear: () => clearTimeout(timer) };
 }
 
 function add(portion: Portion, height: FetchedHeight): void {

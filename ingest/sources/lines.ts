@@ -169,7 +169,8 @@ function finish(
   if (heldBytes + rest.length > bytesMax) {
     return { number, bytes: Buffer.concat([...held, rest]).subarray(0, bytesMax), tooLong: true };
   }
-  const whole = held.length > 0 ? Buffer.concat([...held, rest]) : rest;
+  const pieces = [...held, rest].filter(({ length }) => length > 0);
+  const whole = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   const marked = number === 1 && whole.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
   const bytes = whole.subarray(marked, whole.at(-1) === RETURN ? -1 : undefined);
   return isBlank(bytes) ? null : { number, bytes };

@@ -146,7 +146,8 @@ export class FeedLoad {
       ...(chain === undefined ? {} : { chain }),
       ...(firstLine === undefined ? {} : { firstLine }),
     };
-    const body = Readable.from(lines, { objectMode: false });
+    // As objects, since a stream of bytes joins them.
+    const body = Readable.from(lines);
     const report: IngestReport = await client.call('ingest', input, { body });
     this.refused += report.refused_lines + report.refused_facts;
     return report.blocks;
