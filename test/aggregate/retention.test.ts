@@ -27,7 +27,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { openServed, type Served } from './metrics/coretime/served.ts';
 
 /** Its blocks are of December 2023 and January 2024. */
-const SEED = 25;
+const SEED = 23;
 const BOUND = '2024-01-01';
 const PATIENCE_MS = 600_000;
 const LARGE = [extrinsics.name, events.name, calls.name];
