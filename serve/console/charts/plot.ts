@@ -13,8 +13,8 @@ export function plot(drawing: Drawing, label: string): Html {
   const { axes, series, times, gaps, provisional, per, style, isLogarithmic } = drawing;
   const scale = isLogarithmic ? Math.log10 : (value: number) => value;
   const extents = axes.map((_, axis) => {
-    const known = series.filter((one) => one.axis === axis).flatMap(({ heights }) => knownOf(heights));
-    const [low, high] = rangeOf(known);
+    const numbers = series.filter((one) => one.axis === axis).flatMap(({ heights }) => numbersIn(heights));
+    const [low, high] = rangeOf(numbers);
     return isLogarithmic ? ([low, high] as const) : extentOf(low, high, style);
   });
   const names = axes.map(({ unit, token }, axis) => {
@@ -38,18 +38,19 @@ export function plot(drawing: Drawing, label: string): Html {
 
 /** A line without axes for a tile, which says its newest value in words. */
 export const sparkline = (values: Values): Html =>
-  html`<svg class="spark line-0" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="${pathOf(values, rangeOf([0, ...knownOf(values)]))}"/></svg>`;
+  html`<svg class="spark line-0" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="${pathOf(values, rangeOf([0, ...numbersIn(values)]))}"/></svg>`;
 
-const knownOf = (values: Values): number[] => values.filter((value) => value !== null);
+const numbersIn = (values: Values): number[] => values.filter((value) => value !== null);
 
-const rangeOf = (known: readonly number[]): readonly [number, number] => [
-  known.reduce((a, b) => Math.min(a, b), known[0] ?? 0),
-  known.reduce((a, b) => Math.max(a, b), known[0] ?? 0),
+const rangeOf = (numbers: readonly number[]): readonly [number, number] => [
+  numbers.reduce((a, b) => Math.min(a, b), numbers[0] ?? 0),
+  numbers.reduce((a, b) => Math.max(a, b), numbers[0] ?? 0),
 ];
 
-/** A line that an unknown value breaks, or areas from it to the lowest value. A single value is a dot. */
+/** A line that an unknown value breaks, or areas from it to zero. A single value is a dot. */
 function pathOf(values: Values, [low, high]: readonly [number, number], isArea = false): string {
   const step = stepOf(values.length);
+  const y = (value: number) => px(HEIGHT * (1 - (value - low) / (high - low || 1)));
   let path = '';
   let first = 0;
   values.forEach((value, place) => {
@@ -57,10 +58,9 @@ function pathOf(values: Values, [low, high]: readonly [number, number], isArea =
     const isFirst = (values[place - 1] ?? null) === null;
     const isLast = (values[place + 1] ?? null) === null;
     if (isFirst) first = place;
-    const y = HEIGHT * (1 - (value - low) / (high - low || 1));
-    path += `${isFirst ? 'M' : 'L'}${px(place * step)},${px(y)}`;
+    path += `${isFirst ? 'M' : 'L'}${px(place * step)},${y(value)}`;
     if (isFirst && isLast) path += 'h0';
-    else if (isLast && isArea) path += `V${HEIGHT}H${px(first * step)}Z`;
+    else if (isLast && isArea) path += `V${y(0)}H${px(first * step)}Z`;
   });
   return path;
 }

@@ -42,8 +42,8 @@ const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone
 export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, events: PlotEvents): uPlot {
   const { axes, series, times, style } = drawing;
   // Areas are filled to zero and lie on each other, the highest below.
-  const drawn = style === 'lines' ? series : series.toReversed();
-  const data = [times, ...drawn.map(({ heights }) => heights)];
+  const layers = style === 'lines' ? series : series.toReversed();
+  const data = [times, ...layers.map(({ heights }) => heights)];
   const options: uPlot.Options = {
     ...sizeOf(element),
     padding: [12, axes.length > 1 ? 4 : 22, 0, 4],
@@ -66,12 +66,12 @@ export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, e
     },
     scales: { x: { range: timeRange }, ...scalesOf(drawing) },
     axes: [dateAxis(drawing, colours), ...axes.map((_, i) => valueAxis(drawing, i, colours))],
-    series: [{}, ...drawn.map((one) => lineOf(one, style, colours))],
+    series: [{}, ...layers.map((one) => lineOf(one, style, colours))],
     hooks: {
       drawClear: [(u) => shadeGaps(u, drawing, colours)],
-      draw: [(u) => veilRest(u, drawing, colours)],
+      draw: [(u) => shadeProvisional(u, drawing, colours)],
       setCursor: [(u) => events.onCursor(u.cursor.idx ?? null)],
-      setSelect: [(u) => brushed(u, events)],
+      setSelect: [(u) => reportSelection(u, events)],
     },
   };
   // It reads the arrays and never writes to them.
@@ -160,19 +160,23 @@ function lineOf(
   const look = style === 'lines' ? { width: 2 } : { width: 1, fill: colourOf(colours.areas, colour) };
   return {
     ...{ label: data.id, scale: scaleOf(axis), stroke, ...look },
-    points: { fill: stroke, size: 5, filter: (_u, _at, isShown) => (isShown ? null : lonePlaces(heights)) },
+    points: {
+      fill: stroke,
+      size: 5,
+      filter: (_u, _at, isShown) => (isShown ? null : isolatedPlaces(heights)),
+    },
   };
 }
 
 /** Values without neighbours, which a line does not show. */
-const lonePlaces = (values: Values): number[] =>
+const isolatedPlaces = (values: Values): number[] =>
   values.flatMap((value, i) => {
-    const isLone = (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
-    return value !== null && isLone ? [i] : [];
+    const isIsolated = (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
+    return value !== null && isIsolated ? [i] : [];
   });
 
 /** What is not over is paler. */
-function veilRest(u: uPlot, { provisional, times }: Drawing, { card }: Colours): void {
+function shadeProvisional(u: uPlot, { provisional, times }: Drawing, { card }: Colours): void {
   if (provisional >= times.length) return;
   shade(u, card, [times[Math.max(0, provisional - 1)] ?? 0, times.at(-1) ?? 0], u.bbox.height);
 }
@@ -198,7 +202,7 @@ function shade(u: uPlot, colour: string, range: readonly number[], height: numbe
   ctx.restore();
 }
 
-function brushed(u: uPlot, events: PlotEvents): void {
+function reportSelection(u: uPlot, events: PlotEvents): void {
   const { left, width } = u.select;
   if (width < DRAG_PX) return;
   const [from, until] = [u.posToIdx(left), u.posToIdx(left + width)];
