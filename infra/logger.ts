@@ -1,25 +1,20 @@
+import { trace } from '@opentelemetry/api';
 import { type Logger as Pino, pino } from 'pino';
 import type { InfraSettings } from './config/settings.ts';
 import { ProductError } from './errors.ts';
-import { NO_TRACER, type Span, type Tracer } from './tracing/tracer.ts';
 
 /** The log of a process: JSON lines on standard output. Those of traced work name their trace. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;
 
-export const openLogger = (
-  { LOG_LEVEL }: Pick<InfraSettings, 'LOG_LEVEL'>,
-  tracer: Tracer = NO_TRACER,
-): Pino =>
-  pino({
-    level: LOG_LEVEL,
-    serializers: { err: errorForLog },
-    ...(tracer.isOn ? { mixin: () => idsOf(tracer.active) } : {}),
-  });
+export const openLogger = ({ LOG_LEVEL }: Pick<InfraSettings, 'LOG_LEVEL'>): Pino =>
+  pino({ level: LOG_LEVEL, serializers: { err: errorForLog }, mixin: activeTrace });
 
 /** By the names that OpenTelemetry gives them in logs. */
-function idsOf(span: Span | undefined): object {
-  const [, trace_id, span_id] = span?.traceparent?.split('-') ?? [];
-  return trace_id === undefined ? {} : { trace_id, span_id };
+function activeTrace(): object {
+  const span = trace.getActiveSpan();
+  if (!span?.isRecording()) return {};
+  const { traceId, spanId } = span.spanContext();
+  return { trace_id: traceId, span_id: spanId };
 }
 
 /**

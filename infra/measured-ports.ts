@@ -1,8 +1,9 @@
+import { SpanKind, trace } from '@opentelemetry/api';
 import { Counter, Histogram } from 'prom-client';
 import { ProductError } from './errors.ts';
 import { sizeOf } from './message-size.ts';
 import type { Lane, Log, Runtime, StagedBatch, Store } from './ports.ts';
-import type { Tracer } from './tracing/tracer.ts';
+import { inSpan } from './tracing/spans.ts';
 
 /** Times of work that may take from a millisecond to minutes. */
 export const WORK_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
@@ -54,14 +55,11 @@ type PortMeasures = ReturnType<typeof portMeasures>;
 /** The same ports, whose statements and messages are counted; statements are also spans of what is traced. */
 export const measuredRuntime = (runtime: Runtime, measures: PortMeasures): Runtime => ({
   ...runtime,
-  store: measuredStore(runtime, measures),
+  store: measuredStore(runtime.store, measures),
   log: measuredLog(runtime.log, measures),
 });
 
-function measuredStore(
-  { store, tracer }: Pick<Runtime, 'store' | 'tracer'>,
-  { statementSeconds, statementErrors }: PortMeasures,
-): Store {
+function measuredStore(store: Store, { statementSeconds, statementErrors }: PortMeasures): Store {
   const timed = async <T>(
     kind: string,
     work: () => Promise<T>,
@@ -69,7 +67,7 @@ function measuredStore(
   ) => {
     const began = performance.now();
     try {
-      return await (tracer.active?.isRecording ? asSpan(tracer, kind, table, work) : work());
+      return await (trace.getActiveSpan()?.isRecording() ? asSpan(kind, table, work) : work());
     } catch (error) {
       if (!signal?.aborted) statementErrors.inc({ lane, code: codeOf(error) });
       throw error;
@@ -106,18 +104,13 @@ interface MeasuredStatement {
 }
 
 /** Without its text, which may hold what somebody asked for. */
-function asSpan<T>(
-  tracer: Tracer,
-  kind: string,
-  table: string | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
+function asSpan<T>(kind: string, table: string | undefined, work: () => Promise<T>): Promise<T> {
   const attributes = {
     'db.system.name': 'clickhouse',
     'db.operation.name': kind,
     ...(table === undefined ? {} : { 'db.collection.name': table }),
   };
-  return tracer.span(table ? `${kind} ${table}` : kind, { kind: 'client', attributes }, work);
+  return inSpan(table ? `${kind} ${table}` : kind, { kind: SpanKind.CLIENT, attributes }, work);
 }
 
 function measuredLog(

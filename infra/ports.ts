@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Sql } from './clickhouse/sql.ts';
 import type { Table } from './clickhouse/table.ts';
-import type { Traceparent, Tracer } from './tracing/tracer.ts';
+import type { Traceparent } from './tracing/spans.ts';
 
 /**
  * The five ports are the only place where the profiles differ: all code above them is the same. One suite of contract
@@ -13,7 +13,6 @@ export interface Runtime {
   readonly queue: Queue;
   readonly keyValue: KeyValue;
   readonly clock: Clock;
-  readonly tracer: Tracer;
   /** The data directory or the address of the store, for messages. */
   readonly location: string;
   /** What the operator has to know of the place where data are stored. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCoverage, readStatus } from '../aggregate/status/status.ts';
 import { recent } from '../infra/coordination/recent.ts';
+import { isTraced } from '../infra/tracing/start-tracing.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
 import { ListReader } from './console/lists/list-reader.ts';
@@ -59,8 +60,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     ...{ answers, freshness, repeated, prove },
   };
   const alerts = await pipeline.alerts();
-  const app = await createApp(config, hideAccessToken, runtime.tracer);
-  traceRequests(app, runtime.tracer);
+  const app = await createApp(config, hideAccessToken);
+  traceRequests(app);
   measureRequests(app, measures.requests);
   const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
@@ -104,11 +105,11 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
 /** A trace, and a line of the log for each request, only routes make: with them, all requests go there. */
 function answerRepeated(
   app: FastifyInstance,
-  { config, runtime, measures }: Pipeline,
+  { config, measures }: Pipeline,
   repeated: RepeatedAnswers,
   hooks: Pick<BeforeRoutes, 'findCaller' | 'countAhead'>,
 ): void {
-  if (runtime.tracer.isOn || config.LOG_LEVEL === 'debug' || !canPrepareHeads) return;
+  if (isTraced() || config.LOG_LEVEL === 'debug' || !canPrepareHeads) return;
   const addressOf = addressesOf(proxyTrust(config.TRUST_PROXY));
   const before = { ...hooks, addressOf, requests: measures.requests };
   answerBeforeRoutes(app, (raw, response) => repeated.answer(raw, response, before));

@@ -12,8 +12,7 @@ import { measuredRuntime } from '../infra/measured-ports.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Numbers, Runtime, Service } from '../infra/ports.ts';
 import { readinessOf } from '../infra/readiness.ts';
-import { openTracer } from '../infra/tracing/open-tracer.ts';
-import type { Tracer } from '../infra/tracing/tracer.ts';
+import { startTracing } from '../infra/tracing/start-tracing.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { DeadLetterRetention } from '../ingest/dead-letters/dead-letter-retention.ts';
 import { Loader } from '../ingest/load/loader.ts';
@@ -80,8 +79,6 @@ interface PipelineOptions {
   readonly waits?: boolean;
   /** Of a process that runs on; a command says what happened itself. */
   readonly logger?: Logger;
-  /** That of the settings when absent. It is closed with the pipeline. */
-  readonly tracer?: Tracer;
 }
 
 /** A process that has started. */
@@ -106,23 +103,20 @@ export async function createPipeline(
     needed = ALL_SERVICES,
     waits = false,
     logger = openLogger({ LOG_LEVEL: 'silent' }),
-    tracer: given,
   }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
   const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
   const measures = processMeasures();
-  const tracer = given ?? (await openTracer(config, { version: VERSION, roles: [...roles] }, logger));
-  const runtime = measuredRuntime(
-    { ...(await openRuntime(config, consumed, clock)), tracer },
-    measures.ports,
-  );
-  return construct({ config, runtime, measures, registry, roles, needed, waits, logger });
+  const stopTracing = await startTracing(VERSION, logger);
+  const runtime = measuredRuntime(await openRuntime(config, consumed, clock), measures.ports);
+  return construct({ config, runtime, stopTracing, measures, registry, roles, needed, waits, logger });
 }
 
 interface Parts {
   readonly config: Config;
   readonly runtime: Runtime;
+  readonly stopTracing: () => Promise<void>;
   readonly measures: ProcessMeasures;
   readonly registry: Registry;
   readonly roles: ReadonlySet<ProcessRole>;
@@ -209,7 +203,7 @@ function construct(parts: Parts): Pipeline {
       // Who asked for alerts that did not start got the error: there is nothing to stop.
       await (await alerts.made?.catch(ignore('alerts.start')))?.stop();
       await runtime.close();
-      await runtime.tracer.close();
+      await parts.stopTracing();
     },
   };
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { messagingAttributes } from '../../infra/tracing/messages.ts';
-import type { SpanOptions } from '../../infra/tracing/tracer.ts';
+import { activeTraceparent, inSpan, outsideSpans } from '../../infra/tracing/spans.ts';
 import { DeadLetterQueue } from '../../ingest/dead-letters/dead-letter-queue.ts';
 import type { Redelivered } from '../../ingest/dead-letters/dead-letter-retry.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
@@ -67,18 +68,18 @@ export class AlertPipeline {
   readonly #publisher: LogPublisher;
   readonly #results: ResultChannel;
   readonly #processor: AlertProcessor;
-  readonly #sending: SpanOptions;
+  readonly #sending: Attributes;
   #accepted = 0;
 
   private constructor(runtime: Runtime, settings: AlertPipelineSettings, onFailure: OnFailure) {
-    const { store, log, keyValue, clock, tracer } = runtime;
+    const { store, log, keyValue, clock } = runtime;
     this.#runtime = runtime;
     this.#pending = new PendingBytes(settings.ALERT_PENDING_BYTES_MAX);
     this.#rules = eventRules(settings);
     this.#pendingMsMax = settings.ALERT_PENDING_SECONDS_MAX * 1000;
     const bytesMax = settings.DEAD_LETTER_BYTES_MAX;
     this.#deadLetters = new DeadLetterQueue({ store, clock, bytesMax, onFailure });
-    this.#writer = new AlertWriter({ store, tracer, deadLetters: this.#deadLetters, onFailure });
+    this.#writer = new AlertWriter({ store, deadLetters: this.#deadLetters, onFailure });
     this.#publisher = new LogPublisher(
       (messages) => log.publish(ALERTS_TOPIC, messages),
       settings.ALERT_LOG_SECONDS_MAX * 1000,
@@ -86,11 +87,9 @@ export class AlertPipeline {
     );
     const waitSecondsMax = settings.ALERT_ANSWER_SECONDS_MAX;
     this.#results = new ResultChannel({ keyValue, store, waitSecondsMax, onFailure });
-    const attributes = messagingAttributes(runtime, 'send', ALERTS_TOPIC, 1);
-    this.#sending = { kind: 'producer', attributes };
+    this.#sending = messagingAttributes(runtime, 'send', ALERTS_TOPIC, 1);
     this.#processor = new AlertProcessor({
       store,
-      tracer,
       writer: this.#writer,
       results: this.#results,
       parser: new EventParser(onFailure),
@@ -116,7 +115,7 @@ export class AlertPipeline {
     await pipeline.#processor.start();
     await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) =>
       // Each event follows from the request that sent it, and none from the one that was there first.
-      runtime.tracer.apart(() => pipeline.#processor.process(batch)),
+      outsideSpans(() => pipeline.#processor.process(batch)),
     );
     return pipeline;
   }
@@ -251,9 +250,8 @@ export class AlertPipeline {
     this.#pending.add(head.project, bytes);
     try {
       return await this.#results.request({ head, delivery }, async () => {
-        await this.#runtime.tracer.span(`send ${ALERTS_TOPIC}`, this.#sending, () =>
-          this.#publisher.add(message),
-        );
+        const options = { kind: SpanKind.PRODUCER, attributes: this.#sending };
+        await inSpan(`send ${ALERTS_TOPIC}`, options, () => this.#publisher.add(message));
         if (head.kind === 'delivery') this.#accepted++;
       });
     } finally {
@@ -266,9 +264,9 @@ export class AlertPipeline {
   }
 
   #stamp() {
-    const { clock, tracer } = this.#runtime;
+    const { clock } = this.#runtime;
     const stamp = { id: randomUUID(), from: this.#results.processId, at: clock.now() };
-    const { traceparent } = tracer.active ?? {};
+    const traceparent = activeTraceparent();
     return traceparent === undefined ? stamp : { ...stamp, traceparent };
   }
 }

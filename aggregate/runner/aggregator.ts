@@ -4,7 +4,6 @@ import { ProductError } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
-import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { loadedUpTo } from '../../ingest/load/loads-in-progress.ts';
 import { tellsChanges } from '../changes/slices.ts';
@@ -112,7 +111,7 @@ export class Aggregator {
       ...options,
       metrics,
       computer: new WindowComputer({ ...options, metrics, measures, claims: this.#claims }),
-      onComputed: (metric, version, round) => this.#versions.set(metric, version, round),
+      onComputed: (metric, version) => this.#versions.set(metric, version),
     });
     this.#roundState = new RoundStateReader({ ...options, metrics, measures });
     this.#rounds = new Rounds({
@@ -282,11 +281,6 @@ export class Aggregator {
   /** Changes with every computation of a window of the metric. */
   version(metric: string): string {
     return this.#versions.of(metric);
-  }
-
-  /** The round that computed this version, in whatever process. */
-  traceOf(metric: string): Traceparent | undefined {
-    return this.#versions.traceOf(metric);
   }
 
   get progress(): ComputeProgress {

@@ -1,6 +1,6 @@
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
-import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { inSpan, type Traceparent } from '../../infra/tracing/spans.ts';
 import { daysOf, type Window } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, hasEntities, type MaterializedMetric } from '../metric.ts';
@@ -51,7 +51,7 @@ export class WindowComputer {
    * error of the store with the window in its message.
    */
   async compute(window: PlannedWindow, round?: Traceparent): Promise<LedgerEntry | null> {
-    const { runtime, claims } = this.#options;
+    const { claims } = this.#options;
     const attributes = {
       'chain_metrics.metric': window.metric,
       'chain_metrics.relay_chains': window.relays.join(' '),
@@ -61,9 +61,7 @@ export class WindowComputer {
     const options = { attributes, ...(round === undefined ? {} : { causes: [round] }) };
     const attempt: Computation['attempt'] = {};
     return claims.run(window, (writesEqualRows) =>
-      runtime.tracer.span(`compute ${window.metric}`, options, () =>
-        this.#measured({ window, writesEqualRows, attempt }),
-      ),
+      inSpan(`compute ${window.metric}`, options, () => this.#measured({ window, writesEqualRows, attempt })),
     );
   }
 

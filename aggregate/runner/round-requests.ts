@@ -2,11 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
-import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { activeTraceparent, type Traceparent } from '../../infra/tracing/spans.ts';
 import { isLoading } from '../../ingest/load/loads-in-progress.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { MetricAttempts } from './failures.ts';
-import { RoundCauses } from './round-causes.ts';
 import type { Rounds } from './rounds.ts';
 import { STOPPED } from './window-queue.ts';
 
@@ -17,6 +16,11 @@ const ROUND_JOB = 'round';
 const COMPUTED_UP_TO = 'computed_up_to';
 /** Loads that follow one another do so in less. */
 const QUIET_MS = 300;
+
+interface RequestedRound {
+  /** Of the load that requested it first; the others join its job. */
+  readonly traceparent?: Traceparent;
+}
 
 interface RoundRequestsOptions {
   readonly runtime: Runtime;
@@ -39,19 +43,19 @@ export class RoundRequests {
   readonly #options: RoundRequestsOptions;
   /** Rounds and rebuilds never run side by side. */
   readonly #locks: Locks;
-  readonly #causes: RoundCauses;
   #nextAttempt: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   constructor(options: RoundRequestsOptions) {
     const { keyValue } = options.runtime;
     this.#options = options;
-    this.#causes = new RoundCauses(options.runtime);
     this.#locks = new Locks(keyValue, { ttlMs: options.leaseMs });
   }
 
   async start(): Promise<void> {
-    await this.#options.runtime.queue.process(QUEUE, 1, () => this.#run());
+    await this.#options.runtime.queue.process<RequestedRound>(QUEUE, 1, ({ traceparent }) =>
+      this.#run(traceparent),
+    );
   }
 
   stop(): void {
@@ -60,8 +64,9 @@ export class RoundRequests {
   }
 
   async request(): Promise<void> {
-    await this.#causes.note();
-    await this.#options.runtime.queue.add(QUEUE, { id: ROUND_JOB, data: null });
+    const traceparent = activeTraceparent();
+    const data: RequestedRound = traceparent === undefined ? {} : { traceparent };
+    await this.#options.runtime.queue.add(QUEUE, { id: ROUND_JOB, data });
   }
 
   /** Every load up to this number is computed for all metrics that do not fail. */
@@ -81,13 +86,11 @@ export class RoundRequests {
     return this.#locks.run(QUEUE, work);
   }
 
-  async #run(): Promise<void> {
+  async #run(cause: Traceparent | undefined): Promise<void> {
     const { onEnded, measures } = this.#options;
-    const causes = await this.#causes.take();
     try {
-      await this.#runAfter(causes);
+      await this.#runAfter(cause);
     } catch (error) {
-      await this.#causes.keep(causes);
       if (!this.#isStopped) measures.failedRounds.inc();
       throw error;
     } finally {
@@ -96,7 +99,7 @@ export class RoundRequests {
   }
 
   /** Runs a round; while loads follow one another, of the last days only. */
-  async #runAfter(causes: readonly Traceparent[]): Promise<void> {
+  async #runAfter(cause: Traceparent | undefined): Promise<void> {
     const { rounds, isPaused, isAwaited, roundWaitMsMax, runtime } = this.#options;
     const waitsUntil = performance.now() + roundWaitMsMax;
     for (let loadedAt = Number.NEGATIVE_INFINITY; ; await pause(QUIET_MS)) {
@@ -105,7 +108,7 @@ export class RoundRequests {
       if (await isLoading(runtime.keyValue)) loadedAt = now;
       const followsLoad = now - loadedAt < QUIET_MS && now < waitsUntil;
       const onlyLastDays = !isAwaited() && (isPaused() || followsLoad);
-      const round = await this.exclusively((lease) => rounds.run(lease, { causes, onlyLastDays }));
+      const round = await this.exclusively((lease) => rounds.run(lease, { cause, onlyLastDays }));
       if (round !== null) {
         await this.#publish(round.computedUpTo);
         this.#planAttempt(round.nextAttemptAt);

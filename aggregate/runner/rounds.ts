@@ -2,7 +2,7 @@ import type { Lease } from '../../infra/coordination/lock.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
-import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { inSpan, type Traceparent } from '../../infra/tracing/spans.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
@@ -89,7 +89,7 @@ export class Rounds {
    */
   async run(
     lease: Lease,
-    { causes, onlyLastDays }: { readonly causes: readonly Traceparent[]; readonly onlyLastDays: boolean },
+    { cause, onlyLastDays }: { readonly cause: Traceparent | undefined; readonly onlyLastDays: boolean },
   ): Promise<RoundResult | null> {
     const lastDaysFrom = firstOfLastDays(this.#options.runtime.clock.now());
     if (onlyLastDays && (await this.#options.state.hasDirtyDays(lastDaysFrom))) {
@@ -98,7 +98,7 @@ export class Rounds {
     }
     const state = await this.#options.state.read();
     const { days, active, loaded } = state;
-    const { failures, newest } = days.length > 0 ? await this.#traced(state, causes) : NOTHING;
+    const { failures, newest } = days.length > 0 ? await this.#traced(state, cause) : NOTHING;
     if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
     // In this order: whatever a kill leaves undone, no answer claims blocks that its rows lack.
     const recorded = await this.#failures.record(state, failures);
@@ -147,10 +147,9 @@ export class Rounds {
     await this.#options.dataSignal.publish();
   }
 
-  #traced(state: RoundState, causes: readonly Traceparent[] = []): Promise<ComputedDays> {
+  #traced(state: RoundState, cause?: Traceparent): Promise<ComputedDays> {
     const attributes = { 'chain_metrics.dirty_days': state.days.length };
-    const { tracer } = this.#options.runtime;
-    return tracer.span('compute round', { causes, attributes }, () => this.#compute(state));
+    return inSpan('compute round', { causes: [cause], attributes }, () => this.#compute(state));
   }
 
   async #compute(state: RoundState): Promise<ComputedDays> {

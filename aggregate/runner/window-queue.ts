@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Job, Runtime } from '../../infra/ports.ts';
-import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import { activeTraceparent, type Traceparent } from '../../infra/tracing/spans.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { WindowComputer } from './compute-window.ts';
@@ -16,7 +16,7 @@ interface WindowQueueOptions {
   readonly computer: WindowComputer;
   /** Windows that this process computes at the same time; the store uses every core for each. */
   readonly concurrency: number;
-  readonly onComputed: (metric: string, version: string, round?: Traceparent) => void;
+  readonly onComputed: (metric: string, version: string) => void;
 }
 
 /** What came of the windows of a round. */
@@ -88,8 +88,8 @@ export class WindowQueue {
     try {
       const entry = await computer.compute(window, round);
       if (entry) {
-        onComputed(window.metric, String(entry.version), round);
-        await publishVersion(runtime.keyValue, window.metric, String(entry.version), round);
+        onComputed(window.metric, String(entry.version));
+        await publishVersion(runtime.keyValue, window.metric, String(entry.version));
       }
       return { entry };
     } catch (error) {
@@ -103,10 +103,10 @@ export class WindowQueue {
     { queue: place, onDone, isStopped, meanwhile }: ComputeOptions,
   ): Promise<ComputedRound> {
     const { runtime, metrics } = this.#options;
-    const { queue, tracer } = runtime;
+    const { queue } = runtime;
     const name = QUEUES[place];
     const run = randomUUID();
-    const { traceparent } = tracer.active ?? {};
+    const traceparent = activeTraceparent();
     const traced = traceparent === undefined ? {} : { traceparent };
     const jobOf = (window: PlannedWindow): Job<QueuedWindow> => ({
       // Another run may wait for the same window, of another time.

@@ -24,7 +24,7 @@ export function readSettings<Shape extends z.ZodRawShape>(
 ): z.output<z.ZodObject<Shape>> {
   const given = Object.fromEntries(
     Object.keys(settings.shape)
-      .map((name) => [name, isSecretSetting(name) ? secretOf(name, env) : env[name]])
+      .map((name) => [name, isSecretSetting(name) ? readSecret(name, env) : env[name]])
       .filter(([, value]) => value !== undefined && value !== ''),
   );
   const read = settings.safeParse(given);
@@ -47,7 +47,8 @@ export function settingFaults(settings: z.ZodObject, env: Environment): Readonly
   return faults;
 }
 
-function secretOf(name: string, env: Environment): string | undefined {
+/** A secret of the environment, or of the file that it names. */
+export function readSecret(name: string, env: Environment): string | undefined {
   const fileSetting = secretFileSetting(name);
   const file = env[fileSetting];
   if (file === undefined || file === '') return env[name];

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { distributedSettings } from '../distributed/settings.ts';
-import { tracingSettings } from '../tracing/settings.ts';
 import { whole, yesNo } from './kinds.ts';
 
 /** The wait before the second attempt of a job; each later one doubles. */
@@ -34,7 +33,6 @@ export const infraSettings = {
   ),
   BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
   JOB_ATTEMPTS: whole(5, 1, 100).describe('attempts of a computation before it counts as failed'),
-  ...tracingSettings,
   ...distributedSettings,
 };
 

@@ -7,7 +7,6 @@ import { FoundDamage } from '../found-damage.ts';
 import { awaitedLater } from '../ignore.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
-import { NO_TRACER } from '../tracing/tracer.ts';
 import { DistributedKeyValue } from './key-value.ts';
 import { DistributedLog } from './log.ts';
 import { DistributedQueue } from './queue.ts';
@@ -60,7 +59,6 @@ export function openDistributed(
   return {
     ...ports,
     clock,
-    tracer: NO_TRACER,
     warnings: [],
     damage: new FoundDamage(),
     location: config.CLICKHOUSE_URL,

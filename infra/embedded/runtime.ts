@@ -3,7 +3,6 @@ import { closePorts } from '../close-ports.ts';
 import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
-import { NO_TRACER } from '../tracing/tracer.ts';
 import { readBrokenParts } from './broken-parts.ts';
 import { DamagedFiles } from './damage.ts';
 import { freezeOf } from './freeze.ts';
@@ -34,7 +33,6 @@ export async function openEmbedded(
   return {
     ...ports,
     clock,
-    tracer: NO_TRACER,
     location: config.DATA_DIR,
     warnings: store.warnings,
     damage,

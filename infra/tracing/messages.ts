@@ -1,17 +1,19 @@
+import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { Message, Runtime } from '../ports.ts';
-import type { SpanAttributes, Traceparent } from './tracer.ts';
-
-type Traced = Pick<Runtime, 'log' | 'tracer'>;
+import { activeTraceparent, inSpan, type Traceparent } from './spans.ts';
 
 /** Publishes messages as a span, whose place in its trace they carry to their consumers. */
-export function publishTraced(runtime: Traced, topic: string, messages: readonly Message[]): Promise<void> {
-  const { log, tracer } = runtime;
-  if (!tracer.isOn) return log.publish(topic, messages);
+export function publishTraced(
+  runtime: Pick<Runtime, 'log'>,
+  topic: string,
+  messages: readonly Message[],
+): Promise<void> {
   const attributes = messagingAttributes(runtime, 'send', topic, messages.length);
-  return tracer.span(`send ${topic}`, { kind: 'producer', attributes }, ({ traceparent }) => {
+  return inSpan(`send ${topic}`, { kind: SpanKind.PRODUCER, attributes }, () => {
+    const traceparent = activeTraceparent();
     // Messages may make their bytes when they are asked for: a copy would make them here.
-    for (const message of messages) Object.assign(message, { traceparent });
-    return log.publish(topic, messages);
+    if (traceparent !== undefined) for (const message of messages) Object.assign(message, { traceparent });
+    return runtime.log.publish(topic, messages);
   });
 }
 
@@ -21,7 +23,7 @@ export const messagingAttributes = (
   operation: 'send' | 'process',
   topic: string,
   messages: number,
-): SpanAttributes => ({
+): Attributes => ({
   'messaging.system': log.system,
   'messaging.operation.name': operation,
   'messaging.operation.type': operation,

@@ -1,24 +1,22 @@
-import type { Span, Tracer } from '../../infra/tracing/tracer.ts';
+import { type Span, SpanKind } from '@opentelemetry/api';
+import { failSpan, startSpan, within } from '../../infra/tracing/spans.ts';
 
 /** The traces of a followed chain: each begins when the source is asked for blocks and leads to where these are ingested. */
 export class FollowTrace {
-  readonly #tracer: Tracer;
   readonly #chain: string;
   #follow: Span | undefined;
   #fetch: Span | undefined;
 
-  constructor(tracer: Tracer, chain: string) {
-    this.#tracer = tracer;
+  constructor(chain: string) {
     this.#chain = chain;
   }
 
   /** The source is asked from now on. What it had nothing for is no trace. */
   begin(): void {
-    if (!this.#tracer.isOn) return;
     const attributes = { 'chain_metrics.chain': this.#chain };
-    const follow = this.#tracer.start('follow chain', { causes: [], attributes });
+    const follow = startSpan('follow chain', { causes: [], attributes });
     this.#follow = follow;
-    this.#fetch = this.#tracer.within(follow, () => this.#tracer.start('fetch blocks', { kind: 'client' }));
+    this.#fetch = within(follow, () => startSpan('fetch blocks', { kind: SpanKind.CLIENT }));
   }
 
   /** Ingests what was fetched since. */
@@ -27,9 +25,9 @@ export class FollowTrace {
     if (follow === undefined) return work();
     this.#fetch?.end();
     try {
-      return await this.#tracer.within(follow, work);
+      return await within(follow, work);
     } catch (error) {
-      follow.fail(error);
+      failSpan(follow, error);
       throw error;
     } finally {
       follow.end();

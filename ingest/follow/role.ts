@@ -4,7 +4,6 @@ import { Lease } from '../../infra/coordination/lock.ts';
 import { pause } from '../../infra/coordination/pause.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { KeyValue } from '../../infra/ports.ts';
-import type { Tracer } from '../../infra/tracing/tracer.ts';
 import { findChain, readRegistry } from '../chains/registry.ts';
 import { concurrencyOf, type SourceOptions, shownUrl } from '../sources/service-address.ts';
 import type { SourceSettings } from '../sources/settings.ts';
@@ -22,7 +21,6 @@ interface IngestRoleOptions {
     readonly LEASE_MS: number;
   };
   readonly keyValue: KeyValue;
-  readonly tracer: Tracer;
   readonly log: FastifyBaseLogger;
   readonly measures: SourceMeasures;
 }
@@ -48,14 +46,13 @@ export function startIngestRole(options: IngestRoleOptions): () => Promise<void>
 
 async function keepFollowing(
   { followed, ...source }: SourceOptions & { readonly followed: FollowedChain },
-  { target, settings, keyValue, tracer, log: parent }: IngestRoleOptions,
+  { target, settings, keyValue, log: parent }: IngestRoleOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const log = parent.child({ chain: source.chain, url: shownUrl(source) });
   const options = {
     ...source,
     followed,
-    tracer,
     best: settings.FOLLOW_BEST,
     force: settings.FOLLOW_FORCE,
     snapshots: settings.FOLLOW_SNAPSHOTS,

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { isoDay } from '../../infra/days.ts';
-import { NO_TRACER, type Tracer } from '../../infra/tracing/tracer.ts';
 import { plural } from '../../infra/words.ts';
 import { type OpenedSource, openSource } from '../backfill/open-source.ts';
 import { type Chain, secondsPerBlock } from '../chains/chain.ts';
@@ -61,7 +60,6 @@ export interface SourceFollowerOptions extends SourceOptions {
   /** Wait before a request is tried again; it doubles with each further one. */
   readonly backoffMs?: number;
   readonly followed?: FollowedChain;
-  readonly tracer?: Tracer;
   /** Milliseconds without an answer after which another source is to be asked. */
   readonly awayMsMax?: number;
 }
@@ -118,12 +116,11 @@ export class SourceFollower {
       concurrency,
       onIngested,
       followed,
-      tracer = NO_TRACER,
       awayMsMax,
     } = this.#options;
     const from = this.#options.from ?? (await nextHeight(target, chain));
     if (from !== undefined) followed?.published(from);
-    const trace = new FollowTrace(tracer, chain.name);
+    const trace = new FollowTrace(chain.name);
     const batches = followBlocks(service, {
       chain,
       best,

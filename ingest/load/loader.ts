@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { SpanKind } from '@opentelemetry/api';
 import { Lease, Mutex } from '../../infra/coordination/lock.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Ack, LogRecord, Numbers, Runtime, StagedBatch } from '../../infra/ports.ts';
+import { messagingAttributes } from '../../infra/tracing/messages.ts';
+import { inSpan } from '../../infra/tracing/spans.ts';
 import type { Registry } from '../chains/registry.ts';
 import { type DeadLetter, writeDeadLetters } from '../dead-letters/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from '../log/topics.ts';
@@ -11,7 +14,7 @@ import { splitOtherGenesis, splitRepeated, splitStored } from './changed-lines.t
 import { ClosedDays } from './closed-days.ts';
 import { headsOf, LANDING_TABLES, linesOfStore, loadAlone, mayBlameLines, normalise } from './line-load.ts';
 import { type LoadCounters, type LoadMeasures, loadMeasures } from './load-measures.ts';
-import { loadTraced } from './load-trace.ts';
+import { describeLoad } from './load-trace.ts';
 import { LOADING } from './loads-in-progress.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
 import { ReplacedMarks } from './replaced-marks.ts';
@@ -105,7 +108,7 @@ export class Loader {
       await this.#order.run(() => {
         this.#onStaged = onStaged;
         const end = this.#measures.batchSeconds.startTimer();
-        return loadTraced(this.#options.runtime, stream, batch, () => this.#load(stream, batch)).finally(end);
+        return this.#loadTraced(stream, batch).finally(end);
       });
       this.counters.messages += batch.messages;
       this.counters.bytes += batch.bytes;
@@ -114,6 +117,17 @@ export class Loader {
       this.#hasUnfinished = true;
       throw error;
     }
+  }
+
+  /** As a span that follows from the spans that published its messages. */
+  #loadTraced(stream: Stream, batch: PreparedBatch): Promise<void> {
+    const topic = TOPICS[stream];
+    const attributes = messagingAttributes(this.#options.runtime, 'process', topic, batch.messages);
+    const options = { kind: SpanKind.CONSUMER, causes: batch.causes, attributes };
+    return inSpan(`process ${topic}`, options, (span) => {
+      describeLoad(span, batch.lines);
+      return this.#load(stream, batch);
+    });
   }
 
   async #load(stream: Stream, batch: PreparedBatch): Promise<void> {

@@ -2,7 +2,6 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { ProductError } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
 import { openLogger } from '../../infra/logger.ts';
-import { openTracer } from '../../infra/tracing/open-tracer.ts';
 import type { Sources } from '../../ingest/backfill/sources-file.ts';
 import { startIngestRole } from '../../ingest/follow/role.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
@@ -42,11 +41,10 @@ export async function startProcess(options: StartOptions): Promise<number> {
     // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
-    const tracer = await openTracer(config, { version, roles: [...roles] }, openLogger(config));
-    const logger = openLogger(config, tracer);
+    const logger = openLogger(config);
     const needed = servicesOf(roles);
     const tellNewStore = watchForNewStore(config.DATA_DIR);
-    const pipeline = await createPipeline(config, { roles, needed, waits: true, logger, tracer });
+    const pipeline = await createPipeline(config, { roles, needed, waits: true, logger });
     const { health } = pipeline;
     stop.first(() => pipeline.close());
     stop.health = health;

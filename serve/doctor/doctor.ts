@@ -15,7 +15,6 @@ import { operatorAddress, serverAddress } from '../http/listen-address.ts';
 import { SocketClient } from '../operations/socket-client.ts';
 import { type Config, readConfig, settings } from '../settings.ts';
 import { VERSION } from '../version.ts';
-import { checkCollector } from './collector-check.ts';
 import { checkInstallation } from './installation.js';
 import { checkPort } from './port-check.ts';
 import { checkSettings } from './settings-check.ts';
@@ -54,7 +53,7 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   const directory = checkDirectory(DATA_DIR, config);
   const port = await checkPort(serverAddress(config), owner);
   if (server !== null) return [...(await askServer(server)), ...directory, port];
-  const own = [...checkSettings(env, config), ...(await checkCollector(config))];
+  const own = checkSettings(env, config);
   if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner), port];
   const process = fine('process', 'none has the data directory open');
   const isBlocked = directory.some(({ state }) => state === 'failed');
@@ -124,7 +123,6 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
     checkClickHouse(config, (store) => checkStore(store, systemClock, registryOf(config))),
     checkPort(serverAddress(config), null),
     checkPort(operatorAddress(config), null),
-    checkCollector(config),
   ]);
   return [...checkSettings(env, config), ...found.flat()];
 }

@@ -4,7 +4,6 @@ import type { Runtime } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { Config } from '../settings.ts';
 import { VERSION } from '../version.ts';
-import { checkCollector } from './collector-check.ts';
 import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore } from './store-check.ts';
 
@@ -33,7 +32,6 @@ export async function diagnoseProcess(
       ...checkSettings(env, config),
       ...(await checkStore(runtime.store, runtime.clock, registry)),
       ...checkDamage(runtime.damage.list()),
-      ...(await checkCollector(config)),
     ],
   };
 }

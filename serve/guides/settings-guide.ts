@@ -4,7 +4,6 @@ import { aggregateSettings } from '../../aggregate/settings.ts';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { infraSettings } from '../../infra/config/settings.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
-import { tracingSettings } from '../../infra/tracing/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';
 import { httpSettings } from '../http/settings.ts';
 import { identitySettings } from '../identity/accounts/settings.ts';
@@ -12,7 +11,7 @@ import { identitySettings } from '../identity/accounts/settings.ts';
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 const ofEveryProcess = Object.fromEntries(
-  Object.entries(infraSettings).filter(([name]) => !(name in distributedSettings || name in tracingSettings)),
+  Object.entries(infraSettings).filter(([name]) => !(name in distributedSettings)),
 );
 
 const GROUPS: readonly (readonly [title: string, settings: Shape])[] = [
@@ -21,7 +20,6 @@ const GROUPS: readonly (readonly [title: string, settings: Shape])[] = [
   ['Loading', ingestSettings],
   ['Accounts and OAuth', identitySettings],
   ['Alerts', alertSettings],
-  ['Traces, by the names of OpenTelemetry', tracingSettings],
   ['Only with `PROFILE=distributed`', { ...distributedSettings, ...aggregateSettings }],
 ];
 

@@ -3,7 +3,6 @@ import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
 import type { InfraSettings } from '../../infra/config/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
-import type { Tracer } from '../../infra/tracing/tracer.ts';
 import { bareApp } from './bare-app.ts';
 import { proxyTrust } from './client-address.ts';
 import type { ConnectionSettings } from './connections.ts';
@@ -30,13 +29,12 @@ export async function createApp(
     Pick<HttpSettings, 'TRUST_PROXY' | 'EVENT_LOOP_DELAY_MS_MAX'> &
     Pick<InfraSettings, 'LOG_LEVEL'>,
   rewriteUrl: (request: IncomingMessage) => string,
-  tracer?: Tracer,
 ): Promise<FastifyInstance> {
   const trust = proxyTrust(settings.TRUST_PROXY);
   const app = bareApp(
     settings,
     {
-      loggerInstance: openLogger(settings, tracer),
+      loggerInstance: openLogger(settings),
       trustProxy: trust,
       bodyLimit: BODY_BYTES_MAX,
       keepAliveTimeout: KEEP_ALIVE_MS,

@@ -1,5 +1,7 @@
+import { context, propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Span, Tracer } from '../../infra/tracing/tracer.ts';
+import { failSpan, startSpan, within } from '../../infra/tracing/spans.ts';
+import { isTraced } from '../../infra/tracing/start-tracing.ts';
 import { METHODS } from './request-measures.ts';
 
 /** What is asked for all the time, and tells nothing of the product's work. */
@@ -9,45 +11,41 @@ const UNTRACED = /^\/(health\/|metrics$)/;
  * Makes the requests of all scopes that are registered from now on spans. They have the route and not the address: what
  * callers write into an address may be a secret in the wrong place. Nothing tells who a caller is.
  */
-export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
-  if (!tracer.isOn) return;
+export function traceRequests(app: FastifyInstance): void {
+  if (!isTraced()) return;
   const spans = new WeakMap<FastifyRequest, Span>();
   app.addHook('onRequest', (request, _reply, next) => {
     const { url: route } = request.routeOptions;
     if (route !== undefined && UNTRACED.test(route)) return next();
-    const method = METHODS.has(request.method) ? request.method : '_OTHER';
-    const name = method === '_OTHER' ? 'HTTP' : method;
-    const span = tracer.start(route === undefined ? name : `${name} ${route}`, {
-      kind: 'server',
-      caller: traceparentIn(request),
-      attributes: {
-        'http.request.method': method,
-        'url.scheme': request.protocol,
-        ...(route === undefined ? {} : { 'http.route': route }),
-      },
-    });
+    const span = startRequestSpan(request, route);
     spans.set(request, span);
-    tracer.within(span, () => next());
+    within(span, next);
   });
   // A body arrives on its connection, which is part of no request's work.
   app.addHook('preValidation', (request, _reply, next) => {
     const span = spans.get(request);
-    if (span) tracer.within(span, () => next());
+    if (span) within(span, next);
     else next();
   });
-  app.addHook('onResponse', (request, reply, next) => {
+  app.addHook('onResponse', (request, { statusCode }, next) => {
     const span = spans.get(request);
-    if (span) {
-      const { statusCode } = reply;
-      span.set({ 'http.response.status_code': statusCode });
-      if (statusCode >= 500) span.fail(String(statusCode));
-      span.end();
-    }
+    span?.setAttribute('http.response.status_code', statusCode);
+    if (span && statusCode >= 500) failSpan(span, String(statusCode));
+    span?.end();
     next();
   });
 }
 
-function traceparentIn({ headers }: FastifyRequest): string | undefined {
-  const { traceparent } = headers;
-  return typeof traceparent === 'string' ? traceparent : undefined;
+function startRequestSpan({ method, headers, protocol }: FastifyRequest, route: string | undefined): Span {
+  const isKnown = METHODS.has(method);
+  const name = isKnown ? method : 'HTTP';
+  const attributes = {
+    'http.request.method': isKnown ? method : '_OTHER',
+    'url.scheme': protocol,
+    ...(route === undefined ? {} : { 'http.route': route }),
+  };
+  const options = { kind: SpanKind.SERVER, attributes };
+  return context.with(propagation.extract(ROOT_CONTEXT, headers), () =>
+    startSpan(route === undefined ? name : `${name} ${route}`, options),
+  );
 }

@@ -10,7 +10,6 @@ import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
-import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
 import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
@@ -36,8 +35,8 @@ export interface Answer {
   readonly query: Query;
 }
 
-/** Says with which computation a table was written last, and in which trace. */
-type TracedVersions = Pick<Aggregator, 'version' | 'traceOf'>;
+/** Says with which computation a table was written last. */
+type Versions = Pick<Aggregator, 'version'>;
 
 export type AnswerSettings = RowBounds & Pick<HttpSettings, 'CACHE_BYTES' | 'ANSWER_BYTES_MAX'>;
 
@@ -53,7 +52,7 @@ interface AnswerRequest {
 /** Answers metric queries from the store, and caches the finished bytes until their table changes. */
 export class AnswerCache {
   readonly #clock: Clock;
-  readonly #versions: TracedVersions;
+  readonly #versions: Versions;
   readonly #settings: AnswerSettings;
   readonly #cache: LRUCache<string, Answer>;
   readonly #inFlight: AnswersInFlight<Answer>;
@@ -68,7 +67,7 @@ export class AnswerCache {
     measures = answerMeasures(),
   }: {
     clock: Clock;
-    versions: TracedVersions;
+    versions: Versions;
     settings: AnswerSettings;
     measures?: AnswerMeasures;
   }) {
@@ -97,11 +96,6 @@ export class AnswerCache {
   /** Counts a request that a cached answer was found for; those that are rendered count by themselves. */
   countHit(): void {
     this.#measures.lookups.inc({ result: 'hit' });
-  }
-
-  /** The spans that computed the newest rows of an answer. */
-  causesOf(metric: Metric): (Traceparent | undefined)[] {
-    return tablesOf(metric).map((table) => this.#versions.traceOf(table));
   }
 
   /** Counts an answer until its reader has it or is gone. */

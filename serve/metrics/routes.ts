@@ -4,7 +4,6 @@ import { inTime } from '../../infra/coordination/in-time.ts';
 import { isoDay } from '../../infra/days.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock } from '../../infra/ports.ts';
-import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { hasAnswer } from '../http/entity-tags.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
@@ -24,7 +23,6 @@ const REFRESH_MS_MAX = 2000;
 interface MetricsApi {
   readonly readers: Readers;
   readonly clock: Clock;
-  readonly tracer: Tracer;
   readonly registry: Registry;
   readonly answers: AnswerCache;
   readonly freshness: Freshness;
@@ -35,7 +33,7 @@ interface MetricsApi {
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, tracer, registry, answers, freshness, repeated, settings }: MetricsApi,
+  { readers, clock, registry, answers, freshness, repeated, settings }: MetricsApi,
 ): Promise<void> {
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
@@ -50,7 +48,6 @@ export async function serveMetrics(
       ) => {
         const isKnown = hasAnswer(request, answer.etag);
         if (!isKnown) answers.hold(coded, answer, countedCaller(request), reply.raw);
-        tracer.active?.link(answers.causesOf(metric));
         const headers = { ...known, ...unknownChainHeader(answer.query, registry) };
         return sendAnswer(request, reply.headers(headers), answer, isKnown);
       };

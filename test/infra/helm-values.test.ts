@@ -37,7 +37,11 @@ describe('values.schema.json', () => {
   });
 
   test('lists every secret, and every file that a setting names', () => {
-    const wanted = [...names.filter((name) => isSecretSetting(name) || isFile(name)), 'NODE_EXTRA_CA_CERTS'];
+    const wanted = [
+      ...names.filter((name) => isSecretSetting(name) || isFile(name)),
+      'NODE_EXTRA_CA_CERTS',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+    ];
     expect($defs.secrets.properties).toEqual(
       Object.fromEntries(wanted.map((name) => [name, reference('secretKey')])),
     );

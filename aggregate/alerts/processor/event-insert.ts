@@ -1,6 +1,6 @@
+import type { Span } from '@opentelemetry/api';
 import { jsonLine } from '../../../infra/clickhouse/settings.ts';
 import type { LogRecord, Pieces } from '../../../infra/ports.ts';
-import type { Span } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetter } from '../../../ingest/dead-letters/dead-letters.ts';
 import { type ParsedDelivery, type ParsedEvent, withoutMark } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type DeliveryHead, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
@@ -26,7 +26,7 @@ export interface ReducedEvent extends ParsedEvent {
   readonly record: LogRecord;
   readonly reduction: Reduction;
   /** Until it is durable; absent where nothing is traced. */
-  readonly span?: Span;
+  readonly span: Span;
 }
 
 export function eventInsert(event: ReducedEvent, parser: EventParser): EventInsert {

@@ -1,13 +1,10 @@
-import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
+import { type Span, SpanKind } from '@opentelemetry/api';
+import { startSpan } from '../../../infra/tracing/spans.ts';
 import { ALERTS_TOPIC, type EventHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 
 /** What becomes of an event, as a span that follows from the request that it came with. */
-export function startEventSpan(
-  tracer: Tracer,
-  { traceparent }: EventHead,
-  { position, outcomes }: Reduction,
-): Span {
+export function startEventSpan({ traceparent }: EventHead, { position, outcomes }: Reduction): Span {
   const attributes = {
     'messaging.operation.name': 'process',
     'messaging.operation.type': 'process',
@@ -16,5 +13,6 @@ export function startEventSpan(
     'chain_metrics.alert.items': outcomes.length,
     'chain_metrics.alert.created': outcomes.filter((outcome) => outcome === 'created').length,
   };
-  return tracer.start(`process ${ALERTS_TOPIC}`, { kind: 'consumer', causes: [traceparent], attributes });
+  const causes = [traceparent];
+  return startSpan(`process ${ALERTS_TOPIC}`, { kind: SpanKind.CONSUMER, causes, attributes });
 }

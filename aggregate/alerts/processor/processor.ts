@@ -1,7 +1,8 @@
+import type { Span } from '@opentelemetry/api';
 import { awaitedLater } from '../../../infra/ignore.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
-import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
+import { failSpan, traceparentOf } from '../../../infra/tracing/spans.ts';
 import type { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
@@ -24,7 +25,6 @@ export type ChangeListener = (projects: ReadonlySet<number>) => void;
 
 interface AlertProcessorOptions {
   readonly store: Store;
-  readonly tracer: Tracer;
   readonly writer: AlertWriter;
   readonly results: ResultChannel;
   readonly parser: EventParser;
@@ -125,9 +125,7 @@ export class AlertProcessor {
     const { fresh, lagging } = await this.#states.load(decoded);
     const reduced = fresh.map((event): ReducedEvent => {
       const reduction = this.#states.reduce(event);
-      const { tracer } = this.#options;
-      const span = tracer.isOn ? { span: startEventSpan(tracer, event.head, reduction) } : {};
-      return { ...event, reduction, ...span };
+      return { ...event, reduction, span: startEventSpan(event.head, reduction) };
     });
     this.#advanceOffsets(decoded);
     this.#record(reduced);
@@ -165,11 +163,11 @@ export class AlertProcessor {
       events: reduced.map((event) => eventInsert(event, this.#options.parser)),
       changed: newestOf([...lagging, ...reduced.flatMap(({ reduction }) => reduction.changed)]),
       isUrgent: reduced.some(({ head }) => head.kind === 'action'),
-      causes: reduced.flatMap(({ span }) => span?.traceparent ?? []),
+      causes: reduced.flatMap(({ span }) => traceparentOf(span) ?? []),
     };
     return this.#written(write, {
       actions: reduced.filter(({ head }) => head.kind === 'action'),
-      spans: reduced.flatMap(({ span }) => span ?? []),
+      spans: reduced.map(({ span }) => span),
     });
   }
 
@@ -183,7 +181,7 @@ export class AlertProcessor {
     try {
       await this.#options.writer.add(write);
     } catch (error) {
-      for (const span of spans) span.fail(error);
+      for (const span of spans) failSpan(span, error);
       throw error;
     } finally {
       for (const span of spans) span.end();

@@ -3,7 +3,7 @@ import { retry } from '../../../infra/coordination/retry.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
-import type { Traceparent, Tracer } from '../../../infra/tracing/tracer.ts';
+import { inSpan, outsideSpans, type Traceparent } from '../../../infra/tracing/spans.ts';
 import type { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { type Alert, alertBytes, withoutTexts } from '../model/alert.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
@@ -32,7 +32,6 @@ const EXHAUSTED_SECONDS_MAX = 3;
 
 interface AlertWriterOptions {
   readonly store: Store;
-  readonly tracer: Tracer;
   readonly deadLetters: DeadLetterQueue;
   /** Called with the error before a write is repeated, and when something is set aside. */
   readonly onFailure: (error: unknown) => void;
@@ -118,10 +117,9 @@ export class AlertWriter {
 
   /** As a span that follows from all events that are written together. */
   #writeTraced(writes: readonly AlertWrite[]): Promise<[]> {
-    const { tracer } = this.#options;
     const write = () => this.#writeUntilDurable(writes);
     const causes = writes.flatMap((of) => of.causes ?? []);
-    return causes.length === 0 ? tracer.apart(write) : tracer.span('write alerts', { causes }, write);
+    return causes.length === 0 ? outsideSpans(write) : inSpan('write alerts', { causes }, write);
   }
 
   async #writeUntilDurable(writes: readonly AlertWrite[]): Promise<[]> {

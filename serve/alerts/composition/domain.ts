@@ -1,7 +1,6 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
 import type { Clock, KeyValue, Queue, Store } from '../../../infra/ports.ts';
-import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
@@ -40,7 +39,6 @@ export interface AlertDomainDependencies {
     readonly keyValue: KeyValue;
     readonly queue: Queue;
     readonly clock: Clock;
-    readonly tracer: Tracer;
   };
   readonly accounts: Accounts;
   readonly pipeline: AlertPipeline;
@@ -104,7 +102,7 @@ const deliveryJobs = (queue: Queue, { ALERT_WEBHOOK_RECEIVERS: concurrency }: De
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
   const { runtime, accounts, pipeline, settings, publicUrl, measures } = dependencies;
-  const { store, keyValue, clock, tracer } = runtime;
+  const { store, keyValue, clock } = runtime;
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
@@ -129,7 +127,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
-  const shared = { store, clock, tracer, locks, pipeline, progress, measures };
+  const shared = { store, clock, locks, pipeline, progress, measures };
   const jobs = deliveryJobs(runtime.queue, settings);
   const outbox = new Outbox({ ...shared, jobs });
   const consumers = [

@@ -1,8 +1,9 @@
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { join, sql } from '../../../infra/clickhouse/sql.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
-import type { Runtime, Store } from '../../../infra/ports.ts';
-import type { Traceparent } from '../../../infra/tracing/tracer.ts';
+import type { Store } from '../../../infra/ports.ts';
+import type { Traceparent } from '../../../infra/tracing/spans.ts';
+import { isTraced } from '../../../infra/tracing/start-tracing.ts';
 
 // What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
 
@@ -122,11 +123,11 @@ export async function projectsWithChanges(
 
 /** The spans that accepted the events at some positions, where these are traced. */
 export async function tracesOf(
-  { store, tracer }: Pick<Runtime, 'store' | 'tracer'>,
+  store: Store,
   project: number,
   changes: readonly Pick<DecidedChange, 'position'>[],
 ): Promise<ReadonlyMap<number, Traceparent>> {
-  if (!tracer.isOn || changes.length === 0) return new Map();
+  if (!isTraced() || changes.length === 0) return new Map();
   const positions = [...new Set(changes.map(({ position }) => position))];
   const rows = await store.rows<{ position: number; traceparent: string }>(
     sql`SELECT position, JSONExtractString(head, 'traceparent') AS traceparent FROM ${alertEvents} FINAL

@@ -3,7 +3,6 @@ import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { ALERT_LATE_MS, ALERT_LATE_MS_MAX, tracesOf } from '../consequences/event-history.ts';
 import { deliveryIdOf, type Notification, type Outbox, targetLock } from '../consequences/outbox.ts';
@@ -34,7 +33,6 @@ export type DeliverySettings = Pick<
 interface WebhookDeliveriesDependencies {
   readonly store: Store;
   readonly clock: Clock;
-  readonly tracer: Tracer;
   readonly locks: Locks;
   readonly reader: AlertReader;
   readonly cache: IntegrationCache;
@@ -155,7 +153,7 @@ export class WebhookDeliveries {
       this.#isReady(notification, alerts.get(notification.iid), results),
     );
     const chosen = before.failures > 0 ? leastTried(ready) : ready;
-    const traces = await tracesOf(this.#deps, project, chosen);
+    const traces = await tracesOf(this.#deps.store, project, chosen);
     const open = await sender.open(target, alerts.values());
     const deadline = performance.now() + ROUND_SECONDS_MAX * 1000;
     const concurrency = settings.ALERT_WEBHOOK_CONCURRENCY;

@@ -1,7 +1,8 @@
+import { SpanKind } from '@opentelemetry/api';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import type { SpanOptions, Tracer } from '../../../infra/tracing/tracer.ts';
+import { activeTraceparent, failSpan, inSpan, type Traceparent } from '../../../infra/tracing/spans.ts';
 import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import type { OncallLink } from '../integrations/oncall-link.ts';
@@ -42,7 +43,7 @@ interface WebhookEvent {
   /** The same for every attempt to send this event. */
   readonly delivery: string;
   /** The span that accepted it. */
-  readonly causes?: SpanOptions['causes'];
+  readonly causes?: readonly (Traceparent | undefined)[];
 }
 
 export interface AttemptResult {
@@ -68,7 +69,6 @@ const FAULT_CHARACTERS_MAX = 300;
 interface WebhookSenderDependencies {
   readonly store: Store;
   readonly clock: Clock;
-  readonly tracer: Tracer;
   readonly seal: Seal;
   readonly users: UserLookup;
   /** Whether targets may have private addresses. */
@@ -116,11 +116,11 @@ export class WebhookSender {
       'chain_metrics.webhook': open.target.id,
       'chain_metrics.event': event,
     };
-    const options = { kind: 'client', attributes, ...(causes ? { causes } : {}) } as const;
-    return this.#deps.tracer.span('POST webhook', options, async (span) => {
+    const options = { kind: SpanKind.CLIENT, attributes, ...(causes ? { causes } : {}) };
+    return inSpan('POST webhook', options, async (span) => {
       const result = await this.#attempt(open, notice);
-      if (result.status > 0) span.set({ 'http.response.status_code': result.status });
-      if (result.fault !== '') span.fail(result.status > 0 ? String(result.status) : 'no answer');
+      if (result.status > 0) span.setAttribute('http.response.status_code', result.status);
+      if (result.fault !== '') failSpan(span, result.status > 0 ? String(result.status) : 'no answer');
       return result;
     });
   }
@@ -132,13 +132,14 @@ export class WebhookSender {
     let status = 0;
     let fault = '';
     let retryAfterMs = 0;
+    const traceparent = activeTraceparent();
     try {
       const object_attributes = alertJson(alert, users, this.#deps.publicUrl());
       const body = JSON.stringify({ object_kind: 'alert', event, object_attributes });
       const headers = {
         'x-chain-metrics-event': event,
         'x-chain-metrics-delivery': delivery,
-        ...this.#deps.tracer.headers,
+        ...(traceparent === undefined ? {} : { traceparent }),
         ...this.#signature(target, at, body),
       };
       ({ status, retryAfterMs } = await post(connections, { headers, body }));

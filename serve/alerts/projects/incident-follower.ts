@@ -4,7 +4,7 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Lease } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import type { Tracer } from '../../../infra/tracing/tracer.ts';
+import { inSpan } from '../../../infra/tracing/spans.ts';
 import type { Records } from '../../stored-records/records.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import type { EventConsumer } from '../consequences/consequences.ts';
@@ -22,7 +22,6 @@ import type { Projects } from './projects.ts';
 interface IncidentFollowerDependencies {
   readonly store: Store;
   readonly clock: Clock;
-  readonly tracer: Tracer;
   readonly records: Records<Incident>;
   readonly projects: Projects;
   readonly pipeline: AlertPipeline;
@@ -55,11 +54,9 @@ export class IncidentFollower implements EventConsumer {
 
   /** As a span that follows from the requests that changed the alerts. */
   async #updateTraced(project: Project, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
-    const { tracer } = this.#deps;
-    const update = () => this.#update(project, changes, lease);
-    if (!tracer.isOn) return update();
-    const traces = await tracesOf(this.#deps, Number(project.id), changes);
-    return tracer.span('update incidents', { causes: [...traces.values()] }, update);
+    const traces = await tracesOf(this.#deps.store, Number(project.id), changes);
+    const options = { causes: [...traces.values()] };
+    return inSpan('update incidents', options, () => this.#update(project, changes, lease));
   }
 
   /** False when the alerts of some events are not stored yet. */

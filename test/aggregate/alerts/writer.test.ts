@@ -9,7 +9,7 @@ import { emptyState, type ProjectState } from '../../../aggregate/alerts/reducer
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Pieces, Store } from '../../../infra/ports.ts';
-import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
+import { startSpan } from '../../../infra/tracing/spans.ts';
 import { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
@@ -66,7 +66,7 @@ beforeEach(() => {
   const onFailure = (error: unknown) => failures.push(error);
   const asStore = store as unknown as Store;
   deadLetters = new DeadLetterQueue({ store: asStore, clock: Date, bytesMax: 1000, onFailure });
-  writer = new AlertWriter({ store: asStore, tracer: NO_TRACER, deadLetters, onFailure });
+  writer = new AlertWriter({ store: asStore, deadLetters, onFailure });
 });
 
 /** The write of an event that creates an alert. */
@@ -79,7 +79,7 @@ function writeOf(title: string) {
   const delivery = parseDelivery(head, body, rules);
   const reduction = reduceEvent(state, { head, delivery });
   const record = { key: '1', value: encodeEvent(head, body), partition: 0, offset: 0 };
-  const event = eventInsert({ head, delivery, body, record, reduction }, parser);
+  const event = eventInsert({ head, delivery, body, record, reduction, span: startSpan('event') }, parser);
   return { events: [event], changed: reduction.changed, isUrgent: false };
 }
 

@@ -5,7 +5,6 @@ import { systemClock } from '../../../infra/clock.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import { openLogger } from '../../../infra/logger.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
-import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
 import { startIngestRole } from '../../../ingest/follow/role.ts';
 import type { IngestTarget } from '../../../ingest/follow/source-follower.ts';
 import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
@@ -39,7 +38,6 @@ function follower(keyValue: KeyValue, url: string): number[] {
   const log = openLogger({ LOG_LEVEL: 'silent' }) as FastifyBaseLogger;
   const stop = startIngestRole({
     ...{ target, settings, keyValue, log },
-    tracer: NO_TRACER,
     measures: sourceMeasures(),
   });
   onTestFinished(stop);

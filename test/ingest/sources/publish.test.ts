@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
 import type { Message, Runtime } from '../../../infra/ports.ts';
-import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import { TOPICS } from '../../../ingest/log/topics.ts';
 import { publish } from '../../../ingest/sources/publish.ts';
@@ -28,7 +27,7 @@ it('lets the event loop turn while it reads a source that never waits', async ()
       this.push(turnsAtLines.length > 64 ? null : LINE);
     },
   });
-  const runtime = { log, tracer: NO_TRACER, clock: { now: Date.now } } as unknown as Runtime;
+  const runtime = { log, clock: { now: Date.now } } as unknown as Runtime;
   const limits = {
     ...{ batchBytes: 64 * MIB, lineBytes: MIB, lineSetting: 'LINE_BYTES_MAX' },
     ...{ messageBytes: Number.POSITIVE_INFINITY, deadLetterBytes: 0, measures: sourceMeasures() },

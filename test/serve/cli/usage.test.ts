@@ -86,7 +86,7 @@ describe('what needs no engine', () => {
     expect(stdout).toContain(`(in ${file})`);
     expect(stdout).toContain('(hidden)');
     expect(stdout).not.toContain('hush');
-    expect((await run(['--help'])).stdout).toMatch(/KAFKA_PASSWORD.* can be in a file, .*NAME_FILE/s);
+    expect((await run(['--help'])).stdout).toMatch(/KAFKA_PASSWORD.*\scan\sbe\sin\sa\sfile,.*NAME_FILE/s);
   });
 
   it('answers wrong usage with 2 and one line that says what is wrong', async () => {

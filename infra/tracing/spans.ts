@@ -1,0 +1,92 @@
+import {
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanOptions,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { ProductError } from '../errors.ts';
+
+/** The W3C header of a span: its trace, its id, and whether it is recorded. */
+export type Traceparent = string;
+
+interface CausedSpanOptions extends SpanOptions {
+  /** Spans of other processes or earlier jobs. Without them a span is part of the active one. */
+  readonly causes?: readonly (Traceparent | undefined)[];
+}
+
+/** Further ones are left out. */
+const LINKS_MAX = 32;
+
+/** Starts a span that continues the trace of its first recorded cause, and links it to the others. */
+export function startSpan(name: string, { causes, ...options }: CausedSpanOptions = {}): Span {
+  const { parent, links } = causes ? originOf(causes) : { parent: context.active(), links: [] };
+  return trace.getTracer('chain-metrics').startSpan(name, { ...options, links }, parent);
+}
+
+/** Runs work as a span. Attributes are few and short, and nothing that callers or chains write. */
+export async function inSpan<Result>(
+  name: string,
+  options: CausedSpanOptions,
+  work: (span: Span) => Promise<Result>,
+): Promise<Result> {
+  const span = startSpan(name, options);
+  try {
+    return await within(span, () => work(span));
+  } catch (error) {
+    failSpan(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Makes work, and all that it starts, part of a span. */
+export const within = <Result>(span: Span, work: () => Result): Result =>
+  context.with(trace.setSpan(context.active(), span), work);
+
+/** Runs work of several callers, so that it is not part of the first one's trace. */
+export const outsideSpans = <Result>(work: () => Result): Result => context.with(ROOT_CONTEXT, work);
+
+/** Marks a span by the kind of its error. The text may hold input of a caller. */
+export function failSpan(span: Span, error: unknown): void {
+  span.setAttribute('error.type', kindOf(error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** The active span for other processes and later jobs; undefined if there is none or it has ended. */
+export function activeTraceparent(): Traceparent | undefined {
+  const span = trace.getActiveSpan();
+  return span && traceparentOf(span);
+}
+
+/** Spans that are not recorded are named too: their trace is left out everywhere. */
+export function traceparentOf(span: Span): Traceparent | undefined {
+  const isSampled = (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
+  if (isSampled && !span.isRecording()) return undefined;
+  const carrier: { traceparent?: Traceparent } = {};
+  propagation.inject(trace.setSpan(ROOT_CONTEXT, span), carrier);
+  return carrier.traceparent;
+}
+
+function originOf(causes: readonly (Traceparent | undefined)[]) {
+  const known = [...new Set(causes)].flatMap((traceparent) => {
+    const parent = propagation.extract(ROOT_CONTEXT, { traceparent });
+    const caused = trace.getSpanContext(parent);
+    return caused ? [{ parent, context: caused }] : [];
+  });
+  const recorded = known.filter(({ context }) => (context.traceFlags & TraceFlags.SAMPLED) !== 0);
+  const [first = known[0], ...others] = recorded;
+  const parent: Context = first?.parent ?? ROOT_CONTEXT;
+  return { parent, links: others.slice(0, LINKS_MAX).map(({ context }) => ({ context })) };
+}
+
+function kindOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  if (error instanceof ProductError) return error.code;
+  return error instanceof Error ? error.name : 'unknown';
+}

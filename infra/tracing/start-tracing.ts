@@ -1,0 +1,71 @@
+import { context, diag, type Exception, logs, propagation, trace } from '@opentelemetry/api';
+import { readSecret } from '../config/read.ts';
+import { inTime } from '../coordination/in-time.ts';
+import { ignore } from '../ignore.ts';
+import type { Logger } from '../logger.ts';
+
+const SERVICE_NAME = 'chain-metrics';
+/**
+ * Without the command line, which may hold addresses with keys, and without what is read in the background: until then no
+ * span is sent, and the engine may hold the threads that read files.
+ */
+const DETECTORS = 'serviceinstance,env';
+/** They may hold the key of a collector, and the chart mounts secrets as files. */
+const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
+/** Time to deliver the last spans when a process ends. */
+const FLUSH_MS_MAX = 3000;
+/** A collector that is down fails every batch. */
+const WARNING_MS = 60_000;
+const VARIABLES = [
+  'OTEL_TRACES_EXPORTER',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+];
+
+/** Whether the environment asks for traces. The SDK of OpenTelemetry reads its other variables itself. */
+export const isTraced = (): boolean => VARIABLES.some((name) => (process.env[name] ?? '') !== '');
+
+/** Starts the SDK if the environment asks for traces; otherwise it is not even loaded. Returns how to stop it. */
+export async function startTracing(version: string, logger: Logger): Promise<() => Promise<void>> {
+  if (!isTraced()) return async () => undefined;
+  const [{ NodeSDK }, { setGlobalErrorHandler }, { defaultResource, resourceFromAttributes }] =
+    await Promise.all([
+      import('@opentelemetry/sdk-node'),
+      import('@opentelemetry/core'),
+      import('@opentelemetry/resources'),
+    ]);
+  process.env.OTEL_NODE_RESOURCE_DETECTORS ||= DETECTORS;
+  const headers = readSecret(HEADERS, process.env);
+  if (headers !== undefined) process.env[HEADERS] = headers;
+  const product = { 'service.name': SERVICE_NAME, 'service.version': version };
+  const sdk = new NodeSDK({
+    resource: defaultResource().merge(resourceFromAttributes(product)),
+    metricReaders: [],
+    logRecordProcessors: [],
+  });
+  const warn = (reason: string) => logger.warn({ reason }, 'traces are incomplete');
+  diag.setLogger({ ...SILENT, error: warn, warn });
+  sdk.start();
+  const warnSeldom = atMostEvery(WARNING_MS, warn);
+  diag.setLogger({ ...SILENT, error: warnSeldom, warn: warnSeldom }, { suppressOverrideMessage: true });
+  setGlobalErrorHandler((error) => warnSeldom(reasonOf(error)));
+  return async () => {
+    await inTime(FLUSH_MS_MAX, sdk.shutdown()).catch(ignore('tracing.stop'));
+    for (const api of [trace, context, propagation, logs, diag]) api.disable();
+  };
+}
+
+const SILENT = { info: () => {}, debug: () => {}, verbose: () => {} };
+
+function atMostEvery(ms: number, report: (reason: string) => void): (reason: string) => void {
+  let nextAt = 0;
+  return (reason) => {
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + ms;
+    report(reason);
+  };
+}
+
+/** Node gives a refused connection a code and no message. */
+const reasonOf = (error: Exception): string =>
+  typeof error === 'string' ? error : error.message || String(error.code);
