@@ -1,6 +1,6 @@
 import { readColourOption } from './cli/colour.ts';
 import { EXIT } from './cli/failure.ts';
-import { endWithParent } from './cli/parent.ts';
+import { endWithNpx } from './cli/parent.ts';
 import { runProgram } from './cli/program.ts';
 import { outputFailure } from './cli/rows-output.ts';
 import { guardStandardInput, wantsStandardInput } from './cli/standard-input.ts';
@@ -22,7 +22,7 @@ function finish(exitCode: number): never {
   process.exit(EXIT.failure);
 }
 
-endWithParent();
+endWithNpx();
 readColourOption(process.argv.slice(2), process.env);
 const isWanted = wantsStandardInput(process.argv.slice(2));
 if (isWanted !== undefined) guardStandardInput(isWanted);

@@ -14,7 +14,7 @@ import {
 } from './support/source-files.ts';
 
 /** Stand above everything: nothing imports them, but the second starts the first. */
-const ENTRIES = ['serve/main.ts', 'serve/bin.js'];
+const ENTRIES = ['serve/main.ts'];
 const PRODUCT_LINES_MAX = 350;
 const TEST_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;

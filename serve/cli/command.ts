@@ -12,8 +12,6 @@ interface Invocation<Args extends readonly unknown[], Options> {
   readonly config: Config;
   /** Version of the product. */
   readonly version: string;
-  /** All commands with their arguments and options. */
-  readonly program: Command;
 }
 
 /** A command of the program. Its file declares it; what runs is imported when it runs, so that help is instant. */

@@ -9,7 +9,6 @@ import { backfill } from './commands/backfill.ts';
 import { backup } from './commands/backup.ts';
 import { chains } from './commands/chains.ts';
 import { check } from './commands/check.ts';
-import { completion } from './commands/completion.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportRows } from './commands/export.ts';
@@ -49,7 +48,6 @@ const COMMANDS: readonly CliCommand[] = [
   migrate,
   rebuild,
   settings,
-  completion,
   ...users,
   ...applications,
   ...deadLetters,
@@ -146,7 +144,7 @@ function add(
     // Commander passes the arguments, then the options, then the command itself.
     const [options, positional] = [given.at(-2), given.slice(0, -2)];
     const config = needsConfig ? readConfig() : null;
-    const exitCode = await run({ args: positional, options, config, version, program } as never);
+    const exitCode = await run({ args: positional, options, config, version } as never);
     await setImmediate();
     finish(exitCode);
   });

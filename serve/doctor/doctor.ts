@@ -15,7 +15,6 @@ import { operatorAddress, serverAddress } from '../http/listen-address.ts';
 import { SocketClient } from '../operations/socket-client.ts';
 import { type Config, readConfig, settings } from '../settings.ts';
 import { VERSION } from '../version.ts';
-import { checkInstallation } from './installation.js';
 import { checkPort } from './port-check.ts';
 import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore, compareClocks } from './store-check.ts';
@@ -25,12 +24,7 @@ const ANSWER_MS_MAX = 20_000;
 /** Everything that can be looked at from outside, and what a server tells that runs. Nothing is changed. */
 export async function examine(env: Environment): Promise<Finding[]> {
   const config = usableConfig(env);
-  const installation = checkInstallation(config.PROFILE);
-  const findings =
-    config.PROFILE === 'distributed'
-      ? await examineServices(env, config)
-      : await examineDirectory(env, config);
-  return [...installation, ...findings];
+  return config.PROFILE === 'distributed' ? examineServices(env, config) : examineDirectory(env, config);
 }
 
 /** What a node can serve. */
@@ -51,14 +45,13 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   const owner = await ownerOf(DATA_DIR);
   const server = await SocketClient.connect(DATA_DIR);
   const directory = checkDirectory(DATA_DIR, config);
-  const port = await checkPort(serverAddress(config), owner);
-  if (server !== null) return [...(await askServer(server)), ...directory, port];
+  if (server !== null) return [...(await askServer(server)), ...directory];
   const own = checkSettings(env, config);
-  if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner), port];
+  if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner)];
   const process = fine('process', 'none has the data directory open');
   const isBlocked = directory.some(({ state }) => state === 'failed');
   const store = isBlocked ? [] : await lookAtStore(config);
-  return [...own, ...directory, process, ...store, port];
+  return [...own, ...directory, process, ...store, await checkPort(serverAddress(config))];
 }
 
 /** The settings are checked on their own. */
@@ -121,8 +114,8 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
     checkKafka(config, consumed),
     checkRedis(config, (theirs, asked, answered) => compareClocks('Redis', theirs, asked, answered)),
     checkClickHouse(config, (store) => checkStore(store, systemClock, registryOf(config))),
-    checkPort(serverAddress(config), null),
-    checkPort(operatorAddress(config), null),
+    checkPort(serverAddress(config)),
+    checkPort(operatorAddress(config)),
   ]);
   return [...checkSettings(env, config), ...found.flat()];
 }

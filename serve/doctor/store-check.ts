@@ -5,12 +5,9 @@ import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import type { Clock, Damage, Store } from '../../infra/ports.ts';
 import { duration, plural } from '../../infra/words.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { schema } from '../stored-schema.ts';
 import { checkAddresses } from './addresses-check.ts';
-import { checkBlocks } from './blocks-check.ts';
-import { checkWrappers } from './wrappers-check.ts';
 
 /** Clocks that differ by less are the same. */
 const CLOCK_MS_MAX = 2000;
@@ -19,7 +16,7 @@ const DAMAGE_MAX = 5;
 
 /**
  * What an open store tells: the version of the engine, its schema against that of this version, its clock, and whether
- * its blocks seem to be of their chains.
+ * its addresses are of their chains.
  */
 export async function checkStore(
   store: Pick<Store, 'rows'>,
@@ -27,17 +24,9 @@ export async function checkStore(
   registry: Registry,
 ): Promise<Finding[]> {
   try {
-    const schemaFound = await checkSchema(store);
-    const found = [await checkVersion(store), schemaFound, await checkClock(store, clock)];
-    const isReadable = schemaFound.state === 'ok' && (await hasTable(store, blocks));
-    const ofBlocks = isReadable
-      ? [
-          ...(await checkBlocks(store)),
-          ...(await checkAddresses(store, registry)),
-          await checkWrappers(store),
-        ]
-      : [];
-    return [...found, ...(await checkRetention(store)), ...ofBlocks];
+    const found = [await checkVersion(store), await checkSchema(store), await checkClock(store, clock)];
+    const isReadable = found.every(({ state }) => state !== 'failed') && (await hasTable(store, blocks));
+    return isReadable ? [...found, ...(await checkAddresses(store, registry))] : found;
   } catch (error) {
     return [failed('store', `it does not answer: ${reasonOf(error)}`, 'look at the log of the server')];
   }
@@ -78,20 +67,6 @@ async function checkClock(store: Pick<Store, 'rows'>, clock: Clock): Promise<Fin
     `this machine is ${duration((written - clock.now()) / 1000)} behind the time of what it stored last`,
     'set the clock, and keep it right with NTP',
   );
-}
-
-/** How far raw rows are deleted, where some are. */
-async function checkRetention(store: Pick<Store, 'rows'>): Promise<Finding[]> {
-  if (!(await hasTable(store, rawRetention))) return [];
-  const { closed, frozen, deleted } = await readRetention(store);
-  if (closed.at === 0) return [];
-  const rows = deleted.before < frozen.before ? 'are being deleted' : 'are deleted';
-  return [
-    fine(
-      'retention',
-      `blocks before ${closed.before} are refused; raw rows before ${frozen.before} ${rows}, metrics of them stay`,
-    ),
-  ];
 }
 
 async function hasTable(store: Pick<Store, 'rows'>, { name }: NamedTable): Promise<boolean> {

@@ -12,7 +12,6 @@ import { Random } from '../../ingest/demo/random.ts';
 import { noteRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { calls, deadLetters, events, extrinsics } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
-import { checkStore } from '../../serve/doctor/store-check.ts';
 import { LocalClient } from '../../serve/operations/client.ts';
 import { ALL_ROLES } from '../../serve/process-roles.ts';
 import { DirectoryTarget } from '../../serve/raw-export/directory-target.ts';
@@ -135,9 +134,6 @@ it(
     const place = { relay_chain: 'polkadot', chain: 'polkadot' } as const;
     const day = { ...place, table: extrinsics.name, dates: ['2023-12-31'] };
     await expect(new LocalClient(pipeline).call('rawRows', day)).rejects.toThrow(/are being deleted/);
-    expect(await checkStore(store, pipeline.runtime.clock, pipeline.registry)).toContainEqual(
-      expect.objectContaining({ check: 'retention', state: 'ok', text: expect.stringContaining(BOUND) }),
-    );
 
     const { retention: bounds } = await readStatus(pipeline.runtime, pipeline.aggregator);
     expect(bounds).toEqual({ blocks_from: BOUND, raw_rows_from: BOUND });

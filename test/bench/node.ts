@@ -218,7 +218,7 @@ async function measureWhole(): Promise<Figure[]> {
 
 async function runCommand(args: readonly string[], settings: Readonly<Record<string, string>>) {
   const before = childrenMs();
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../../serve/bin.js'), ...args], {
+  const child = spawn(join(import.meta.dirname, '../../serve/chain-metrics'), args, {
     env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...settings },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

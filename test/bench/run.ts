@@ -17,7 +17,6 @@ import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nodeOptions } from '../../serve/node-options.js';
 import { type Figure, printFigures } from './measure.ts';
 
 /** `memory` comes first: it makes the history that the others read. */
@@ -69,7 +68,7 @@ function run(name: string): Promise<Figure[]> {
       env: {
         ...process.env,
         UV_THREADPOOL_SIZE: '16',
-        NODE_OPTIONS: nodeOptions(process.env.NODE_OPTIONS),
+        NODE_OPTIONS: `--max-semi-space-size=16 ${process.env.NODE_OPTIONS ?? ''}`,
       },
     });
     child.on('message', (reported: Figure[]) => figures.push(...reported));

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readStatus } from '../../aggregate/status/status.ts';
 import { unreadCallsText } from '../../ingest/raw/unknown-wrappers.ts';
-import { checkWrappers } from '../../serve/doctor/wrappers-check.ts';
 import { type ShapedExtrinsic, shapeBlock, shapeCall, shapeHash } from '../reference/shaped.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../support/pipeline.ts';
 
@@ -28,13 +27,11 @@ const counted = async () => {
   const { runtime, aggregator } = opened.pipeline;
   return (await readStatus(runtime, aggregator)).unknown_wrappers;
 };
-const find = () => checkWrappers(opened.pipeline.runtime.store);
 
 describe('calls inside unknown wrappers', () => {
   test('are 0 in blocks that hold none', async () => {
     await load('kusama', 1, [{ ...propose, call: 'council.vote', args: { proposal: '0x' } }]);
     expect(await counted()).toEqual({ calls: 0, wrappers: [] });
-    expect(await find()).toMatchObject({ state: 'ok', text: '0 calls inside unknown wrappers' });
   });
 
   test('are counted by chain and name, once for each block', async () => {
@@ -56,7 +53,6 @@ describe('calls inside unknown wrappers', () => {
     const text =
       '5 calls inside unknown wrappers: council.propose of kusama (2), future.all of kusama (2), council.propose of polkadot (1)';
     expect(unreadCallsText(await counted())).toBe(text);
-    expect(await find()).toMatchObject({ state: 'warning', text });
   });
 
   test('go with their block when another one takes its height, also in another month', async () => {

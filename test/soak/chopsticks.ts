@@ -58,11 +58,8 @@ const genesis = (await api.rpc.chain.getBlockHash(0)).toHex();
 const known = { relay_chain: 'solo', ss58_prefix: 42, token: 'ROC', decimals: 12 };
 writeFileSync(settings.CHAINS_FILE, JSON.stringify([{ ...known, name: CHAIN, genesis }]));
 const follower = spawn(
-  process.execPath,
-  [
-    join(import.meta.dirname, '../../serve/bin.js'),
-    ...['follow', '--node', node.headers.url, '--from', String(first), '--poll-ms', '200'],
-  ],
+  join(import.meta.dirname, '../../serve/chain-metrics'),
+  ['follow', '--node', node.headers.url, '--from', String(first), '--poll-ms', '200'],
   { env: { PATH: process.env.PATH, ...settings }, stdio: ['ignore', 'inherit', 'inherit'] },
 );
 let nonce = 0;

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const secret = () => randomBytes(24).toString('hex');
 const PORT = String(await freePort());
 const SAMPLE = 'ingest/sample';
-const BIN = new URL('../../serve/bin.js', import.meta.url).pathname;
+const BIN = new URL('../../serve/chain-metrics', import.meta.url).pathname;
 const environment = {
   ...process.env,
   PORT,
@@ -56,7 +56,7 @@ async function answersOf(url: string): Promise<Map<string, unknown>> {
 
 async function embeddedAnswers(): Promise<Map<string, unknown>> {
   using directory = temporaryDirectory();
-  const child = spawn(process.execPath, [BIN, 'start', '--sample'], {
+  const child = spawn(BIN, ['start', '--sample'], {
     env: { ...process.env, PORT: '0', DATA_DIR: directory.path, PROFILE: 'embedded' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

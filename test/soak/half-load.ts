@@ -27,7 +27,7 @@ const directory = temporaryDirectory();
 const data = join(directory.path, 'data');
 const facts = join(directory.path, 'facts.json');
 const KILLED_SERVER = fileURLToPath(new URL('../serve/alerts/killed-server.ts', import.meta.url));
-const BIN = fileURLToPath(new URL('../../serve/bin.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../serve/chain-metrics', import.meta.url));
 const settings = {
   ...process.env,
   DATA_DIR: data,
@@ -59,7 +59,7 @@ async function createProject(): Promise<{ token: string; target: Target }> {
 }
 
 async function startServer(port: number, source: string): Promise<ChildProcess> {
-  const server = spawn(process.execPath, [BIN, 'start', '--sample'], {
+  const server = spawn(BIN, ['start', '--sample'], {
     env: { ...settings, PORT: String(port), FOLLOW: `polkadot=${source}`, FOLLOW_SNAPSHOTS: 'false' },
     stdio: ['ignore', 'inherit', 'pipe'],
   });

@@ -34,7 +34,7 @@ const CHAIN = 'kusama';
 const SMALL_FILES = 10_000;
 const LONG_LINE_BYTES = 60e6;
 const MOST_TIMES = 2;
-const BIN = join(import.meta.dirname, '../../serve/bin.js');
+const BIN = join(import.meta.dirname, '../../serve/chain-metrics');
 /** Tells what the process took, when it ends. */
 const USAGE =
   'data:text/javascript,process.on("exit",()=>console.error("\\nUSAGE "+JSON.stringify(process.resourceUsage())))';
@@ -159,14 +159,11 @@ async function ingest(
 ): Promise<Taken> {
   const DATA_DIR = at('data');
   rmSync(DATA_DIR, { recursive: true, force: true });
-  const child = spawn(
-    process.execPath,
-    ['--import', USAGE, BIN, 'ingest', '--json', '--chain', CHAIN, path],
-    {
-      env: { ...process.env, ...env, DATA_DIR },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const NODE_OPTIONS = `--import ${USAGE}`;
+  const child = spawn(BIN, ['ingest', '--json', '--chain', CHAIN, path], {
+    env: { ...process.env, NODE_OPTIONS, ...env, DATA_DIR },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [, usage] = /USAGE (.*)/.exec(stderr) ?? [];
   if (usage === undefined) throw new Error(`${path}: ${stderr}`);

@@ -25,7 +25,7 @@ const addresses = process.argv[3] ?? '1';
 const SLOWER_MAX = 3;
 const GROWTH_BYTES_MAX = 1024 * 2 ** 20;
 const MIB = 2 ** 20;
-const BIN = fileURLToPath(new URL('../../serve/bin.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../serve/chain-metrics', import.meta.url));
 const BAD_CALLERS = fileURLToPath(new URL('bad-callers.ts', import.meta.url));
 
 const directory = temporaryDirectory();
@@ -51,7 +51,7 @@ async function fill(): Promise<void> {
 
 async function startServer(port: number): Promise<ChildProcess> {
   const env = { ...process.env, DATA_DIR: directory.path, PORT: String(port), LOG_LEVEL: 'warn' };
-  const server = spawn(process.execPath, [BIN, 'start'], { env, stdio: ['ignore', 'inherit', 'pipe'] });
+  const server = spawn(BIN, ['start'], { env, stdio: ['ignore', 'inherit', 'pipe'] });
   for await (const line of createInterface({ input: server.stderr as NodeJS.ReadableStream })) {
     if (line.includes('answers on')) break;
   }

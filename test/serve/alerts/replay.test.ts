@@ -7,7 +7,7 @@ import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { firing, prometheusBody } from './made.ts';
 
-const BIN = fileURLToPath(new URL('../../../serve/bin.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../../serve/chain-metrics', import.meta.url));
 const HEAD = {
   kind: 'delivery' as const,
   project: 7,
@@ -61,7 +61,7 @@ describe('replay', () => {
     ]);
 
     const run = (window: string, ...args: string[]) => {
-      const { stdout, stderr, status } = spawnSync(process.execPath, [BIN, 'alerts', 'replay', ...args], {
+      const { stdout, stderr, status } = spawnSync(BIN, ['alerts', 'replay', ...args], {
         env: { ...process.env, DATA_DIR: path, ALERT_RETRY_WINDOW_SECONDS: window, UV_THREADPOOL_SIZE: '16' },
         encoding: 'utf8',
       });

@@ -1,5 +1,5 @@
-import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
@@ -10,10 +10,7 @@ import { linesOf, run } from './program.ts';
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const BIN = join(ROOT, 'serve/bin.js');
-
-/** As a Node that cannot become another one. */
-const WITHOUT_EXECVE = ['--import', 'data:text/javascript,delete process.execve'];
+const BIN = join(ROOT, 'serve/chain-metrics');
 
 /** Starts a server by a command line, and returns when it answers. */
 async function started(command: string, args: readonly string[], DATA_DIR: string, settings = {}) {
@@ -62,45 +59,35 @@ it.each([
   expect(await ownerOf(directory)).toBe(null);
 });
 
-it.each(['SIGKILL', 'SIGTERM'] as const)(
-  '%s to a command that stands in for another process leaves the data directory to the next one',
-  async (signal) => {
-    const directory = join(place.path, signal);
-    const { child, server } = await started(process.execPath, [...WITHOUT_EXECVE, BIN, 'start'], directory);
-    expect(server).not.toBe(child.pid);
-    const end = ended(child);
-    child.kill(signal);
-    await end;
-    await gone(server);
-    expect((await run(['status'], { env: { DATA_DIR: directory } })).code).toBe(0);
-  },
-);
+it('the program becomes the server, whatever started it', async () => {
+  const directory = join(place.path, 'SIGKILL');
+  const { child, server } = await started(BIN, ['start'], directory);
+  expect(server).toBe(child.pid);
+  const end = ended(child);
+  child.kill('SIGKILL');
+  await end;
+  expect((await run(['status'], { env: { DATA_DIR: directory } })).code).toBe(0);
+});
+
+it('says what to do where the packages are not installed', () => {
+  const copy = join(place.path, 'bare', 'serve');
+  mkdirSync(copy, { recursive: true });
+  cpSync(BIN, join(copy, 'chain-metrics'));
+  const { status, stderr } = spawnSync(join(copy, 'chain-metrics'), ['doctor'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([
+    1,
+    'chain-metrics: the packages that it needs are not installed; run `npm ci` first\n',
+  ]);
+});
 
 it('a server behind a proxy says where it listens, and links what others open', async () => {
   const settings = { PUBLIC_URL: 'https://metrics.example/' };
-  const { said } = await started(process.execPath, [BIN, 'start'], join(place.path, 'behind'), settings);
+  const { said } = await started(BIN, ['start'], join(place.path, 'behind'), settings);
   await expect.poll(() => said.err).toContain('stop with Ctrl-C');
   const [, listening] = /answers on (http:\/\/\S+:\d+)\n/.exec(said.err) ?? [];
   expect(said.err).toMatch(/web pages +https:\/\/metrics\.example\/\n/);
   expect(said.err).toMatch(/alerts +https:\/\/metrics\.example\/projects\n/);
   expect(said.err).toContain(` ${listening}/health/ready\n`);
-});
-
-it('a supervisor that closes its channel to the server leaves it running', async () => {
-  const DATA_DIR = join(place.path, 'supervised');
-  const env = { ...process.env, UV_THREADPOOL_SIZE: '16', DATA_DIR, PORT: '0', LOG_LEVEL: 'info' };
-  const child = fork(BIN, ['start'], { cwd: ROOT, env, execArgv: [], silent: true });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const end = new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
-  let said = '';
-  child.stderr?.on('data', (piece) => {
-    said += piece;
-  });
-  await expect.poll(() => said, { timeout: 60_000 }).toContain('answers on');
-  child.disconnect();
-  expect((await run(['status'], { env: { DATA_DIR } })).code).toBe(0);
-  child.kill('SIGTERM');
-  expect(await end).toEqual([0, null]);
 });
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
@@ -131,7 +118,7 @@ it('a directory that holds things of others is left as it is, with a warning', a
   mkdirSync(directory);
   writeFileSync(join(directory, 'notes.txt'), '');
   chmodSync(directory, 0o755);
-  const { child, said } = await started(process.execPath, [BIN, 'start'], directory);
+  const { child, said } = await started(BIN, ['start'], directory);
   expect(modeOf(directory)).toBe('755');
   expect(said.out).toContain('also holds notes.txt: set DATA_DIR to a directory of its own');
   child.kill('SIGTERM');

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-const BIN = fileURLToPath(new URL('../../../serve/bin.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../../serve/chain-metrics', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
@@ -72,7 +72,7 @@ export async function serve(args: readonly string[], env: Readonly<Record<string
 export function begin(args: readonly string[], { env = {} }: RunOptions = {}): ChildProcess {
   const { UV_THREADPOOL_SIZE: _, ...inherited } = process.env;
   // The program gets only the settings of the test, and sets the size of the thread pool by itself.
-  return spawn(process.execPath, [BIN, ...args], {
+  return spawn(BIN, [...args], {
     env: { ...inherited, LOG_LEVEL: 'info', ...env },
     stdio: 'pipe',
   });

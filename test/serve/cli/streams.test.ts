@@ -5,7 +5,7 @@ import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run } from './program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../serve/bin.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../serve/chain-metrics', import.meta.url));
 const place = temporaryDirectory();
 beforeAll(async () => (await openPipelineAt(place.path)).close());
 afterAll(() => place[Symbol.dispose]());
@@ -13,7 +13,7 @@ afterAll(() => place[Symbol.dispose]());
 /** Runs a line of a shell, in which `$P` is the program. */
 function shell(line: string) {
   const { UV_THREADPOOL_SIZE: _, ...inherited } = process.env;
-  const env = { ...inherited, P: `${process.execPath} ${PROGRAM}`, DATA_DIR: place.path };
+  const env = { ...inherited, P: PROGRAM, DATA_DIR: place.path };
   const { status, stdout, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
     env,
     encoding: 'utf8',

@@ -45,7 +45,7 @@ const guides = [...readGuides().values()].flat();
 
 beforeAll(async () => {
   mkdirSync(programs);
-  symlinkSync(join(ROOT, 'serve/bin.js'), join(programs, 'chain-metrics'));
+  symlinkSync(join(ROOT, 'serve/chain-metrics'), join(programs, 'chain-metrics'));
   const DATA_DIR = stored;
   execFileSync(join(programs, 'chain-metrics'), ['migrate'], { env: { ...process.env, DATA_DIR } });
   world = await openWorld();
