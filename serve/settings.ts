@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { alertSettings } from '../aggregate/alerts/settings.ts';
-import { aggregateSettings } from '../aggregate/settings.ts';
+import { alertBounds, alertSettings } from '../aggregate/alerts/settings.ts';
+import { aggregateBounds, aggregateSettings } from '../aggregate/settings.ts';
 import { type Environment, readSettings } from '../infra/config/read.ts';
-import { infraSettings } from '../infra/config/settings.ts';
-import { ingestSettings } from '../ingest/settings.ts';
-import { httpSettings } from './http/settings.ts';
-import { identitySettings } from './identity/accounts/settings.ts';
+import { infraBounds, infraSettings } from '../infra/config/settings.ts';
+import { ingestBounds, ingestSettings } from '../ingest/settings.ts';
+import { httpBounds, httpSettings } from './http/settings.ts';
+import { identityBounds, identitySettings } from './identity/accounts/settings.ts';
 
 /**
  * Every setting of the product, each declared by its domain: environment name, range, default and meaning. The help
@@ -21,10 +21,20 @@ export const settings = z.object({
   ...alertSettings,
 });
 
-export type Config = z.output<typeof settings>;
+/** Bounds that are no settings. Tests give others with their names. */
+export const bounds = {
+  ...httpBounds,
+  ...infraBounds,
+  ...ingestBounds,
+  ...aggregateBounds,
+  ...identityBounds,
+  ...alertBounds,
+};
+
+export type Config = z.output<typeof settings> & typeof bounds;
 
 /** Reads the environment. Throws `setting_invalid` with one line that names the setting and what it accepts. */
 export function readConfig(env: Environment = process.env): Config {
   const config = readSettings(settings, env);
-  return { ...config, DATA_DIR: resolve(config.DATA_DIR) };
+  return { ...bounds, ...config, DATA_DIR: resolve(config.DATA_DIR) };
 }

@@ -33,6 +33,9 @@ import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
 import type { AlertSettings } from './settings.ts';
 
+/** An accepted alert may wait so long for the store; then the process is not ready and requests get 503. */
+const PENDING_MS_MAX = 30_000;
+
 type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
 export interface AlertFigures {
@@ -62,7 +65,6 @@ export class AlertPipeline {
   /** Of the events of this process whose result is awaited, and of those that wait for the store. */
   readonly #pending: PendingBytes;
   readonly #rules: EventRules;
-  readonly #pendingMsMax: number;
   readonly #deadLetters: DeadLetterQueue;
   readonly #writer: AlertWriter;
   readonly #publisher: LogPublisher;
@@ -76,7 +78,6 @@ export class AlertPipeline {
     this.#runtime = runtime;
     this.#pending = new PendingBytes(settings.ALERT_PENDING_BYTES_MAX);
     this.#rules = eventRules(settings);
-    this.#pendingMsMax = settings.ALERT_PENDING_SECONDS_MAX * 1000;
     const bytesMax = settings.DEAD_LETTER_BYTES_MAX;
     this.#deadLetters = new DeadLetterQueue({ store, clock, bytesMax, onFailure });
     this.#writer = new AlertWriter({ store, deadLetters: this.#deadLetters, onFailure });
@@ -122,7 +123,7 @@ export class AlertPipeline {
 
   /**
    * Whether a project has its share of ALERT_PENDING_BYTES_MAX pending, or something has been for longer than
-   * ALERT_PENDING_SECONDS_MAX, so that its requests must be refused.
+   * PENDING_MS_MAX, so that its requests must be refused.
    */
   isOverloaded(project: number): boolean {
     return this.#pending.isFull(project) || this.#isLate;
@@ -155,7 +156,7 @@ export class AlertPipeline {
   }
 
   get #isLate(): boolean {
-    return this.#processor.oldestPendingMs > this.#pendingMsMax;
+    return this.#processor.oldestPendingMs > PENDING_MS_MAX;
   }
 
   /** Registers a listener for projects of which alerts changed, once that is durable; after a kill some are told again. */

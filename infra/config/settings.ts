@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { distributedSettings } from '../distributed/settings.ts';
+import { distributedBounds, distributedSettings } from '../distributed/settings.ts';
 import { whole, yesNo } from './kinds.ts';
 
 /** The wait before the second attempt of a job; each later one doubles. */
@@ -24,16 +24,23 @@ export const infraSettings = {
     'queries of readers that run concurrently (of one caller: at most half)',
   ),
   STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
-  DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
-    'free bytes on the disk of the store; with fewer the process is not ready',
-  ),
-  PROBE_SECONDS_MAX: whole(5, 1, 60).describe('longest time that /health/ready waits for a service'),
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
-  BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
-  JOB_ATTEMPTS: whole(5, 1, 100).describe('attempts of a computation before it counts as failed'),
   ...distributedSettings,
 };
 
-export type InfraSettings = z.output<z.ZodObject<typeof infraSettings>>;
+/** Bounds that operators have no reason to turn. */
+export const infraBounds = {
+  ...distributedBounds,
+  /** Longest time that /health/ready waits for a service. */
+  PROBE_SECONDS_MAX: 5,
+  /** Attempts of a computation before it counts as failed. */
+  JOB_ATTEMPTS: 5,
+  /** Free bytes on the disk of the store; with fewer the process is not ready. */
+  DISK_FREE_BYTES_MIN: 64 * 2 ** 20,
+  /** Bytes of input that one statement loads. */
+  BATCH_BYTES: 64 * 2 ** 20,
+};
+
+export type InfraSettings = z.output<z.ZodObject<typeof infraSettings>> & typeof infraBounds;

@@ -71,7 +71,7 @@ export class BatchRecords {
       return `longer than ${recordBytes} bytes when decompressed (KAFKA_MESSAGE_BYTES)`;
     }
     if (this.#keptBytes + length > bytes) {
-      return `its batch is longer than ${bytes} bytes when decompressed (KAFKA_DECOMPRESSED_BYTES)`;
+      return `its batch is longer than ${bytes} bytes when decompressed`;
     }
     return null;
   }

@@ -16,6 +16,9 @@ import { KafkajsClient } from './kafkajs/client.ts';
 import { RenewedProducer } from './renewed-producer.ts';
 import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
+/** Compressed; bounds the memory of a load process. */
+export const FETCH_BYTES = 8 * 2 ** 20;
+
 /** Bytes of one request to a broker: however they are spread over partitions, a batch stays below the topic's limit. */
 const REQUEST_BYTES = 4 * 2 ** 20;
 /** Of a dead letter, with its reason and origin. */
@@ -154,7 +157,7 @@ export class DistributedLog implements Log {
       logger: this.#logger,
       topic: this.#topicName(topic),
       groupId: this.#groupId(topic, group),
-      fetchBytes: this.#config.KAFKA_FETCH_BYTES,
+      fetchBytes: FETCH_BYTES,
       handle: handler,
     });
     this.#members.push(member);

@@ -55,15 +55,6 @@ export const distributedSettings = {
   KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
     'largest message of a topic, in bytes',
   ),
-  KAFKA_FETCH_BYTES: whole(8 * 2 ** 20, 2 ** 16, 2 ** 30).describe(
-    'compressed bytes of one fetch; bounds the memory of a load process',
-  ),
-  KAFKA_DECOMPRESSED_BYTES: whole(128 * 2 ** 20, 16 * 2 ** 20, 2 ** 30).describe(
-    'bytes that the batches of one fetch may decompress to; the rest of a single batch that exceeds it is refused',
-  ),
-  KAFKA_SESSION_MS: whole(30_000, 6000, 300_000).describe(
-    'session timeout of a consumer, after which its partitions are reassigned',
-  ),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, message: 'expected redis://[user:password@]host:port[/database]' })
     .default('redis://localhost:6379')
@@ -88,9 +79,6 @@ export const distributedSettings = {
     .regex(/^[a-zA-Z0-9._-]+$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('chain-metrics')
     .describe('prefix of every key, for several deployments on one Redis'),
-  REDIS_SECONDS_MAX: whole(5, 1, 60).describe(
-    'longest time that a command waits for Redis before it fails; further commands fail at once until Redis answers',
-  ),
   CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .default('http://localhost:8123')
@@ -113,15 +101,20 @@ export const distributedSettings = {
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'expected the name of a cluster')
     .optional()
     .describe('cluster on which replicated tables are created; default: a single server'),
-  CLICKHOUSE_COMPRESS: yesNo('false').describe('whether inserts are compressed with gzip'),
-  CLICKHOUSE_SECONDS_MAX: whole(600, 1, 86_400).describe(
-    'longest time that one statement of a worker may run',
-  ),
   SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
     'longest time that a start waits for the services that its roles need',
   ),
   MIGRATE_ON_START: yesNo('true').describe(
     'migrate the schema at the start; with `false` a start waits for `chain-metrics migrate`',
   ),
-  LEASE_MS: whole(15_000, 1000, 600_000).describe('time after which the lock of a dead process expires'),
+};
+
+/** Bounds that operators have no reason to turn. */
+export const distributedBounds = {
+  /** Session timeout of a consumer, after which its partitions are reassigned. */
+  KAFKA_SESSION_MS: 30_000,
+  /** Longest time that a command waits for Redis before it fails; further commands fail at once until Redis answers. */
+  REDIS_SECONDS_MAX: 5,
+  /** Time after which the lock of a dead process expires. */
+  LEASE_MS: 15_000,
 };

@@ -39,6 +39,9 @@ import {
   type StreamLimits,
 } from '../ports.ts';
 
+/** Longest time of a statement of a worker. */
+const WORK_SECONDS = 600;
+
 /** Earlier servers skip months before they have judged the versions of a block, and could count one that was replaced. */
 const VERSION_MIN = [26, 3] as const;
 
@@ -53,14 +56,9 @@ export class DistributedStore implements Store {
 
   constructor(config: InfraSettings) {
     this.#config = config;
-    const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX, CLICKHOUSE_SECONDS_MAX } = config;
+    const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX } = config;
     this.#lanes = {
-      work: clientOf(
-        config,
-        STORE_CONNECTIONS,
-        CLICKHOUSE_SECONDS_MAX,
-        config.CLICKHOUSE_CLUSTER ? REPLICATED : {},
-      ),
+      work: clientOf(config, STORE_CONNECTIONS, WORK_SECONDS, config.CLICKHOUSE_CLUSTER ? REPLICATED : {}),
       readers: clientOf(readerOf(config), READER_CONNECTIONS, QUERY_SECONDS_MAX + CANCEL_SECONDS),
       probes: clientOf(config, 2, PROBE_SECONDS),
       kills: clientOf(config, 1, PROBE_SECONDS),
@@ -247,7 +245,6 @@ const clientOf = (
     log: { level: ClickHouseLogLevel.OFF },
     max_open_connections: connections,
     request_timeout: seconds * 1000,
-    compression: { request: config.CLICKHOUSE_COMPRESS, response: false },
     // A failure is reported by the HTTP status, not in the middle of a result.
     clickhouse_settings: { wait_end_of_query: 1, ...settings },
   });

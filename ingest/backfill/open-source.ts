@@ -56,15 +56,17 @@ export async function openStateNode(
   throw new ProductError('usage', `${service.url} is no node: give one with --node`);
 }
 
+/** A block is asked for twice, then its height is skipped and retried later with more time. */
+export const BLOCK_MS = 10_000;
+
 function connect(
   { url, isNode = false }: ServiceAddress,
   config: SourceSettings,
   limits: ServiceLimits,
 ): Promise<BlockService> {
-  const blockMs = config.BLOCK_TIMEOUT_SECONDS * 1000;
   return isNode
-    ? NodeSource.connect(url, { answerBytes: config.LINE_BYTES_MAX, timeoutMs: blockMs, ...limits })
-    : Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, blockMs, ...limits });
+    ? NodeSource.connect(url, { answerBytes: config.LINE_BYTES_MAX, timeoutMs: BLOCK_MS, ...limits })
+    : Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, blockMs: BLOCK_MS, ...limits });
 }
 
 /** The chain that nodes serve, by the first block of the network of the first one that answers. */

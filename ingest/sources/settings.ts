@@ -41,16 +41,13 @@ export const sourceSettings = {
     'with FOLLOW: accept the blocks although the runtime of a service is named after another chain, or its network has another first block',
   ),
   FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
-  BLOCK_TIMEOUT_SECONDS: whole(10, 1, 600).describe(
-    'seconds that a block is waited for; it is asked for twice, then its height is skipped and retried later with more time',
-  ),
-  SKIPPED_RETRY_SECONDS: whole(60, 1, 86_400).describe(
-    'seconds before a height that a source did not serve is retried; doubled with each attempt, up to a day',
-  ),
-  SKIPPED_HEIGHTS_MAX: whole(10_000, 1, 1_000_000).describe(
-    'heights of a chain that may be skipped because a source does not serve them',
-  ),
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
 };
 
-export type SourceSettings = z.output<z.ZodObject<typeof sourceSettings>>;
+/** Bounds that operators have no reason to turn. */
+export const sourceBounds = {
+  /** Seconds before a height that a source did not serve is retried; doubled with each attempt, up to a day. */
+  SKIPPED_RETRY_SECONDS: 60,
+};
+
+export type SourceSettings = z.output<z.ZodObject<typeof sourceSettings>> & typeof sourceBounds;

@@ -99,7 +99,7 @@ export async function noteSkippedHeights(
   if (lacking === undefined) return;
   throw new ProductError(
     'source_failed',
-    `${heightsMax} heights of ${place.chain} are skipped already (SKIPPED_HEIGHTS_MAX), and the source does not serve ` +
+    `${heightsMax} heights of ${place.chain} are skipped already, and the source does not serve ` +
       `${lacking.number} either (${lacking.reason}): begin above the range that it lacks, or ask a source that has it`,
   );
 }

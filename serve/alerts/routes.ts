@@ -10,7 +10,12 @@ import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
-import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './composition/domain.ts';
+import {
+  type AlertDomain,
+  type AlertDomainDependencies,
+  openAlertDomain,
+  SAMPLE_BYTES_MAX,
+} from './composition/domain.ts';
 import { serveIntake } from './intake/intake.ts';
 import { serveAlertPages } from './pages/routes.ts';
 
@@ -26,7 +31,7 @@ interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
 export async function serveAlerts(app: FastifyInstance, serving: AlertServing): Promise<void> {
   const { runtime, accounts, pipeline, readers, settings } = serving;
   const url = () => publicUrl(app, settings);
-  const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
+  const payloadSizes = { bytesMax: SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
   startBackgroundWork(app, domain);
   await serveIntake(app, {

@@ -27,21 +27,6 @@ export const httpSettings = {
   TRUST_PROXY: trustedProxies.describe(
     'proxies whose X-Forwarded-For is trusted for the address of the caller: the number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas',
   ),
-  LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
-    'maximum number of rows in one response of a list; a cursor returns the rest',
-  ),
-  SERIES_ROWS_MAX: whole(100_000, 1, 10_000_000).describe(
-    'maximum number of rows in one response of a daily or monthly metric without `limit`; a cursor returns the rest',
-  ),
-  ANSWER_BYTES_MAX: whole(256 * 2 ** 20).describe(
-    'memory for responses that are being sent; beyond that new long ones get 503',
-  ),
-  READERS_WAITING_MAX: whole(200, 1, 100_000).describe(
-    'queries of readers that may queue (of one caller: at most a quarter); beyond that 503',
-  ),
-  READER_WAIT_SECONDS_MAX: whole(10, 1, 3600).describe(
-    'longest time that a query of a reader waits before it gets 503',
-  ),
   ANONYMOUS_STORE_SECONDS: whole(30).describe(
     'seconds a minute that the queries of an address without a key may take; 0 = no limit',
   ),
@@ -49,22 +34,6 @@ export const httpSettings = {
     'seconds a minute that the queries of an account with a key, a token or a session may take; 0 = no limit',
   ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
-  REQUEST_SECONDS_MAX: whole(30, 1, 3600).describe(
-    'a request with its body must arrive within this time, or its connection is closed',
-  ),
-  EVENT_LOOP_DELAY_MS_MAX: whole(2000, 0, 60_000).describe(
-    'delay of the event loop above which requests get 503 with Retry-After, in milliseconds; 0 = never',
-  ),
-  STALL_SECONDS_MAX: whole(20, 1, 3600).describe(
-    'within this time a reader must take 256 KiB of a long response, or anything of a short one, or its connection is closed',
-  ),
-  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; beyond that new ones are closed'),
-  CONNECTIONS_PER_ADDRESS: whole(200).describe(
-    'open connections of one address that is not a trusted proxy; 0 = no limit',
-  ),
-  LIVE_LISTENERS_MAX: whole(200, 0, 10_000).describe(
-    'live pages open at once (of one caller: at most a quarter); beyond that pages say that they are not live',
-  ),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
   STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
     'seconds that a stopping server still answers requests while it is not ready, so that load balancers notice',
@@ -84,4 +53,28 @@ export const httpSettings = {
     .describe('commit that the program was built from, for `chain_metrics_build_info`'),
 };
 
-export type HttpSettings = z.output<z.ZodObject<typeof httpSettings>>;
+/** Bounds that operators have no reason to turn. */
+export const httpBounds = {
+  /** Maximum number of rows in one response of a list; a cursor returns the rest. */
+  LIST_ROWS_MAX: 10_000,
+  /** Maximum number of rows in one response of a daily or monthly metric without `limit`; a cursor returns the rest. */
+  SERIES_ROWS_MAX: 100_000,
+  /** Memory for responses that are being sent; beyond that new long ones get 503. */
+  ANSWER_BYTES_MAX: 256 * 2 ** 20,
+  /** Queries of readers that may queue (of one caller: at most a quarter); beyond that 503. */
+  READERS_WAITING_MAX: 200,
+  /** Longest time that a query of a reader waits before it gets 503. */
+  READER_WAIT_SECONDS_MAX: 10,
+  /** A request with its body must arrive within this time, or its connection is closed. */
+  REQUEST_SECONDS_MAX: 30,
+  /** Delay of the event loop above which requests get 503 with Retry-After, in milliseconds; 0 = never. */
+  EVENT_LOOP_DELAY_MS_MAX: 2000,
+  /** Within this time a reader must take 256 KiB of a long response, or anything of a short one, or its connection is closed. */
+  STALL_SECONDS_MAX: 20,
+  /** Open connections; beyond that new ones are closed. */
+  CONNECTIONS_MAX: 1000,
+  /** Open connections of one address that is not a trusted proxy; 0 = no limit. */
+  CONNECTIONS_PER_ADDRESS: 200,
+};
+
+export type HttpSettings = z.output<z.ZodObject<typeof httpSettings>> & typeof httpBounds;

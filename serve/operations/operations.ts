@@ -40,6 +40,9 @@ const NOTHING = z.object({});
 const height = z.int().min(0);
 
 const PROGRESS_MS = 200;
+/** Of a chain; beyond that its source serves too little of it. */
+const SKIPPED_HEIGHTS_MAX = 10_000;
+
 /** Ranges of missing heights in one answer; the caller asks again for the rest. */
 const MISSING_RANGES_MAX = 10_000;
 /** Of skipped snapshots, for each chain. */
@@ -101,9 +104,9 @@ export const operations = {
       chain: z.string(),
       heights: z.array(z.object({ number: height, reason: z.string() })),
     }),
-    run: async ({ runtime, registry, config }, { chain, heights }) => {
+    run: async ({ runtime, registry }, { chain, heights }) => {
       const place = placeOf(registry, chain);
-      await noteSkippedHeights(runtime, place, heights, config.SKIPPED_HEIGHTS_MAX);
+      await noteSkippedHeights(runtime, place, heights, SKIPPED_HEIGHTS_MAX);
       return {};
     },
   }),

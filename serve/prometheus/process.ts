@@ -46,7 +46,7 @@ export function processSeries(
   });
   const reserve = new Gauge({
     name: 'chain_metrics_store_disk_reserve_bytes',
-    help: 'Free bytes below which the process is not ready (DISK_FREE_BYTES_MIN).',
+    help: 'Free bytes below which the process is not ready.',
     registers,
   });
   reserve.set(settings.DISK_FREE_BYTES_MIN);

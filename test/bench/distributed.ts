@@ -8,6 +8,7 @@ import { applySchema } from '../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { ZSTD } from '../../infra/distributed/kafkajs/codecs.ts';
+import { FETCH_BYTES } from '../../infra/distributed/log.ts';
 import { DistributedQueue } from '../../infra/distributed/queue.ts';
 import { openLogger } from '../../infra/logger.ts';
 import type { Pieces } from '../../infra/ports.ts';
@@ -20,12 +21,12 @@ import { blockLine } from '../../ingest/raw/landing-lines.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { blockViews } from '../../ingest/raw/views/blocks.ts';
 import type { Pipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
 import { schema } from '../../serve/stored-schema.ts';
 import { startRole } from '../distributed/roles.ts';
 import { until } from '../infra/ports/opened.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { startServices } from '../support/services/index.ts';
+import { testConfig } from '../support/test-config.ts';
 import { type BlockFile, writeBlockFiles } from './blocks.ts';
 import { compare, type Figure, median, milliseconds, readSizes, report } from './measure.ts';
 
@@ -40,7 +41,7 @@ const { megabytes, rounds } = readSizes();
 const directory = mkdtempSync(join(tmpdir(), 'chain-metrics-bench-'));
 const services = await startServices();
 const environment = services.environment({ KAFKA_PARTITIONS: '6' });
-const config = readConfig(environment);
+const config = testConfig(environment);
 const kafka = new kafkajs.Kafka({
   brokers: config.KAFKA_BROKERS.split(','),
   logLevel: kafkajs.logLevel.NOTHING,
@@ -169,7 +170,7 @@ async function loading(): Promise<Figure[]> {
 
 /** From the moment in which it has joined, as the process that is measured. */
 async function idleConsumer(): Promise<number> {
-  const consumer = kafka.consumer({ groupId: 'idle', maxBytes: config.KAFKA_FETCH_BYTES });
+  const consumer = kafka.consumer({ groupId: 'idle', maxBytes: FETCH_BYTES });
   await consumer.connect();
   await consumer.subscribe({ topics: [TOPICS.blocks], fromBeginning: true });
   let seen = 0;

@@ -7,7 +7,6 @@ import { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { needed } from '../serve/metrics/contract-client.ts';
 import { ENDPOINTS } from '../serve/metrics/endpoints.ts';
@@ -21,6 +20,7 @@ import { addresses, type Services, startServices } from '../support/services/ind
 import { startKafka } from '../support/services/kafka.ts';
 import { startRedis } from '../support/services/redis.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { testConfig } from '../support/test-config.ts';
 import { contentOfCleanRun } from './clean-run.ts';
 import { startRole } from './roles.ts';
 
@@ -269,7 +269,7 @@ describe('later', () => {
 
   test('clocks that differ by hours, and jump, make the same rows', async () => {
     const lines = recordedLines('runtime').filter(({ chain }, i) => chain === 'polkadot' && i % 2 === 0);
-    const at = readConfig(environment({ CLICKHOUSE_DATABASE: 'of_its_own' }));
+    const at = testConfig(environment({ CLICKHOUSE_DATABASE: 'of_its_own' }));
     const clock = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000 });
     const random = new Random(1);
     const wild = { now: () => Date.now() + random.whole(-48, 48) * 3_600_000 };

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPipeline, type Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/users.ts';
-import { readConfig } from '../../serve/settings.ts';
 import { StoredSchema } from '../../serve/stored-schema.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { run } from '../serve/cli/program.ts';
@@ -12,6 +11,7 @@ import { ingestLines } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { freePort } from '../support/services/service.ts';
+import { testConfig } from '../support/test-config.ts';
 import { type RoleProcess, startRole } from './roles.ts';
 
 const PATIENT_MS = 60_000;
@@ -248,7 +248,7 @@ describe('while a service does not answer', () => {
 
 describe('a migration by another version', () => {
   test('is waited for by those that write: they end, and start when it is taken back; servers go on', async () => {
-    const config = readConfig(environment);
+    const config = testConfig(environment);
     const next = await createPipeline(config, { roles: new Set() });
     const { runtime } = next;
     await runtime.connect(new Set(['store', 'keyValue']));

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { until } from '../infra/ports/opened.ts';
+import { testEnvironment } from '../support/test-config.ts';
 
 const MAIN = fileURLToPath(new URL('../../serve/main.ts', import.meta.url));
 
@@ -32,7 +33,7 @@ export async function startRole(
   main = MAIN,
 ): Promise<RoleProcess> {
   const child = spawn(process.execPath, [main, 'start', '--role', ...role.split(' ')], {
-    env: { ...process.env, PORT: '0', ...environment, UV_THREADPOOL_SIZE: '16' },
+    env: testEnvironment({ ...process.env, PORT: '0', ...environment, UV_THREADPOOL_SIZE: '16' }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   living.add(child);

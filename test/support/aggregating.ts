@@ -3,8 +3,8 @@ import { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { aggregatorLimits } from '../../aggregate/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+import { testConfig } from './test-config.ts';
 
 /** A pipeline that loads, beside an aggregator of a few metrics: a round of all costs some fifty windows. */
 export async function openAggregating(
@@ -16,7 +16,7 @@ export async function openAggregating(
   close(): Promise<void>;
 }> {
   const directory = temporaryDirectory();
-  const config = readConfig({ DATA_DIR: directory.path, ...settings });
+  const config = testConfig({ DATA_DIR: directory.path, ...settings });
   const pipeline = await openPipeline(config, { roles: new Set(['load'] as const) });
   const { runtime } = pipeline;
   const aggregator = new Aggregator({

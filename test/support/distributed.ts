@@ -1,9 +1,9 @@
 import type { Clock } from '../../infra/ports.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import type { ProcessRole } from '../../serve/process-roles.ts';
-import { readConfig } from '../../serve/settings.ts';
 import type { TestPipeline } from './pipeline.ts';
 import { startServices } from './services/index.ts';
+import { testConfig } from './test-config.ts';
 
 /** They serve every pipeline of this process, each under a prefix and in a database of its own. */
 let shared: ReturnType<typeof startServices> | undefined;
@@ -23,7 +23,7 @@ export async function openDistributedPipeline(
     CLICKHOUSE_DATABASE: name,
     ...settings,
   });
-  const pipeline = await openPipeline(readConfig(environment), clock && { clock });
+  const pipeline = await openPipeline(testConfig(environment), clock && { clock });
   const close = () => pipeline.close();
   return { pipeline, close, [Symbol.asyncDispose]: close };
 }
@@ -33,5 +33,5 @@ export function joinPipeline(
   environment: Record<string, string>,
   ...roles: ProcessRole[]
 ): Promise<Pipeline> {
-  return openPipeline(readConfig(environment), { roles: new Set(roles) });
+  return openPipeline(testConfig(environment), { roles: new Set(roles) });
 }

@@ -9,10 +9,10 @@ import type { Clock } from '../../infra/ports.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
 import type { InputLine } from '../reference/input.ts';
 import { scratchOfRun } from './scratch.ts';
 import { type TemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
+import { testConfig } from './test-config.ts';
 
 /** A pipeline on a directory of its own; both are gone after `close`. */
 export interface TestPipeline extends AsyncDisposable {
@@ -77,7 +77,7 @@ export const PATIENT: Settings = { ANONYMOUS_STORE_SECONDS: '0', EVENT_LOOP_DELA
 
 export function openPipelineAt(path: string, clock?: Clock, more: Settings = {}): Promise<Pipeline> {
   const settings = { DATA_DIR: path, ...PATIENT, ...more };
-  return openPipeline(readConfig(settings), clock && { clock });
+  return openPipeline(testConfig(settings), clock && { clock });
 }
 
 /** Ingests lines in their order: one source for each run of lines of the same chain, all of them as one ingest. */

@@ -24,20 +24,20 @@ export type EventRules = ParsingRules & GroupingRules;
 
 type RuleSettings = Pick<
   AlertSettings,
-  | 'ALERT_DEPTH_MAX'
-  | 'ALERT_TITLE_CHARACTERS'
-  | 'ALERT_DESCRIPTION_CHARACTERS'
-  | 'ALERT_MARKDOWN_CHARACTERS'
-  | 'ALERT_RETRY_WINDOW_SECONDS'
-  | 'ALERT_IDEMPOTENCY_HOURS'
+  'ALERT_DEPTH_MAX' | 'ALERT_TITLE_CHARACTERS' | 'ALERT_RETRY_WINDOW_SECONDS' | 'ALERT_IDEMPOTENCY_HOURS'
 >;
+
+/** Longer ones are truncated. */
+const DESCRIPTION_CHARACTERS = 1000;
+/** Of what an alert adds to its incident. */
+const MARKDOWN_CHARACTERS = 20_000;
 
 function parsingRules(settings: RuleSettings): ParsingRules {
   return {
     depth: settings.ALERT_DEPTH_MAX,
     titleCharacters: settings.ALERT_TITLE_CHARACTERS,
-    descriptionCharacters: settings.ALERT_DESCRIPTION_CHARACTERS,
-    markdownCharacters: settings.ALERT_MARKDOWN_CHARACTERS,
+    descriptionCharacters: DESCRIPTION_CHARACTERS,
+    markdownCharacters: MARKDOWN_CHARACTERS,
   };
 }
 

@@ -22,6 +22,9 @@ import { KafkajsConsumer } from './consumer.ts';
 const { Kafka: Client, logLevel } = kafkajs;
 const READ_MS_MAX = 30_000;
 
+/** Of the batches of one fetch; the rest of a single batch that has more is refused. */
+const DECOMPRESSED_BYTES = 128 * 2 ** 20;
+
 export class KafkajsClient implements KafkaClient {
   readonly admin: KafkaAdmin;
   readonly #kafka: Kafka;
@@ -32,7 +35,7 @@ export class KafkajsClient implements KafkaClient {
   constructor(config: InfraSettings, logger: Logger) {
     limitDecompression({
       messageBytes: config.KAFKA_MESSAGE_BYTES,
-      fetchBytes: config.KAFKA_DECOMPRESSED_BYTES,
+      fetchBytes: DECOMPRESSED_BYTES,
     });
     this.#config = config;
     this.#logger = logger;

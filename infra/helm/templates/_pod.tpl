@@ -149,7 +149,7 @@ spec:
           startupProbe:
             httpGet: { path: /health/startup, port: operator }
             periodSeconds: 5
-            timeoutSeconds: {{ add1 (int $settings.PROBE_SECONDS_MAX) }}
+            timeoutSeconds: 6
             failureThreshold: {{ add 12 (div (add (int $settings.SERVICE_WAIT_SECONDS) 4) 5) }}
           # A busy process gets a minute. No other service is asked, since a restart would not mend it.
           livenessProbe:
@@ -160,6 +160,6 @@ spec:
           readinessProbe:
             httpGet: { path: /health/ready, port: operator }
             periodSeconds: 5
-            timeoutSeconds: {{ add1 (int $settings.PROBE_SECONDS_MAX) }}
+            timeoutSeconds: 6
             failureThreshold: 2
 {{- end }}

@@ -48,8 +48,6 @@ export interface AlertDomainDependencies {
     | 'ALERT_DEPTH_MAX'
     | 'ALERT_PLAN'
     | 'ALERT_PRIVATE_TARGETS'
-    | 'ALERT_SAMPLE_BYTES_MAX'
-    | 'ALERT_USER_LOOKUPS_PER_HOUR'
     | 'RETENTION_ALERT_EVENTS_DAYS'
   > &
     DeliverySettings;
@@ -92,11 +90,15 @@ const openRecords = (accounts: Accounts) => ({
   webhooks: new Records<tables.Webhook>(accounts, tables.webhooks),
 });
 
-/** A project sends to an eighth of all receivers at the same time. */
-const deliveryJobs = (queue: Queue, { ALERT_WEBHOOK_RECEIVERS: concurrency }: DeliverySettings) =>
+/** Of a custom mapping. */
+export const SAMPLE_BYTES_MAX = 64 * 1024;
+/** Webhooks and on-call links that a server sends to at the same time; a project has an eighth of them. */
+const RECEIVERS = 64;
+
+const deliveryJobs = (queue: Queue) =>
   new ProjectJobs({
-    ...{ queue, name: 'alert-deliveries', concurrency },
-    projectConcurrency: Math.ceil(concurrency / 8),
+    ...{ queue, name: 'alert-deliveries', concurrency: RECEIVERS },
+    projectConcurrency: Math.ceil(RECEIVERS / 8),
   });
 
 /** Constructs the parts once for a process; the schema must have been applied. */
@@ -106,13 +108,13 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
-  const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
+  const payloadSizes = { bytesMax: SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const allowsPrivate = settings.ALERT_PRIVATE_TARGETS;
-  const { ALERT_PLAN: defaultPlan, ALERT_USER_LOOKUPS_PER_HOUR: lookupsPerHour } = settings;
+  const { ALERT_PLAN: defaultPlan } = settings;
 
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
-  const members = new Members({ records: records.members, users, clock, locks, keyValue, lookupsPerHour });
+  const members = new Members({ records: records.members, users, clock, locks, keyValue });
   const progress = new ConsequenceProgress({ store, clock, pipeline });
   const projects = new Projects({
     records: records.projects,
@@ -128,7 +130,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
   const shared = { store, clock, locks, pipeline, progress, measures };
-  const jobs = deliveryJobs(runtime.queue, settings);
+  const jobs = deliveryJobs(runtime.queue);
   const outbox = new Outbox({ ...shared, jobs });
   const consumers = [
     new IncidentFollower({ ...shared, records: records.incidents, projects }),

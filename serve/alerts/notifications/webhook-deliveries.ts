@@ -22,13 +22,12 @@ import {
 } from './webhook-sender.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export type DeliverySettings = Pick<
-  AlertSettings,
-  | 'ALERT_WEBHOOK_CONCURRENCY'
-  | 'ALERT_WEBHOOK_RECEIVERS'
-  | 'ALERT_WEBHOOK_RETRY_SECONDS_MAX'
-  | 'ALERT_WEBHOOK_GIVE_UP_HOURS'
->;
+/** Requests to one webhook or on-call link at the same time. */
+const CONCURRENCY = 16;
+/** An event that its receiver does not accept for so long is dropped. */
+const GIVE_UP_HOURS = 24;
+
+export type DeliverySettings = Pick<AlertSettings, 'ALERT_WEBHOOK_RETRY_SECONDS_MAX'>;
 
 interface WebhookDeliveriesDependencies {
   readonly store: Store;
@@ -119,7 +118,7 @@ export class WebhookDeliveries {
 
   async #round(project: number, target: NotificationTarget, lease: Lease): Promise<number | undefined> {
     const { clock, progress, outbox, settings } = this.#deps;
-    const { ALERT_WEBHOOK_GIVE_UP_HOURS: hours, ALERT_WEBHOOK_RETRY_SECONDS_MAX: secondsMax } = settings;
+    const { ALERT_WEBHOOK_RETRY_SECONDS_MAX: secondsMax } = settings;
     const before = (await progress.get(project, target.id)) ?? (await progress.begin(project, target.id));
     const now = clock.now();
     if (before.retry_ms > now) return before.retry_ms - now;
@@ -129,9 +128,9 @@ export class WebhookDeliveries {
     if (first.next_ms > now) return first.next_ms - now;
     const results = new DeliveryResults(project, secondsMax * 1000);
     const due = next.filter(({ next_ms }) => next_ms <= now);
-    const isOld = ({ at }: Notification) => at < now - hours * HOUR_MS;
+    const isOld = ({ at }: Notification) => at < now - GIVE_UP_HOURS * HOUR_MS;
     for (const old of due.filter(isOld))
-      results.giveUp(old, now, `given up: not accepted within ${hours} hours`);
+      results.giveUp(old, now, `given up: not accepted within ${GIVE_UP_HOURS} hours`);
     const round = { project, target, lease, before: { ...before, position: first.lowest - 1 } };
     const fresh = due.filter((notification) => !isOld(notification));
     if (fresh.length > 0) await this.#send(round, fresh, results);
@@ -146,7 +145,7 @@ export class WebhookDeliveries {
     due: readonly Notification[],
     results: DeliveryResults,
   ): Promise<void> {
-    const { reader, sender, settings } = this.#deps;
+    const { reader, sender } = this.#deps;
     const iids = due.map(({ iid }) => iid);
     const alerts = await reader.findAll(project, iids);
     const ready = due.filter((notification) =>
@@ -156,11 +155,10 @@ export class WebhookDeliveries {
     const traces = await tracesOf(this.#deps.store, project, chosen);
     const open = await sender.open(target, alerts.values());
     const deadline = performance.now() + ROUND_SECONDS_MAX * 1000;
-    const concurrency = settings.ALERT_WEBHOOK_CONCURRENCY;
     const waiting = chosen.values();
     const work = async () => {
       for (const notification of waiting) {
-        if (this.#isStopped || results.failuresInARow >= concurrency || performance.now() > deadline) return;
+        if (this.#isStopped || results.failuresInARow >= CONCURRENCY || performance.now() > deadline) return;
         const alert = alerts.get(notification.iid) as Alert;
         const delivery = deliveryIdOf(project, notification);
         const causes = [traces.get(notification.position)];
@@ -171,7 +169,7 @@ export class WebhookDeliveries {
     };
     this.#open.add(open);
     try {
-      await Promise.all(Array.from({ length: Math.min(concurrency, chosen.length) }, work));
+      await Promise.all(Array.from({ length: Math.min(CONCURRENCY, chosen.length) }, work));
     } finally {
       this.#open.delete(open);
       open.connections.close();

@@ -23,14 +23,15 @@ interface NamedUser {
   readonly username?: string | undefined;
 }
 
+/** Users that a caller may look up to add them to a project. */
+const LOOKUPS_PER_HOUR = 100;
+
 interface MembersDependencies {
   readonly records: Records<Member>;
   readonly keyValue: KeyValue;
   readonly users: UserLookup;
   readonly clock: Clock;
   readonly locks: Locks;
-  /** Users that a caller may look up in an hour. */
-  readonly lookupsPerHour: number;
 }
 
 /** The members of projects and their roles. */
@@ -40,11 +41,9 @@ export class Members {
   readonly #clock: Clock;
   readonly #locks: Locks;
   readonly #keyValue: KeyValue;
-  readonly #lookupsPerHour: number;
 
-  constructor({ records, users, clock, locks, keyValue, lookupsPerHour }: MembersDependencies) {
+  constructor({ records, users, clock, locks, keyValue }: MembersDependencies) {
     this.#keyValue = keyValue;
-    this.#lookupsPerHour = lookupsPerHour;
     this.#records = records;
     this.#users = users;
     this.#clock = clock;
@@ -81,7 +80,7 @@ export class Members {
    */
   async findNamed(caller: User, { id, username }: NamedUser): Promise<User> {
     const key = `members/lookups/${caller.id}`;
-    if ((await this.#keyValue.increment(key, 1, HOUR_MS)) > this.#lookupsPerHour) {
+    if ((await this.#keyValue.increment(key, 1, HOUR_MS)) > LOOKUPS_PER_HOUR) {
       throw new RequestRefused('too_many_requests', 'Too many users were looked up. Try again in an hour.');
     }
     const user =

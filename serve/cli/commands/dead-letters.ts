@@ -20,7 +20,7 @@ interface Options {
 }
 
 export const deadLettersHelp = `Name a dead letter by the first characters of its id (at least 4). On the distributed profile the log keeps refused messages
-whole; otherwise only the first DEAD_LETTER_BYTES_MAX bytes are kept, and longer input has to be ingested from its file
+whole; otherwise only the first 64 KiB are kept, and longer input has to be ingested from its file
 again.
 
 Examples:

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { HttpSettings } from '../../http/settings.ts';
 import { contracts } from '../lists/contracts.ts';
 import { coretime, revenue } from '../lists/coretime.ts';
 import { sendBounty } from '../lists/details/bounty.ts';
@@ -14,11 +13,11 @@ import { governance } from '../lists/governance.ts';
 import { sendRevenue } from '../lists/revenue.ts';
 import { sendTable } from '../lists/table-page.ts';
 
+/** Open at once, of one caller at most a quarter; beyond that pages say that they are not live. */
+const LIVE_LISTENERS_MAX = 200;
+
 /** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
-export function serveLists(
-  pages: FastifyInstance,
-  of: ListPages & { readonly settings: Pick<HttpSettings, 'LIVE_LISTENERS_MAX'> },
-): void {
+export function serveLists(pages: FastifyInstance, of: ListPages): void {
   const visit = async (request: FastifyRequest, reply: FastifyReply): Promise<ListVisit> => ({
     ...of,
     request,
@@ -32,7 +31,7 @@ export function serveLists(
     }
   }
   pages.get(extrinsics.path, async (request, reply) => sendExplorer(await visit(request, reply)));
-  serveLive(pages, { ...of, listenersMax: of.settings.LIVE_LISTENERS_MAX });
+  serveLive(pages, { ...of, listenersMax: LIVE_LISTENERS_MAX });
   const detail = <Address>(
     path: string,
     send: (visit: ListVisit, address: Address) => Promise<FastifyReply>,

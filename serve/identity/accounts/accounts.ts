@@ -9,7 +9,7 @@ import { AttemptLimits } from './attempts.ts';
 import { CredentialFailures } from './credential-failures.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
 import { Seal } from './secrets.ts';
-import type { identitySettings } from './settings.ts';
+import type { identityBounds, identitySettings } from './settings.ts';
 import {
   type Application,
   applications,
@@ -27,6 +27,7 @@ import { Uses } from './uses.ts';
 /** The settings that identity uses: its own, the data directory and the listen address. */
 type IdentitySettings = Readonly<
   z.output<z.ZodObject<typeof identitySettings>> &
+    typeof identityBounds &
     Pick<HttpSettings, 'HOST' | 'PORT' | 'LIMITS_WITHOUT_REDIS'> & { DATA_DIR: string }
 >;
 

@@ -20,27 +20,7 @@ export const identitySettings = {
     .enum(['open', 'closed'])
     .default('open')
     .describe('whether people may create accounts themselves'),
-  SIGN_IN_ATTEMPTS: whole(10, 1, 1000).describe(
-    'failed sign-ins to an account, by the name that is typed, per browser or address in 15 minutes; five times as many in a day',
-  ),
-  SIGN_IN_WAITING_MAX: whole(256, 16, 10_000).describe(
-    'sign-ins and sign-ups that may run or wait (of one browser or address: at most an eighth); beyond that 503',
-  ),
-  WALLET_CHALLENGES_PER_MINUTE: whole(60).describe(
-    'messages for a wallet to sign that an address may ask for in a minute; 0 = no limit',
-  ),
   SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
-  KEYS_PER_ACCOUNT: whole(50, 1, 1000).describe(
-    'active API keys, personal access tokens or wallets of one account',
-  ),
-  APPLICATIONS_PER_ACCOUNT: whole(50, 1, 1000).describe('applications that one account may register'),
-  KEY_CACHE_SECONDS: whole(5, 0, 60).describe(
-    'seconds for which another process may still accept a revoked API key; 0 reads the store each time',
-  ),
-  FAILED_KEYS_PER_MINUTE: whole(300).describe(
-    'keys, tokens and sessions a minute and address that are not valid; above it 429 for those that are not valid; 0 = no limit',
-  ),
-  OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
   OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of an unused refresh token'),
   OAUTH_REFRESH_GRACE_SECONDS: whole(0, 0, 60).describe(
@@ -52,7 +32,22 @@ export const identitySettings = {
   OAUTH_INSECURE_REDIRECTS: yesNo('false').describe(
     'allow redirect URIs with plain http on any host; for development only',
   ),
-  OAUTH_PER_MINUTE: whole(1200).describe(
-    'requests to /oauth a minute and address, beyond that a minute and account for valid tokens and sessions; 0 = no limit',
-  ),
+};
+
+/** Bounds that operators have no reason to turn. */
+export const identityBounds = {
+  /** Failed sign-ins to an account, by the name that is typed, per browser or address in 15 minutes; five times as many in a day. */
+  SIGN_IN_ATTEMPTS: 10,
+  /** Sign-ins and sign-ups that may run or wait (of one browser or address: at most an eighth); beyond that 503. */
+  SIGN_IN_WAITING_MAX: 256,
+  /** Messages for a wallet to sign that an address may ask for in a minute; 0 = no limit. */
+  WALLET_CHALLENGES_PER_MINUTE: 60,
+  /** Active API keys, personal access tokens or wallets of one account. */
+  KEYS_PER_ACCOUNT: 50,
+  /** Seconds for which another process may still accept a revoked API key; 0 reads the store each time. */
+  KEY_CACHE_SECONDS: 5,
+  /** Keys, tokens and sessions a minute and address that are not valid; above it 429 for those that are not valid; 0 = no limit. */
+  FAILED_KEYS_PER_MINUTE: 300,
+  /** Requests to /oauth a minute and address, beyond that a minute and account for valid tokens and sessions; 0 = no limit. */
+  OAUTH_PER_MINUTE: 1200,
 };

@@ -23,6 +23,9 @@ interface NewApplication {
   readonly is_confidential: boolean;
 }
 
+/** Of one account. */
+const APPLICATIONS_MAX = 50;
+
 /** Creates an application. Only the hash of the secret is stored; public applications have no secret. */
 export async function createApplication(
   accounts: Accounts,
@@ -31,11 +34,10 @@ export async function createApplication(
 ): Promise<{ readonly application: Application; readonly secret: string | null }> {
   const fields = validate(accounts, given);
   const secret = given.is_confidential ? SECRET_PREFIX + newSecret() : null;
-  const limit = accounts.settings.APPLICATIONS_PER_ACCOUNT;
   const rule = {
     count: async () => (await applicationsOf(accounts, owner_id)).length,
-    limit,
-    message: `You have reached the limit of ${limit} applications. Delete one first.`,
+    limit: APPLICATIONS_MAX,
+    message: `You have reached the limit of ${APPLICATIONS_MAX} applications. Delete one first.`,
   };
   return createWithinLimit(accounts, `applications/${owner_id}`, rule, async (lease) => {
     const application = {

@@ -11,11 +11,11 @@ import { checkClickHouse, checkKafka, checkRedis } from '../../../infra/distribu
 import { DistributedStore } from '../../../infra/distributed/store.ts';
 import { type Finding, fine } from '../../../infra/finding.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { startClickHouse } from '../../support/services/clickhouse.ts';
 import { startKafka } from '../../support/services/kafka.ts';
 import { startRedis } from '../../support/services/redis.ts';
 import { isInstalled, type Service } from '../../support/services/service.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { clockContract } from './clock.contract.ts';
 import { consumeContract } from './consume.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([redis.close(), kafka.close(), clickhouse.close()]));
 
 const config = (more: Record<string, string> = {}) =>
-  readConfig({
+  testConfig({
     PROFILE: 'distributed',
     KAFKA_BROKERS: `${kafka.host}:${kafka.port}`,
     KAFKA_PARTITIONS: '3',

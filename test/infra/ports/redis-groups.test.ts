@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DistributedKeyValue } from '../../../infra/distributed/key-value.ts';
 import { DistributedQueue } from '../../../infra/distributed/queue.ts';
 import { connectRedis, jobsPrefix, newRedis } from '../../../infra/distributed/redis.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import {
   MASTER_NAME,
   type RedisGroup,
@@ -10,6 +9,7 @@ import {
   startRedisSentinel,
 } from '../../support/services/redis-groups.ts';
 import type { Service } from '../../support/services/service.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { pause, until } from './opened.ts';
 import { queueContract } from './queue.contract.ts';
@@ -28,7 +28,7 @@ afterAll(() => cluster.close());
 
 let serial = 0;
 const settings = () =>
-  readConfig({
+  testConfig({
     REDIS_MODE: 'cluster',
     // The others are found.
     REDIS_NODES: addressOf(cluster.services[0] as Service),
@@ -58,7 +58,7 @@ describe('Redis behind Sentinels', () => {
   test('keys and jobs go on with the new master when the old one dies', async () => {
     await using group = await startRedisSentinel();
     const [master, , sentinel] = group.services as [Service, Service, Service];
-    const config = readConfig({
+    const config = testConfig({
       REDIS_MODE: 'sentinel',
       REDIS_NODES: addressOf(sentinel),
       REDIS_SENTINEL_NAME: MASTER_NAME,
@@ -100,7 +100,7 @@ describe('Redis behind Sentinels', () => {
 
   test('a wrong name of the master is not taken for a connection', async () => {
     await using group = await startRedisSentinel();
-    const config = readConfig({
+    const config = testConfig({
       REDIS_MODE: 'sentinel',
       REDIS_NODES: addressOf(group.services[2] as Service),
       REDIS_SENTINEL_NAME: 'other',

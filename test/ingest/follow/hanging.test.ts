@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BLOCK_MS as DEFAULT_BLOCK_MS } from '../../../ingest/backfill/open-source.ts';
 import { type FollowOptions, followBlocks } from '../../../ingest/follow/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { FakeSidecar, type Fault, hashOf, recordedBlocks } from '../sources/fake-sidecar.ts';
 
 const chain = { relay_chain: 'polkadot', name: 'polkadot' };
@@ -114,5 +114,5 @@ it('snapshots hang: blocks go on, and the snapshots come when they are there', a
 });
 
 it('by default a height is given up in less than 30 seconds', () => {
-  expect(2 * readConfig({}).BLOCK_TIMEOUT_SECONDS).toBeLessThan(30);
+  expect(2 * DEFAULT_BLOCK_MS).toBeLessThan(30_000);
 });

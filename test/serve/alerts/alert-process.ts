@@ -2,8 +2,8 @@ import { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Runtime, Store } from '../../../infra/ports.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { gate } from '../../infra/ports/opened.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { ManualLog, SharedLog } from './shared-log.ts';
 
 /** The alert pipeline of one of several processes on one log and one store; it can be paused before its writes. */
@@ -39,7 +39,7 @@ export class AlertProcess {
     });
     process.alerts = await AlertPipeline.start(
       { ...runtime, store, log: process.#log },
-      readConfig({ DATA_DIR: 'unused', ...settings }),
+      testConfig({ DATA_DIR: 'unused', ...settings }),
       { onFailure: () => undefined },
     );
     return process;

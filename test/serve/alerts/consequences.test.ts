@@ -15,8 +15,8 @@ import { INCIDENTS } from '../../../serve/alerts/projects/incidents.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { firing, prometheusBody } from './made.ts';
 import { Receiver } from './receiver.ts';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'fatal',
     ALERT_PRIVATE_TARGETS: 'true',
   };
-  pipeline = await openPipeline(readConfig(env));
+  pipeline = await openPipeline(testConfig(env));
   domain = openAlertDomain({
     runtime: pipeline.runtime,
     accounts: pipeline.accounts(),

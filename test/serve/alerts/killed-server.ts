@@ -7,10 +7,10 @@ import { openPipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);
-const pipeline = await openPipeline(readConfig());
+const pipeline = await openPipeline(testConfig(process.env));
 const app = await buildServer(pipeline);
 await app.listen({ host: '127.0.0.1', port: Number(port) });
 

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/compose.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { placeIn } from '../../support/power-cut.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { judge, type Verdict } from './accepted.ts';
 import { Senders } from './senders.ts';
 import { KilledServer } from './server-to-kill.ts';
@@ -89,7 +89,7 @@ async function verdictOf(
   marks: Senders['marks'],
 ): Promise<Verdict> {
   // The settings of the server, by which the remaining events are decided.
-  const pipeline = await openPipeline(readConfig(server.env));
+  const pipeline = await openPipeline(testConfig(server.env));
   try {
     await pipeline.alerts();
     // The remaining records of the log are processed in the background.

@@ -6,8 +6,8 @@ import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { PATIENT, readyDirectory } from '../../support/pipeline.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 /** A user of the service and the token that acts for them. */
 export interface Person {
@@ -60,7 +60,7 @@ export class Service {
       ...PATIENT,
       ...settings,
     };
-    const pipeline = await openPipeline(readConfig(env), clock ? { clock } : {});
+    const pipeline = await openPipeline(testConfig(env), clock ? { clock } : {});
     const app = await buildServer(pipeline);
     await app.ready();
     return new Service(pipeline, app, pipeline.accounts(), async () => {

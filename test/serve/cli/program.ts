@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { testEnvironment } from '../../support/test-config.ts';
 
 const BIN = fileURLToPath(new URL('../../../serve/chain-metrics', import.meta.url));
 
@@ -73,7 +74,7 @@ export function begin(args: readonly string[], { env = {} }: RunOptions = {}): C
   const { UV_THREADPOOL_SIZE: _, ...inherited } = process.env;
   // The program gets only the settings of the test, and sets the size of the thread pool by itself.
   return spawn(BIN, [...args], {
-    env: { ...inherited, LOG_LEVEL: 'info', ...env },
+    env: testEnvironment({ ...inherited, LOG_LEVEL: 'info', ...env }),
     stdio: 'pipe',
   });
 }

@@ -3,7 +3,7 @@ import { storeError } from '../../../infra/clickhouse/errors.ts';
 import { createApp } from '../../../serve/http/app.ts';
 import { gitlabDialect, intakeDialect, oauthDialect, problemDialect } from '../../../serve/http/dialects.ts';
 import { handleErrors } from '../../../serve/http/errors.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 const DIALECTS = { gitlabDialect, intakeDialect, oauthDialect, problemDialect };
 const FAILURES: Record<string, Error> = {
@@ -16,7 +16,7 @@ const FAILURES: Record<string, Error> = {
 let app: Awaited<ReturnType<typeof createApp>>;
 beforeAll(async () => {
   app = await createApp(
-    readConfig({ LOG_LEVEL: 'silent', EVENT_LOOP_DELAY_MS_MAX: '0' }),
+    testConfig({ LOG_LEVEL: 'silent', EVENT_LOOP_DELAY_MS_MAX: '0' }),
     ({ url }) => url ?? '/',
   );
   for (const [dialect, one] of Object.entries(DIALECTS)) {

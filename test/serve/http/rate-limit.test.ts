@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { RepeatedAnswers } from '../../../serve/metrics/repeated-answers.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 const START = Date.parse('2026-03-01T12:00:10.000Z');
 const directory = temporaryDirectory();
@@ -13,7 +13,7 @@ let pipeline: Pipeline;
 beforeAll(async () => {
   const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: '1' };
   pipeline = await openPipeline(
-    readConfig({ DATA_DIR: directory.path, EVENT_LOOP_DELAY_MS_MAX: '0', ...limits }),
+    testConfig({ DATA_DIR: directory.path, EVENT_LOOP_DELAY_MS_MAX: '0', ...limits }),
     {
       clock: { now: () => now },
     },

@@ -10,8 +10,8 @@ import { createApp } from '../../../serve/http/app.ts';
 import { serveHealth } from '../../../serve/http/health.ts';
 import { Readers } from '../../../serve/http/readers.ts';
 import { ProcessHealth } from '../../../serve/process-health.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { openStore } from '../../support/open-store.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 const ENDLESS = sql`SELECT sum(sipHash64(number, 11)) AS s FROM numbers(1000000000000)`;
 const RUNNING = sql`SELECT query FROM system.processes WHERE NOT is_cancelled AND query LIKE concat('%sipHash64(number', ', 11)%')`;
@@ -36,7 +36,7 @@ afterEach(async () => {
 afterAll(() => opened.close());
 
 async function serve(env: Record<string, string>): Promise<void> {
-  const settings = readConfig({ LOG_LEVEL: 'silent', TRUST_PROXY: '1', ...env });
+  const settings = testConfig({ LOG_LEVEL: 'silent', TRUST_PROXY: '1', ...env });
   const clock = { now: () => now };
   const keyValue = new EmbeddedKeyValue(clock);
   const prove = async ({ headers }: FastifyRequest) => String(headers.proves ?? '') || null;

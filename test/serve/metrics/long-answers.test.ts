@@ -6,8 +6,8 @@ import { dailySummary } from '../../../aggregate/metrics/activity/daily-summary.
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 const ROWS = 12_000;
 const ALL = '/api/daily-summary?start_date=2023-01-01&end_date=2099-12-31';
@@ -26,7 +26,7 @@ let app: FastifyInstance;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  pipeline = await openPipeline(readConfig({ ...SETTINGS, DATA_DIR: directory.path }));
+  pipeline = await openPipeline(testConfig({ ...SETTINGS, DATA_DIR: directory.path }));
   await pipeline.runtime.store.run(
     sql`INSERT INTO ${dailySummary.table} (relay_chain, chain, date)
       SELECT 'polkadot', concat('chain-', toString(number % 12)), toDate('2023-01-01') + intDiv(number, 12) FROM numbers(${ROWS})`,
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 async function serve(settings: Record<string, string> = {}): Promise<void> {
-  const config = readConfig({ ...SETTINGS, ...settings, DATA_DIR: directory.path });
+  const config = testConfig({ ...SETTINGS, ...settings, DATA_DIR: directory.path });
   app = await buildServer({ ...pipeline, config });
   await app.listen({ host: '127.0.0.1', port: 0 });
 }

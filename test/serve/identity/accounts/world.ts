@@ -7,8 +7,8 @@ import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../../serve/identity/accounts/users.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
-import { readConfig } from '../../../../serve/settings.ts';
 import { PATIENT, readyDirectory } from '../../../support/pipeline.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import { Browser } from './browser.ts';
 
 /** The limits of failed attempts count by quarters of an hour. */
@@ -47,7 +47,7 @@ export async function openWorld(settings: Record<string, string> = {}): Promise<
   // Begins with a window of the limits, so that none ends in the middle of a test.
   let ahead = WINDOW_MS - (Date.now() % WINDOW_MS);
   const now = () => Date.now() + ahead;
-  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...ENVIRONMENT, ...settings }), {
+  const pipeline = await openPipeline(testConfig({ DATA_DIR: directory.path, ...ENVIRONMENT, ...settings }), {
     clock: { now },
   });
   const world = await serve(pipeline, now, directory.path, (ms) => {
@@ -72,7 +72,7 @@ async function serve(
   const beside = (settings: Record<string, string>, keyValue = pipeline.runtime.keyValue) => {
     // A process holds one engine, so servers share it; all else they have for themselves.
     const env = { ...ENVIRONMENT, DATA_DIR: directory, ...settings };
-    const config = readConfig(env);
+    const config = testConfig(env);
     const runtime = { ...pipeline.runtime, keyValue };
     const accounts = openAccounts({ ...runtime, settings: config });
     return serve({ ...pipeline, config, runtime, accounts: () => accounts }, now, directory, advance);

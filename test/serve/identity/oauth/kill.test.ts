@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { openPipeline } from '../../../../serve/compose.ts';
 import { createUser } from '../../../../serve/identity/accounts/users.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
-import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import { type Server, serve } from '../../cli/program.ts';
 import { CALLBACK, PASSWORD } from '../accounts/world.ts';
 import type { Pair } from './flow.ts';
@@ -21,7 +21,7 @@ interface Client {
 
 /** A user, an application and codes, stored before the server starts. */
 async function prepared(directory: string): Promise<{ client: Client; codes: string[] }> {
-  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory, ...LIMITS }));
+  const pipeline = await openPipeline(testConfig({ DATA_DIR: directory, ...LIMITS }));
   const accounts = pipeline.accounts();
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
   const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
