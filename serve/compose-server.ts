@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCoverage, readStatus } from '../aggregate/status/status.ts';
 import { recent } from '../infra/coordination/recent.ts';
-import { isTraced } from '../infra/tracing/start-tracing.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
 import { ListReader } from './console/lists/list-reader.ts';
@@ -10,15 +9,12 @@ import { serveSeries } from './console/series/route.ts';
 import { SeriesReader } from './console/series/series.ts';
 import { serveGuides } from './guides/routes.ts';
 import { createApp } from './http/app.ts';
-import { answerBeforeRoutes } from './http/before-routes.ts';
-import { addressesOf, proxyTrust } from './http/client-address.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { tellDemoData } from './http/demo-data.ts';
 import { serveHealth } from './http/health.ts';
 import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
-import { canPrepareHeads } from './http/prepared-head.ts';
 import { publicUrl } from './http/public-url.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
@@ -33,7 +29,6 @@ import { AnswerCache } from './metrics/answers.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
 import { serveChanges } from './metrics/changes.ts';
 import { Freshness } from './metrics/freshness.ts';
-import { type BeforeRoutes, RepeatedAnswers } from './metrics/repeated-answers.ts';
 import { serveMetrics } from './metrics/routes.ts';
 import { serveTableSchemas } from './metrics/table-schema.ts';
 import { type ScrapeSources, servePrometheus } from './prometheus/scrape.ts';
@@ -53,11 +48,10 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const cached = { clock, versions: aggregator, settings: config, measures: measures.answers };
   const answers = new AnswerCache(cached);
   const freshness = new Freshness({ store, computation: aggregator });
-  const repeated = new RepeatedAnswers({ answers, freshness, clock });
   const sources = {
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
-    ...{ answers, freshness, repeated, prove },
+    ...{ answers, freshness, prove },
   };
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
@@ -89,9 +83,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
       reply.header('x-attribution', ATTRIBUTION);
       next();
     });
-    const findCaller = authenticateCallers(api, accounts);
-    const countAhead = limitAnonymous(api, sources);
-    answerRepeated(app, pipeline, repeated, { findCaller, countAhead });
+    authenticateCallers(api, accounts);
+    limitAnonymous(api, sources);
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
     serveTableSchemas(api);
@@ -100,19 +93,6 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   });
   refuseOthers();
   return app;
-}
-
-/** A trace, and a line of the log for each request, only routes make: with them, all requests go there. */
-function answerRepeated(
-  app: FastifyInstance,
-  { config, measures }: Pipeline,
-  repeated: RepeatedAnswers,
-  hooks: Pick<BeforeRoutes, 'findCaller' | 'countAhead'>,
-): void {
-  if (isTraced() || config.LOG_LEVEL === 'debug' || !canPrepareHeads) return;
-  const addressOf = addressesOf(proxyTrust(config.TRUST_PROXY));
-  const before = { ...hooks, addressOf, requests: measures.requests };
-  answerBeforeRoutes(app, (raw, response) => repeated.answer(raw, response, before));
 }
 
 /** The server of probes; where no other one serves metrics for Prometheus, also of these. */

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-import { all } from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 
@@ -54,15 +52,6 @@ export type Addressed = Pick<FastifyRequest, 'ip' | 'ips'>;
  * invented name must not count as a host.
  */
 export const clientAddress = (request: FastifyRequest): string => callerOf(request).address?.toString() ?? '';
-
-/** Reads the addresses of a request as Fastify does, before it has the request. */
-export const addressesOf =
-  (trust: ProxyTrust) =>
-  (raw: IncomingMessage): Addressed => {
-    if (trust === false) return { ip: raw.socket.remoteAddress ?? '' };
-    const ips = all(raw, trust);
-    return { ip: ips.at(-1) ?? '', ips };
-  };
 
 /** What limits count a caller by: its address, or the network of it where one host has many addresses. */
 export const countedAddress = (request: Addressed): string => callerOf(request).counted;

@@ -6,7 +6,7 @@ import { countedPeer } from './client-address.ts';
 import type { HttpSettings } from './settings.ts';
 
 /** Longer bodies are written in parts of this size, so that a connection buffers no more than a few of them. */
-export const PART_BYTES = 256 * 1024;
+const PART_BYTES = 256 * 1024;
 const CHECK_MS = 1000;
 
 export type ConnectionSettings = Pick<
@@ -20,8 +20,10 @@ export const arrivalLimits = ({ REQUEST_SECONDS_MAX }: ConnectionSettings) => ({
   http: { headersTimeout: REQUEST_SECONDS_MAX * 1000, connectionsCheckingInterval: CHECK_MS },
 });
 
-/** How far a connection has come with sending what was written to it. */
-interface Progress {
+/** A connection, and how far it has come with sending what was written to it. */
+interface Connection {
+  /** As limits count it. */
+  readonly address: string;
   sent: number;
   at: number;
 }
@@ -36,7 +38,7 @@ export function limitConnections(
 ): void {
   const { STALL_SECONDS_MAX, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS, isProxy } = settings;
   const server = app.server as Server;
-  const open = new Map<Socket, Progress>();
+  const open = new Map<Socket, Connection>();
   const byAddress = new Map<string, number>();
   /** Connections by address that wait for their next request. */
   const idle = new Map<string, Set<Socket>>();
@@ -57,7 +59,7 @@ export function limitConnections(
     if (open.has(socket)) return;
     const address = countedPeer(socket.remoteAddress ?? '');
     byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
-    open.set(socket, { sent: 0, at: Date.now() });
+    open.set(socket, { address, sent: 0, at: Date.now() });
     socket.once('close', () => {
       open.delete(socket);
       endIdle(socket, address);
@@ -72,7 +74,7 @@ export function limitConnections(
     if (waiting?.size === 0) idle.delete(address);
   };
   server.on('request', ({ socket }, response) => {
-    const address = countedPeer(socket.remoteAddress ?? '');
+    const address = open.get(socket)?.address ?? '';
     endIdle(socket, address);
     response.once('finish', () => {
       if (!socket.destroyed) idle.set(address, (idle.get(address) ?? new Set()).add(socket));
@@ -103,7 +105,7 @@ class FullAddresses extends BlockList {
 }
 
 /** Whether a reader took neither all that was written nor one part of it within the time. */
-function isStalled(socket: Socket, progress: Progress, now: number, msMax: number): boolean {
+function isStalled(socket: Socket, progress: Connection, now: number, msMax: number): boolean {
   const sent = socket.bytesWritten - socket.writableLength;
   if (socket.writableLength === 0 || sent - progress.sent >= PART_BYTES) {
     progress.sent = sent;

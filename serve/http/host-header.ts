@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
@@ -11,19 +10,13 @@ const HOST = /^(?:[\w.~%!$&'()*+,;=-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
  */
 export function refuseUnclearHost(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, next) => {
-    next(
-      hasClearHost(request.raw)
-        ? undefined
-        : new HttpError('bad_request', 'The request needs one valid Host header.'),
-    );
+    const { rawHeaders, headers } = request.raw;
+    let hosts = 0;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i];
+      if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+    }
+    const isClear = hosts <= 1 && HOST.test(headers.host ?? '');
+    next(isClear ? undefined : new HttpError('bad_request', 'The request needs one valid Host header.'));
   });
-}
-
-export function hasClearHost({ rawHeaders, headers }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
-  }
-  return hosts <= 1 && HOST.test(headers.host ?? '');
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
@@ -33,15 +32,6 @@ type Headers = Readonly<Record<string, string>>;
 type Verdict = Headers | HttpError;
 
 /**
- * Counts a request that may be answered before its route; null for one that its route has to judge, which does not count
- * it again.
- */
-export type CountAhead = (raw: IncomingMessage, address: string) => Headers | null;
-
-/** Whether a header of an answer tells its caller of the limits. */
-export const isLimitHeader = (name: string): boolean => name.startsWith('ratelimit');
-
-/**
  * The account that a request proves to act for; null where it proves none. A limit by address asks only once it is
  * exceeded: what others do at the address is then no reason to refuse somebody who is known, whose requests are counted
  * by account instead.
@@ -55,16 +45,16 @@ export type Prove = (request: FastifyRequest) => Promise<string | null>;
 export function limitAnonymous(
   app: FastifyInstance,
   { settings, prove, ...counts }: Counts & { settings: HttpSettings; prove: Prove },
-): CountAhead {
+): void {
   const limits: RateLimit[] = [
     { name: 'minute', max: settings.ANONYMOUS_PER_MINUTE, seconds: 60 },
     { name: 'day', max: settings.ANONYMOUS_PER_DAY, seconds: 86_400 },
   ].filter(({ max }) => max > 0);
-  if (limits.length === 0) return () => ({});
+  if (limits.length === 0) return;
   const policy = policyOf(limits);
 
   const isAnonymous = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
-  return onCounted(app, { isCounted: isAnonymous, prove, at: 'onRequest' }, limits, counts, (usages) => {
+  onCounted(app, { isCounted: isAnonymous, prove, at: 'onRequest' }, limits, counts, (usages) => {
     const usage = usages.reduce(tighter);
     const { limit, isExceeded, reset } = usage;
     const headers = limitHeaders(policy, usage);
@@ -133,8 +123,7 @@ function onCounted(
   limits: readonly RateLimit[],
   { keyValue, clock }: Counts,
   judge: (usages: readonly Usage[]) => Verdict,
-): CountAhead {
-  const ahead = new WeakMap<IncomingMessage, Verdict | Promise<Verdict>>();
+): void {
   const refused = new WeakMap<FastifyRequest, HttpError>();
   const count = (caller: string): Verdict | Promise<Verdict> => {
     const now = clock.now();
@@ -150,7 +139,7 @@ function onCounted(
       else reply.headers(verdict);
       next();
     };
-    const verdict = ahead.get(request.raw) ?? count(countedAddress(request));
+    const verdict = count(countedAddress(request));
     if (verdict instanceof Promise) verdict.then(apply, next);
     else apply(verdict);
   });
@@ -165,12 +154,6 @@ function onCounted(
     if (refusal === undefined) return next();
     admit(request, reply, refusal).then(() => next(), next);
   });
-  return (raw, address) => {
-    const verdict = count(address);
-    if (!(verdict instanceof Promise || verdict instanceof HttpError)) return verdict;
-    ahead.set(raw, verdict);
-    return null;
-  };
 }
 
 interface WindowKey {

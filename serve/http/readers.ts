@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission, type Callers, EVERYBODY } from '../../infra/coordination/admission.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
-import { type Addressed, countedAddress } from './client-address.ts';
+import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import type { Prove } from './rate-limit.ts';
@@ -45,11 +45,8 @@ export interface Reader {
   joined(): void;
 }
 
-/** What tells whom to count for. */
-export type Counted = Addressed & Pick<FastifyRequest, 'knownAccount'>;
-
 /** Whom a request is counted for: the account that is known of it, else its address. */
-export const countedCaller = (request: Counted): string =>
+export const countedCaller = (request: FastifyRequest): string =>
   request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
 
 /** Seconds of the store's time that a caller may spend in a minute; 0 = any. */

@@ -35,13 +35,9 @@ const VERIFIED_MAX = 10_000;
 
 /**
  * Authenticates callers of the metrics API. An invalid, expired or revoked key or token is refused; the call is never
- * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once. Returns
- * the lookup of a cached result by the `Authorization` header, for what is answered before the hook runs.
+ * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once.
  */
-export function authenticateCallers(
-  app: FastifyInstance,
-  accounts: Accounts,
-): (authorization: string) => Pick<VerifiedCaller, 'account'> | null {
+export function authenticateCallers(app: FastifyInstance, accounts: Accounts): void {
   const verified = new VerifiedCallers(accounts);
   app.decorateRequest('isKnownCaller', false);
   app.addHook('onRequest', (request, _reply, next) => {
@@ -58,7 +54,6 @@ export function authenticateCallers(
       next();
     }, next);
   });
-  return (authorization) => verified.find(authorization);
 }
 
 function know(request: FastifyRequest, account: string | undefined): void {

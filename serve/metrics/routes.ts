@@ -14,7 +14,6 @@ import { describeEndpoint } from './describe.ts';
 import type { Freshness } from './freshness.ts';
 import { unknownChainHeader } from './known-chain.ts';
 import { formatOf, parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
-import type { RepeatedAnswers } from './repeated-answers.ts';
 
 /** Longest time that a cached answer waits for what is new to be said of it. */
 const REFRESH_MS_MAX = 2000;
@@ -26,14 +25,13 @@ interface MetricsApi {
   readonly registry: Registry;
   readonly answers: AnswerCache;
   readonly freshness: Freshness;
-  readonly repeated: RepeatedAnswers;
   readonly settings: AnswerSettings;
 }
 
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, registry, answers, freshness, repeated, settings }: MetricsApi,
+  { readers, clock, registry, answers, freshness, settings }: MetricsApi,
 ): Promise<void> {
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
@@ -53,10 +51,7 @@ export async function serveMetrics(
       };
       const sendCached = (request: FastifyRequest, reply: FastifyReply, key: AnswerKey, answer: Answer) => {
         answers.countHit();
-        const known = freshnessOf(answer.query);
-        send(request, reply, key, answer, known);
-        repeated.remember(request, reply, { metric, answer, freshness: known });
-        return reply;
+        return send(request, reply, key, answer, freshnessOf(answer.query));
       };
       route(
         app,

@@ -1,40 +1,10 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openPipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { SentTogether } from '../../../serve/http/sent-together.ts';
-import { RepeatedAnswers } from '../../../serve/metrics/repeated-answers.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { readyDirectory } from '../../support/pipeline.ts';
-
-test('what one turn of the event loop adds is sent at its end, in its order', async () => {
-  const now = vi.spyOn(performance, 'now').mockReturnValue(1000);
-  const together = new SentTogether();
-  const sent: string[] = [];
-  for (const answer of ['a', 'b']) together.add(() => sent.push(answer));
-  expect(sent).toEqual([]);
-  await turn();
-  expect(sent).toEqual(['a', 'b']);
-  together.add(() => sent.push('c'));
-  await turn();
-  expect(sent).toEqual(['a', 'b', 'c']);
-  now.mockRestore();
-});
-
-test('what waits is sent before what a long turn adds later', async () => {
-  const now = vi.spyOn(performance, 'now').mockReturnValue(1000);
-  const together = new SentTogether();
-  const sent: string[] = [];
-  together.add(() => sent.push('a'));
-  now.mockReturnValue(1002);
-  together.add(() => sent.push('b'));
-  expect(sent).toEqual(['a']);
-  await turn();
-  expect(sent).toEqual(['a', 'b']);
-  now.mockRestore();
-});
 
 test('requests that a connection sends without waiting are answered in their order, also after others left', async () => {
   using directory = await readyDirectory();
@@ -43,7 +13,6 @@ test('requests that a connection sends without waiting are answered in their ord
   const origin = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const path = '/api/daily-fees';
   for (let i = 0; i < 2; i++) await (await fetch(`${origin.origin}${path}`)).text();
-  const ahead = vi.spyOn(RepeatedAnswers.prototype, 'answer');
   const request = (of: string, rest = '') => `GET ${of} HTTP/1.1\r\nHost: a\r\n${rest}\r\n`;
   const open = () => connect(Number(origin.port), origin.hostname);
 
@@ -64,9 +33,7 @@ test('requests that a connection sends without waiting are answered in their ord
   const bodies = answers.map((answer) => answer.slice(answer.indexOf('\r\n\r\n')));
   expect(bodies[2]).toBe(bodies[0]);
   expect(bodies[1]).not.toBe(bodies[0]);
-  expect(ahead.mock.results.filter(({ value }) => value === true).length).toBeGreaterThanOrEqual(2);
   expect((await fetch(`${origin.origin}${path}`)).status).toBe(200);
-  ahead.mockRestore();
   await app.close();
   await pipeline.close();
 });
