@@ -266,10 +266,9 @@ export interface KeyValue {
   /** Deletes a value, a counter or a group. */
   delete(key: string): Promise<void>;
   /**
-   * Adds to a counter and returns the sum, at once where the keys are in memory: every request is counted. The counter
-   * expires `ttlMs` after its first addition.
+   * Adds to a counter and returns the sum. The counter expires `ttlMs` after its first addition.
    */
-  increment(key: string, by: number, ttlMs: number): number | Promise<number>;
+  increment(key: string, by: number, ttlMs: number): Promise<number>;
   /**
    * Reserves `size` consecutive numbers and returns the first one. It is above all numbers reserved before and not
    * below `atLeast`. Null when the key has no value: the caller sets the first number and calls again.

@@ -12,7 +12,6 @@ import { createApp } from './http/app.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { tellDemoData } from './http/demo-data.ts';
 import { serveHealth } from './http/health.ts';
-import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { publicUrl } from './http/public-url.ts';
@@ -36,10 +35,10 @@ import { type ScrapeSources, servePrometheus } from './prometheus/scrape.ts';
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
   const { config, runtime, measures, registry, aggregator, health } = pipeline;
-  const keyValue = limitCounts(runtime, config);
   const accounts = pipeline.accounts();
+  const { limiters } = accounts;
   const prove = (request: FastifyRequest) => provenAccount(accounts, request);
-  const readers = new Readers({ ...runtime, keyValue, settings: config, prove });
+  const readers = new Readers({ ...runtime, limiters, settings: config, prove });
   const { clock } = runtime;
   const store = readers.shared;
   // Both are read once for all who ask at the same time: they take many statements.
@@ -50,7 +49,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const freshness = new Freshness({ store, computation: aggregator });
   const sources = {
     ...runtime,
-    ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
+    ...{ limiters, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
     ...{ answers, freshness, prove },
   };
   const alerts = await pipeline.alerts();

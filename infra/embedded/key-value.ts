@@ -48,7 +48,7 @@ export class EmbeddedKeyValue implements KeyValue {
     this.#groups.delete(key);
   }
 
-  increment(key: string, by: number, ttlMs: number): number | Promise<number> {
+  async increment(key: string, by: number, ttlMs: number): Promise<number> {
     const entry = this.#entry(key);
     const sum = Number(entry?.value ?? 0) + by;
     if (entry) entry.value = String(sum);

@@ -3,7 +3,7 @@ import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { HttpError } from '../http/errors.ts';
-import type { LimitCounts } from '../http/limit-counts.ts';
+import type { Limiters } from '../http/limiter.ts';
 import { publicUrl } from '../http/public-url.ts';
 import { limitAnonymous, type Prove } from '../http/rate-limit.ts';
 import type { Readers } from '../http/readers.ts';
@@ -34,7 +34,7 @@ interface ConsoleSources {
   readonly freshness: Freshness;
   readonly series: SeriesReader;
   readonly listReader: ListReader;
-  readonly keyValue: LimitCounts;
+  readonly limiters: Limiters;
   readonly prove: Prove;
   readonly settings: HttpSettings & Parameters<typeof publicUrl>[1];
 }

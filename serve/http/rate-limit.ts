@@ -1,35 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
-import type { LimitCounts } from './limit-counts.ts';
+import type { Limiter, Limiters, RateLimit, Usage } from './limiter.ts';
 import type { HttpSettings } from './settings.ts';
 
-/** So many requests of one address, or of one IPv6 network, in each window of time. */
-export interface RateLimit {
-  readonly name: string;
-  readonly max: number;
-  readonly seconds: number;
-}
-
-/** How much of a limit an address has used after its newest request. */
-interface Usage {
-  readonly limit: RateLimit;
-  readonly isExceeded: boolean;
-  readonly remaining: number;
-  /** Seconds until the window ends. */
-  readonly reset: number;
-}
-
-interface Counts {
-  readonly keyValue: LimitCounts;
-  readonly clock: Clock;
-}
-
 type Headers = Readonly<Record<string, string>>;
-
-/** What the answer of a counted request says of the limits, or why it is refused. */
-type Verdict = Headers | HttpError;
 
 /**
  * The account that a request proves to act for; null where it proves none. A limit by address asks only once it is
@@ -44,7 +19,7 @@ export type Prove = (request: FastifyRequest) => Promise<string | null>;
  */
 export function limitAnonymous(
   app: FastifyInstance,
-  { settings, prove, ...counts }: Counts & { settings: HttpSettings; prove: Prove },
+  { settings, limiters, prove }: { settings: HttpSettings; limiters: Limiters; prove: Prove },
 ): void {
   const limits: RateLimit[] = [
     { name: 'minute', max: settings.ANONYMOUS_PER_MINUTE, seconds: 60 },
@@ -53,8 +28,8 @@ export function limitAnonymous(
   if (limits.length === 0) return;
   const policy = policyOf(limits);
 
-  const isAnonymous = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
-  onCounted(app, { isCounted: isAnonymous, prove, at: 'onRequest' }, limits, counts, (usages) => {
+  const isCounted = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
+  countRequests(app, { isCounted, prove, at: 'onRequest' }, limits.map(limiters), (usages) => {
     const usage = usages.reduce(tighter);
     const { limit, isExceeded, reset } = usage;
     const headers = limitHeaders(policy, usage);
@@ -85,10 +60,10 @@ export function limitHeaders(policy: string, { limit, remaining, reset }: Usage)
 export function limitEveryone(
   app: FastifyInstance,
   limit: RateLimit,
-  { prove, at = 'onRequest', ...counts }: Counts & { prove: Prove; at?: CountedScope['at'] },
+  { limiters, prove, at = 'onRequest' }: { limiters: Limiters; prove: Prove; at?: CountedScope['at'] },
 ): void {
   if (limit.max === 0) return;
-  onCounted(app, { isCounted: () => true, prove, at }, [limit], counts, ([usage]) =>
+  countRequests(app, { isCounted: () => true, prove, at }, [limiters(limit)], ([usage]) =>
     usage?.isExceeded
       ? new HttpError(
           'too_many_requests',
@@ -113,70 +88,28 @@ interface CountedScope {
   readonly at: 'onRequest' | 'preHandler';
 }
 
-/**
- * Counts the requests of a scope against all limits, in fixed windows through the key-value port, so that all servers
- * share one count. `judge` refuses one with an error.
- */
-function onCounted(
+/** Counts the requests of a scope against all limits. `judge` gives the headers of the answer, or why it is refused. */
+function countRequests(
   app: FastifyInstance,
   { isCounted, prove, at }: CountedScope,
-  limits: readonly RateLimit[],
-  { keyValue, clock }: Counts,
-  judge: (usages: readonly Usage[]) => Verdict,
+  limiters: readonly Limiter[],
+  judge: (usages: readonly Usage[]) => Headers | HttpError,
 ): void {
   const refused = new WeakMap<FastifyRequest, HttpError>();
-  const count = (caller: string): Verdict | Promise<Verdict> => {
-    const now = clock.now();
-    const sums = windowKeys(limits, caller, now).map(({ key, ttlMs }) => keyValue.increment(key, 1, ttlMs));
-    const judged = (used: readonly number[]) =>
-      judge(limits.map((limit, i) => usageOf(limit, used[i] as number, now)));
-    return areKnown(sums) ? judged(sums) : Promise.all(sums).then(judged);
-  };
-  app.addHook('onRequest', (request, reply, next) => {
-    if (!isCounted(request)) return next();
-    const apply = (verdict: Verdict) => {
-      if (verdict instanceof HttpError) refused.set(request, verdict);
-      else reply.headers(verdict);
-      next();
-    };
-    const verdict = count(countedAddress(request));
-    if (verdict instanceof Promise) verdict.then(apply, next);
-    else apply(verdict);
+  const count = async (caller: string) =>
+    judge(await Promise.all(limiters.map((limiter) => limiter.count(caller))));
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isCounted(request)) return;
+    const verdict = await count(countedAddress(request));
+    if (verdict instanceof HttpError) refused.set(request, verdict);
+    else reply.headers(verdict);
   });
-  const admit = async (request: FastifyRequest, reply: FastifyReply, refusal: HttpError) => {
+  app.addHook(at as 'onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = refused.get(request);
+    if (refusal === undefined) return;
     const account = await prove(request);
     const verdict = account === null ? refusal : await count(`account/${account}`);
     if (verdict instanceof HttpError) throw verdict;
     reply.headers(verdict);
-  };
-  app.addHook(at as 'onRequest', (request, reply, next) => {
-    const refusal = refused.get(request);
-    if (refusal === undefined) return next();
-    admit(request, reply, refusal).then(() => next(), next);
   });
-}
-
-interface WindowKey {
-  readonly key: string;
-  readonly ttlMs: number;
-}
-
-/** Names the windows that a caller is in. */
-const windowKeys = (limits: readonly RateLimit[], caller: string, now: number): readonly WindowKey[] =>
-  limits.map(({ name, seconds }) => {
-    const ttlMs = seconds * 1000;
-    return { key: `rate/${name}/${caller}/${Math.floor(now / ttlMs)}`, ttlMs };
-  });
-
-const areKnown = (sums: readonly (number | Promise<number>)[]): sums is readonly number[] =>
-  sums.every((sum) => typeof sum === 'number');
-
-export function usageOf(limit: RateLimit, used: number, now: number): Usage {
-  const windowMs = limit.seconds * 1000;
-  return {
-    limit,
-    isExceeded: used > limit.max,
-    remaining: Math.max(0, limit.max - used),
-    reset: Math.ceil((windowMs - (now % windowMs)) / 1000),
-  };
 }

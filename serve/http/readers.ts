@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission, type Callers, EVERYBODY } from '../../infra/coordination/admission.ts';
 import { ignore } from '../../infra/ignore.ts';
-import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
+import type { QueryOptions, Store } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
-import type { LimitCounts } from './limit-counts.ts';
+import type { Limiter, Limiters } from './limiter.ts';
 import type { Prove } from './rate-limit.ts';
 import type { HttpSettings } from './settings.ts';
 
@@ -49,13 +49,12 @@ export interface Reader {
 export const countedCaller = (request: FastifyRequest): string =>
   request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
 
-/** Seconds of the store's time that a caller may spend in a minute; 0 = any. */
+/** The store's time that a caller may spend in a minute; without a limiter any. */
 interface Budget {
   readonly caller: string;
-  readonly seconds: number;
+  readonly limiter: Limiter | null;
 }
 
-const MINUTE_MS = 60_000;
 const NEVER = new AbortController().signal;
 
 /**
@@ -64,29 +63,27 @@ const NEVER = new AbortController().signal;
  */
 export class Readers {
   readonly #store: QueryStore;
-  readonly #keyValue: LimitCounts;
-  readonly #clock: Clock;
-  readonly #settings: ReaderSettings;
+  readonly #anonymous: Limiter | null;
+  readonly #known: Limiter | null;
   readonly #prove: Prove;
   readonly #admission: Admission;
 
   constructor({
     store,
-    keyValue,
-    clock,
+    limiters,
     settings,
     prove = async () => null,
   }: {
     readonly store: QueryStore;
-    readonly keyValue: LimitCounts;
-    readonly clock: Clock;
+    readonly limiters: Limiters;
     readonly settings: ReaderSettings;
     readonly prove?: Prove;
   }) {
     this.#store = store;
-    this.#keyValue = keyValue;
-    this.#clock = clock;
-    this.#settings = settings;
+    const budget = (name: string, seconds: number) =>
+      seconds === 0 ? null : limiters({ name: `store-time/${name}`, max: seconds * 1000, seconds: 60 });
+    this.#anonymous = budget('anonymous', settings.ANONYMOUS_STORE_SECONDS);
+    this.#known = budget('known', settings.KEY_STORE_SECONDS);
     this.#prove = prove;
     this.#admission = new Admission({
       runningMax: settings.READER_CONNECTIONS,
@@ -105,9 +102,10 @@ export class Readers {
 
   /** Admits a request; throws when its caller has spent the budget of this minute. */
   async open(request: FastifyRequest, reply: FastifyReply): Promise<Reader> {
-    const { caller, seconds } = await this.#admit(request);
+    const budget = await this.#admit(request);
     const signal = leaving(reply);
-    const pay = (ms: number) => this.#pay(caller, seconds, ms);
+    const { caller } = budget;
+    const pay = (ms: number) => this.#pay(budget, ms);
     return {
       signal,
       caller,
@@ -169,40 +167,29 @@ export class Readers {
   /** Whose budget a request spends; throws when nothing is left of it. */
   async #admit(request: FastifyRequest): Promise<Budget> {
     const budget = this.#budgetOf(request);
-    const now = this.#clock.now();
-    if (!(await this.#isSpent(budget, now))) return budget;
+    const usage = await budget.limiter?.usage(budget.caller);
+    if (usage === undefined || usage.remaining > 0) return budget;
     // What others of the address have spent is not counted against an account.
     const account = request.knownAccount === undefined ? await this.#prove(request) : null;
     if (account !== null) {
       request.knownAccount = account;
       return this.#admit(request);
     }
-    const wait = Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
     throw new HttpError(
       'too_many_requests',
-      `Your queries took more than ${budget.seconds} s of the store's time this minute; try again in ${wait} s.`,
-      { 'retry-after': String(wait) },
+      `Your queries took more than ${usage.limit.max / 1000} s of the store's time this minute; try again in ${usage.reset} s.`,
+      { 'retry-after': String(usage.reset) },
     );
   }
 
   #budgetOf(request: FastifyRequest): Budget {
-    const { KEY_STORE_SECONDS, ANONYMOUS_STORE_SECONDS } = this.#settings;
-    const isKnown = request.knownAccount !== undefined;
-    return { caller: countedCaller(request), seconds: isKnown ? KEY_STORE_SECONDS : ANONYMOUS_STORE_SECONDS };
+    const limiter = request.knownAccount === undefined ? this.#anonymous : this.#known;
+    return { caller: countedCaller(request), limiter };
   }
 
-  async #isSpent({ caller, seconds }: Budget, now: number): Promise<boolean> {
-    if (seconds === 0) return false;
-    return Number((await this.#keyValue.get(keyOf(caller, now))) ?? 0) >= seconds * 1000;
-  }
-
-  async #pay(caller: string, seconds: number, ms: number): Promise<void> {
-    if (seconds === 0) return;
-    const key = keyOf(caller, this.#clock.now());
+  async #pay({ caller, limiter }: Budget, ms: number): Promise<void> {
     // The rows are there: a budget that cannot be counted is no reason to refuse them.
-    await Promise.resolve(this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS)).catch(
-      ignore('readers.budget'),
-    );
+    await limiter?.count(caller, Math.ceil(ms)).catch(ignore('readers.budget'));
   }
 }
 
@@ -218,8 +205,6 @@ export async function payTogether(readers: ReadonlySet<Reader>, ms: number): Pro
   const all = [...readers];
   await Promise.all(all.map((reader) => reader.pay(ms / all.length)));
 }
-
-const keyOf = (caller: string, now: number) => `store-time/${caller}/${Math.floor(now / MINUTE_MS)}`;
 
 /** Aborted when the caller hangs up before it has the answer. */
 function leaving({ raw }: FastifyReply): AbortSignal {

@@ -105,7 +105,7 @@ const deliveryJobs = (queue: Queue) =>
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
   const { runtime, accounts, pipeline, settings, publicUrl, measures } = dependencies;
   const { store, keyValue, clock } = runtime;
-  const { locks, seal } = accounts;
+  const { limiters, locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
   const payloadSizes = { bytesMax: SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
@@ -114,7 +114,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
 
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
-  const members = new Members({ records: records.members, users, clock, locks, keyValue });
+  const members = new Members({ records: records.members, users, clock, locks, limiters });
   const progress = new ConsequenceProgress({ store, clock, pipeline });
   const projects = new Projects({
     records: records.projects,

@@ -1,7 +1,7 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
-import { HOUR_MS } from '../../../infra/days.ts';
-import type { Clock, KeyValue } from '../../../infra/ports.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { Limiter, Limiters } from '../../http/limiter.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from '../model/access.ts';
@@ -28,7 +28,7 @@ const LOOKUPS_PER_HOUR = 100;
 
 interface MembersDependencies {
   readonly records: Records<Member>;
-  readonly keyValue: KeyValue;
+  readonly limiters: Limiters;
   readonly users: UserLookup;
   readonly clock: Clock;
   readonly locks: Locks;
@@ -40,10 +40,10 @@ export class Members {
   readonly #users: UserLookup;
   readonly #clock: Clock;
   readonly #locks: Locks;
-  readonly #keyValue: KeyValue;
+  readonly #lookups: Limiter;
 
-  constructor({ records, users, clock, locks, keyValue }: MembersDependencies) {
-    this.#keyValue = keyValue;
+  constructor({ records, users, clock, locks, limiters }: MembersDependencies) {
+    this.#lookups = limiters({ name: 'members/lookups', max: LOOKUPS_PER_HOUR, seconds: 3600 });
     this.#records = records;
     this.#users = users;
     this.#clock = clock;
@@ -79,8 +79,7 @@ export class Members {
    * shares a project. Ids are numbers in a row: resolved for everybody, they would list the names of all users.
    */
   async findNamed(caller: User, { id, username }: NamedUser): Promise<User> {
-    const key = `members/lookups/${caller.id}`;
-    if ((await this.#keyValue.increment(key, 1, HOUR_MS)) > LOOKUPS_PER_HOUR) {
+    if ((await this.#lookups.count(caller.id)).isExceeded) {
       throw new RequestRefused('too_many_requests', 'Too many users were looked up. Try again in an hour.');
     }
     const user =

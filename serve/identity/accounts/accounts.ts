@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
-import { limitCounts } from '../../http/limit-counts.ts';
+import { type Limiters, openLimiters } from '../../http/limiter.ts';
 import type { HttpSettings } from '../../http/settings.ts';
 import { type RecordContext, Records } from '../../stored-records/records.ts';
 import { AttemptLimits } from './attempts.ts';
@@ -35,6 +35,7 @@ type IdentitySettings = Readonly<
 export interface Accounts extends RecordContext {
   readonly settings: IdentitySettings;
   readonly seal: Seal;
+  readonly limiters: Limiters;
   readonly attempts: AttemptLimits;
   readonly failures: CredentialFailures;
   readonly users: Records<User>;
@@ -69,17 +70,15 @@ export function openAccounts({
 }): Accounts {
   const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
   const seal = Seal.open(settings);
+  const limiters = openLimiters({ keyValue, clock }, settings);
   return {
     ...context,
     settings,
     seal,
     measures,
-    attempts: new AttemptLimits({ ...context, seal, measures }, settings),
-    failures: new CredentialFailures({
-      counts: limitCounts({ keyValue, clock }, settings),
-      clock,
-      perMinute: settings.FAILED_KEYS_PER_MINUTE,
-    }),
+    limiters,
+    attempts: new AttemptLimits({ ...context, limiters, seal, measures }, settings),
+    failures: new CredentialFailures({ limiters, perMinute: settings.FAILED_KEYS_PER_MINUTE }),
     users: new Records(context, users),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),

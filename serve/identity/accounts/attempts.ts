@@ -1,29 +1,31 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
-import type { Clock, KeyValue } from '../../../infra/ports.ts';
+import type { KeyValue } from '../../../infra/ports.ts';
 import { HttpError } from '../../http/errors.ts';
+import type { Limiter, Limiters } from '../../http/limiter.ts';
 import { type AttemptedFactor, FACTORS, type IdentityMeasures } from './identity-measures.ts';
 import { hashSecret, type Seal } from './secrets.ts';
 
-const QUARTER_MS = 15 * 60_000;
+const QUARTER_SECONDS = 15 * 60;
+const DAY_SECONDS = 86_400;
 
 /** How many failures, in units of SIGN_IN_ATTEMPTS, fit into which time. */
 interface Allowance {
   readonly times: number;
-  readonly windowMs: number;
+  readonly seconds: number;
 }
 
 /** Of one account by one caller. In a day it is so small a part of `OVERALL` that few callers cannot use that up. */
 const BY_CALLER: readonly Allowance[] = [
-  { times: 1, windowMs: QUARTER_MS },
-  { times: 5, windowMs: DAY_MS },
+  { times: 1, seconds: QUARTER_SECONDS },
+  { times: 5, seconds: DAY_SECONDS },
 ];
 /** Of all accounts by one address. */
-const BY_ADDRESS: readonly Allowance[] = [{ times: 10, windowMs: QUARTER_MS }];
+const BY_ADDRESS: readonly Allowance[] = [{ times: 10, seconds: QUARTER_SECONDS }];
 /** Of one account by all callers who never signed in to it. For the second factor they know the password already. */
 const OVERALL: Readonly<Record<'password' | 'second factor', readonly Allowance[]>> = {
-  password: [{ times: 100, windowMs: DAY_MS }],
-  'second factor': [{ times: 10, windowMs: DAY_MS }],
+  password: [{ times: 100, seconds: DAY_SECONDS }],
+  'second factor': [{ times: 10, seconds: DAY_SECONDS }],
 };
 
 /** Addresses from which a user has signed in, and for how long they are known. */
@@ -57,9 +59,8 @@ interface Attempt extends Caller {
 }
 
 interface Budget {
-  readonly key: string;
-  readonly limit: number;
-  readonly windowMs: number;
+  readonly limiter: Limiter;
+  readonly slot: string;
 }
 
 /** An attempt that is not made: 429 with the time to wait, or 503. It says nothing about the secret. */
@@ -89,10 +90,9 @@ export class AttemptRefused extends HttpError {
  */
 export class AttemptLimits {
   readonly #keyValue: KeyValue;
-  readonly #clock: Clock;
+  readonly #limiters = new Map<Allowance, Limiter>();
   readonly #locks: Locks;
   readonly #seal: Seal;
-  readonly #attempts: number;
   readonly #waitingMax: number;
   readonly #measures: IdentityMeasures;
   readonly #running = new Map<string, number>();
@@ -101,19 +101,22 @@ export class AttemptLimits {
   constructor(
     {
       keyValue,
-      clock,
+      limiters,
       locks,
       seal,
       measures,
-    }: { keyValue: KeyValue; clock: Clock; locks: Locks; seal: Seal; measures: IdentityMeasures },
+    }: { keyValue: KeyValue; limiters: Limiters; locks: Locks; seal: Seal; measures: IdentityMeasures },
     settings: { readonly SIGN_IN_ATTEMPTS: number; readonly SIGN_IN_WAITING_MAX: number },
   ) {
     this.#keyValue = keyValue;
-    this.#clock = clock;
     this.#locks = locks;
     this.#seal = seal;
     this.#measures = measures;
-    this.#attempts = settings.SIGN_IN_ATTEMPTS;
+    for (const allowance of [BY_CALLER, BY_ADDRESS, OVERALL.password, OVERALL['second factor']].flat()) {
+      const { times, seconds } = allowance;
+      const limit = { name: `attempts/${times}/${seconds}`, max: settings.SIGN_IN_ATTEMPTS * times, seconds };
+      this.#limiters.set(allowance, limiters(limit));
+    }
     this.#waitingMax = settings.SIGN_IN_WAITING_MAX;
   }
 
@@ -170,25 +173,15 @@ export class AttemptLimits {
 
   #budgets(name: string, allowances: readonly Allowance[]): Budget[] {
     const slot = this.#seal.sign('attempts', name).slice(0, SLOT_CHARACTERS);
-    return allowances.map(({ times, windowMs }) => ({
-      key: `attempts/${times}/${windowMs}/${Math.floor(this.#clock.now() / windowMs)}/${slot}`,
-      limit: this.#attempts * times,
-      windowMs,
-    }));
+    return allowances.map((allowance) => ({ limiter: this.#limiters.get(allowance) as Limiter, slot }));
   }
 
   async #limit<T>(budgets: readonly Budget[], check: () => Promise<T | null>): Promise<T | null> {
-    const counts = await Promise.all(budgets.map(({ key }) => this.#keyValue.get(key)));
-    const usedUp = budgets.filter(({ limit }, i) => Number(counts[i] ?? 0) >= limit);
-    if (usedUp.length > 0) {
-      const now = this.#clock.now();
-      const waits = usedUp.map(({ windowMs }) => windowMs - (now % windowMs));
-      throw AttemptRefused.usedUp(Math.ceil(Math.max(...waits) / 1000));
-    }
+    const usages = await Promise.all(budgets.map(({ limiter, slot }) => limiter.usage(slot)));
+    const waits = usages.filter(({ remaining }) => remaining === 0).map(({ reset }) => reset);
+    if (waits.length > 0) throw AttemptRefused.usedUp(Math.max(...waits));
     const result = await check();
-    if (result === null) {
-      await Promise.all(budgets.map(({ key, windowMs }) => this.#keyValue.increment(key, 1, windowMs)));
-    }
+    if (result === null) await Promise.all(budgets.map(({ limiter, slot }) => limiter.count(slot)));
     return result;
   }
 

@@ -1,8 +1,7 @@
-import type { Clock } from '../../../infra/ports.ts';
 import { type Addressed, countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { LimitCounts } from '../../http/limit-counts.ts';
-import { limitHeaders, policyOf, type RateLimit, usageOf } from '../../http/rate-limit.ts';
+import type { Limiter, Limiters, Usage } from '../../http/limiter.ts';
+import { limitHeaders, policyOf } from '../../http/rate-limit.ts';
 
 /** A key, token or session, and how to look at it. */
 interface Credential<T> {
@@ -18,41 +17,30 @@ interface Credential<T> {
  * send, and in whichever process: it is looked at if the store has it.
  */
 export class CredentialFailures {
-  readonly #counts: LimitCounts;
-  readonly #clock: Clock;
-  readonly #limit: RateLimit;
+  readonly #limiter: Limiter | null;
 
-  constructor(of: { counts: LimitCounts; clock: Clock; perMinute: number }) {
-    this.#counts = of.counts;
-    this.#clock = of.clock;
-    this.#limit = { name: 'failed-keys', max: of.perMinute, seconds: 60 };
+  constructor({ limiters, perMinute }: { limiters: Limiters; perMinute: number }) {
+    this.#limiter = perMinute === 0 ? null : limiters({ name: 'failed-keys', max: perMinute, seconds: 60 });
   }
 
   /** Looks at a credential. One that is not valid is a 429 if its sender has failed too often. */
   async look<T>(sender: Addressed, { isStored, find, isFailure }: Credential<T>): Promise<T> {
-    if (this.#limit.max === 0) return find();
-    const key = this.#key(countedAddress(sender));
-    const used = Number((await this.#counts.get(key)) ?? 0);
-    const isLimited = used >= this.#limit.max;
-    if (isLimited && !(await isStored())) throw this.#refusal(used);
+    if (this.#limiter === null) return find();
+    const address = countedAddress(sender);
+    const usage = await this.#limiter.usage(address);
+    const isLimited = usage.remaining === 0;
+    if (isLimited && !(await isStored())) throw refusal(usage);
     const found = await find();
     if (!isFailure(found)) return found;
-    await this.#counts.increment(key, 1, this.#limit.seconds * 1000);
-    if (isLimited) throw this.#refusal(used);
+    await this.#limiter.count(address);
+    if (isLimited) throw refusal(usage);
     return found;
   }
-
-  #refusal(used: number): HttpError {
-    const usage = usageOf(this.#limit, used, this.#clock.now());
-    return new HttpError(
-      'too_many_requests',
-      `More than ${this.#limit.max} keys, tokens or sessions a minute that are not valid; try again in ${usage.reset} s.`,
-      { ...limitHeaders(policyOf([this.#limit]), usage), 'retry-after': String(usage.reset) },
-    );
-  }
-
-  #key(address: string): string {
-    const { name, seconds } = this.#limit;
-    return `rate/${name}/${address}/${Math.floor(this.#clock.now() / (seconds * 1000))}`;
-  }
 }
+
+const refusal = (usage: Usage): HttpError =>
+  new HttpError(
+    'too_many_requests',
+    `More than ${usage.limit.max} keys, tokens or sessions a minute that are not valid; try again in ${usage.reset} s.`,
+    { ...limitHeaders(policyOf([usage.limit]), usage), 'retry-after': String(usage.reset) },
+  );

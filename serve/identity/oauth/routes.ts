@@ -50,8 +50,8 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
 
 /** Counts by address, and beyond the limit by the account that a caller proves to act for. */
 function limitCallers(app: FastifyInstance, accounts: Accounts, at: 'onRequest' | 'preHandler'): void {
-  const { keyValue, clock, settings } = accounts;
+  const { limiters, settings } = accounts;
   const prove = (request: FastifyRequest) => provenHolder(accounts, request);
   const limit = { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 };
-  limitEveryone(app, limit, { keyValue, clock, prove, at });
+  limitEveryone(app, limit, { limiters, prove, at });
 }

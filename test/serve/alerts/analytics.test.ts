@@ -95,7 +95,7 @@ describe('analytics', () => {
     ];
     for (const path of paths) {
       now += MINUTE;
-      const spent = `store-time/account/${ann.user.id}/${Math.floor(now / MINUTE)}`;
+      const spent = `rate/store-time/known:account/${ann.user.id}/${Math.floor(now / MINUTE)}`;
       const ask = async () => (await service.api(ann, 'GET', `/projects/${project}${path}`)).status;
       expect([path, await ask()]).toEqual([path, 200]);
       expect(Number(await keyValue.get(spent))).toBeGreaterThan(0);

@@ -8,6 +8,7 @@ import type { Store } from '../../../infra/ports.ts';
 import { readinessOf } from '../../../infra/readiness.ts';
 import { createApp } from '../../../serve/http/app.ts';
 import { serveHealth } from '../../../serve/http/health.ts';
+import { openLimiters } from '../../../serve/http/limiter.ts';
 import { Readers } from '../../../serve/http/readers.ts';
 import { ProcessHealth } from '../../../serve/process-health.ts';
 import { openStore } from '../../support/open-store.ts';
@@ -40,7 +41,12 @@ async function serve(env: Record<string, string>): Promise<void> {
   const clock = { now: () => now };
   const keyValue = new EmbeddedKeyValue(clock);
   const prove = async ({ headers }: FastifyRequest) => String(headers.proves ?? '') || null;
-  const readers = new Readers({ store, keyValue, clock, settings, prove });
+  const readers = new Readers({
+    store,
+    limiters: openLimiters({ keyValue, clock }, settings),
+    settings,
+    prove,
+  });
   app = await createApp(settings, ({ url }) => url ?? '/');
   app.addHook('onRequest', async (request) => {
     const { account } = request.headers;

@@ -1,0 +1,4 @@
+/** The base of the stores of rate-limiter-flexible, which declares it and exports it only from this file. */
+declare module 'rate-limiter-flexible/lib/RateLimiterStoreAbstract.js' {
+  export { RateLimiterStoreAbstract as default } from 'rate-limiter-flexible';
+}
