@@ -9,6 +9,7 @@ import { serveSeries } from './console/series/route.ts';
 import { SeriesReader } from './console/series/series.ts';
 import { serveGuides } from './guides/routes.ts';
 import { createApp } from './http/app.ts';
+import { compressAnswers } from './http/content-codings.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { tellDemoData } from './http/demo-data.ts';
 import { serveHealth } from './http/health.ts';
@@ -85,10 +86,13 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     authenticateCallers(api, accounts);
     limitAnonymous(api, sources);
     await serveMetrics(api, sources);
-    await serveCatalogue(api, sources);
-    serveTableSchemas(api);
-    await serveChanges(api, sources);
-    serveSeries(api, { readers, series });
+    await api.register(async (compressed) => {
+      await compressAnswers(compressed);
+      await serveCatalogue(compressed, sources);
+      serveTableSchemas(compressed);
+      await serveChanges(compressed, sources);
+      serveSeries(compressed, { readers, series });
+    });
   });
   refuseOthers();
   return app;

@@ -6,6 +6,7 @@ import { openLogger } from '../../infra/logger.ts';
 import { bareApp } from './bare-app.ts';
 import { proxyTrust } from './client-address.ts';
 import type { ConnectionSettings } from './connections.ts';
+import { leaveLengthOut } from './head-length.ts';
 import { refuseEncodedBodies } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
@@ -44,7 +45,7 @@ export async function createApp(
     (address) => trust !== false && trust(address, 0),
   );
   refuseEncodedBodies(app);
-  leaveLengthOut(app);
+  leaveLengthOut(app, (_, { statusCode }) => statusCode === 304);
   app.addHook('onResponse', (request, reply, next) => {
     // The route and not the address: what callers write into an address may be a secret in the wrong place.
     const { method, routeOptions } = request;
@@ -67,21 +68,4 @@ export async function createApp(
     },
   });
   return app;
-}
-
-/**
- * Fastify tells HEAD the length of what it would send, which for a 304 is nothing. A length that is told has to be that
- * of the answer (RFC 9110 §8.6).
- */
-function leaveLengthOut(app: FastifyInstance): void {
-  app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD') return;
-    route.onSend = [
-      ...[route.onSend ?? []].flat(),
-      (_request, reply, payload, next) => {
-        if (reply.statusCode === 304) reply.removeHeader('content-length');
-        next(null, payload);
-      },
-    ];
-  });
 }

@@ -3,36 +3,36 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedCoding, type ContentCoding, codingOf, compress } from './content-codings.ts';
 import { hasAnswer } from './entity-tags.ts';
 
-/** JSON that stays the same while the process runs: it is written and compressed once, when the first client asks. */
-export class UnchangingAnswer {
-  readonly #make: () => unknown;
+/** What stays the same while the process runs: it is made, and compressed, when the first client asks. */
+export class ConstantAnswer {
+  readonly #make: () => string | Uint8Array;
+  readonly #headers: Readonly<Record<'content-type' | 'cache-control', string>>;
   readonly #coded = new Map<ContentCoding, Promise<Buffer>>();
   #made: { readonly body: Buffer; readonly version: string } | undefined;
 
-  constructor(make: () => unknown) {
+  constructor(make: () => string | Uint8Array, type: string, cacheControl: string) {
     this.#make = make;
+    this.#headers = { 'content-type': type, 'cache-control': cacheControl };
   }
 
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { body, version } = this.#text();
-    const accepted = acceptedCoding(request.headers['accept-encoding'] as string | undefined);
-    const coding = codingOf(accepted, 'json', body);
+    const { body, version } = this.#body();
+    const coding = codingOf(acceptedCoding(request.headers['accept-encoding']), '', body);
     const etag = `"${version}-${coding}"`;
-    reply.header('vary', 'Accept-Encoding').header('etag', etag).header('cache-control', 'no-cache');
+    reply.headers({ ...this.#headers, vary: 'Accept-Encoding', etag });
     if (hasAnswer(request, etag)) return reply.code(304).send();
     if (coding !== 'identity') reply.header('content-encoding', coding);
-    return reply.type('application/json; charset=utf-8').send(await this.#in(coding, body));
+    return reply.send(await this.#in(coding, body));
   }
 
-  #text() {
+  #body() {
     if (this.#made) return this.#made;
-    const body = Buffer.from(JSON.stringify(this.#make()));
+    const body = Buffer.from(this.#make() as string);
     this.#made = { body, version: hash('sha256', body, 'hex').slice(0, 16) };
     return this.#made;
   }
 
   #in(coding: ContentCoding, body: Buffer): Promise<Buffer> {
-    if (coding === 'identity') return Promise.resolve(body);
     let coded = this.#coded.get(coding);
     if (!coded) {
       coded = compress(body, coding);
@@ -42,3 +42,7 @@ export class UnchangingAnswer {
     return coded;
   }
 }
+
+/** JSON of which clients have to ask whether they have it still: another version of the program has another one. */
+export const constantJson = (make: () => unknown): ConstantAnswer =>
+  new ConstantAnswer(() => JSON.stringify(make()), 'application/json; charset=utf-8', 'no-cache');

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import { compressSent } from './compressed.ts';
+import { constantJson } from './constant-answer.ts';
+import { compressAnswers } from './content-codings.ts';
 import { openApiTransforms } from './openapi-transform.ts';
-import { UnchangingAnswer } from './unchanging-answer.ts';
 
 const DESCRIPTION =
   'Daily and monthly metrics of relay chains and the chains attached to them. The data are public, but use requires attribution. They are provided as they are, without guarantee of accuracy, completeness or timeliness.';
@@ -119,9 +119,12 @@ export async function serveDocs(
         ? payload.replace('<head>', `<head>${VIEWPORT}`).replace('<body>', `<body>${SITE}${WITHOUT_SCRIPT}`)
         : payload,
     );
-    docs.addHook('onSend', compressSent);
+    docs.addHook('onRequest', async (_, reply) => {
+      reply.header('vary', 'accept-encoding');
+    });
+    await compressAnswers(docs);
     await docs.register(swaggerUi, INTERFACE);
   });
-  const answer = new UnchangingAnswer(() => app.swagger());
+  const answer = constantJson(() => app.swagger());
   app.get('/openapi.json', { schema: { hide: true } }, (request, reply) => answer.send(request, reply));
 }

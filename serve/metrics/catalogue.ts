@@ -7,6 +7,7 @@ import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { constantJson } from '../http/constant-answer.ts';
 import {
   callerResponses,
   NOT_MODIFIED,
@@ -15,7 +16,6 @@ import {
   validationResponse,
 } from '../http/responses.ts';
 import { route } from '../http/route.ts';
-import { UnchangingAnswer } from '../http/unchanging-answer.ts';
 import {
   COVERAGE_EXAMPLE,
   catalogueEntry,
@@ -69,7 +69,7 @@ export async function serveCatalogue(
       fields: Object.entries(metric.columns).map(([name, column]) => fieldOf(metric, name, column)),
     })),
   );
-  const answer = new UnchangingAnswer(() => catalogue);
+  const answer = constantJson(() => catalogue);
   route(
     app,
     {

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
-import { codingChooser } from '../http/content-codings.ts';
+import { ConstantAnswer } from '../http/constant-answer.ts';
 
 const TYPES = {
   '.css': 'text/css; charset=utf-8',
@@ -49,21 +48,14 @@ const bodies = [
   ...(await Promise.all(Object.entries(BUNDLES).map(([name, entry]) => bundle(name, entry)))).flat(),
 ];
 
-/** Compressed well, since it is done once: when the first client asks for it. */
-const CODERS = {
-  br: (body: Buffer) =>
-    brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }),
-  gzip: (body: Buffer) => gzipSync(body, { level: 9 }),
-  identity: (body: Buffer) => body,
-} as const;
-type AssetCoding = keyof typeof CODERS;
-const acceptedCoding = codingChooser<Exclude<AssetCoding, 'identity'>>(['br', 'gzip', 'identity']);
+/** Its address names its content. */
+const FOREVER = 'public, max-age=31536000, immutable';
 
 const assets = new Map(
   bodies.map(([name, body]) => {
     const type = TYPES[name.slice(name.lastIndexOf('.')) as keyof typeof TYPES];
-    const coded = new Map<AssetCoding, Buffer>([['identity', Buffer.from(body)]]);
-    return [name, { type, coded, version: hash('sha256', body, 'hex').slice(0, 12) }] as const;
+    const answer = new ConstantAnswer(() => body, type, FOREVER);
+    return [name, { answer, version: hash('sha256', body, 'hex').slice(0, 12) }] as const;
   }),
 );
 
@@ -82,16 +74,7 @@ export function serveAssets(app: FastifyInstance): void {
     (request, reply) => {
       const asset = assets.get(request.params.name);
       if (asset === undefined || asset.version !== request.params.version) return reply.callNotFound();
-      const coding = acceptedCoding(request.headers['accept-encoding']);
-      const body = asset.coded.get(coding) ?? CODERS[coding](asset.coded.get('identity') as Buffer);
-      asset.coded.set(coding, body);
-      if (coding !== 'identity') reply.header('content-encoding', coding);
-      return reply
-        .type(asset.type)
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .header('vary', 'Accept-Encoding')
-        .header('x-content-type-options', 'nosniff')
-        .send(body);
+      return asset.answer.send(request, reply.header('x-content-type-options', 'nosniff'));
     },
   );
 }

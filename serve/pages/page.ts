@@ -19,7 +19,7 @@
 
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendCompressed } from '../http/compressed.ts';
+import { offerCompression } from '../http/content-codings.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
@@ -78,6 +78,7 @@ export async function servePages(
   await app.register(async (pages) => {
     sendNotes(pages, accounts);
     await pages.register(cookie);
+    await offerCompression(pages);
     await protectPages(pages);
     await acceptForms(pages);
     pages.decorateRequest('signedIn', function (this: FastifyRequest) {
@@ -146,7 +147,9 @@ ${layout !== 'embedded' && html`<footer><a href="/docs/guides">Guides</a><a href
 `.text;
   reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store');
   // What is compressed tells by its length what a secret in it has in common with the address.
-  return isPublic && signedIn === null ? sendCompressed(request, reply, text) : reply.send(text);
+  if (!isPublic || signedIn !== null) return reply.send(text);
+  reply.compress(text);
+  return reply;
 }
 
 /** Redirects after a form was processed. The next page shows the note once. */

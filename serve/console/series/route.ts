@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
 import { UNITS } from '../../../infra/clickhouse/units.ts';
-import { sendCompressed } from '../../http/compressed.ts';
 import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
 import { callerResponses, problemResponse, validationResponse } from '../../http/responses.ts';
@@ -112,8 +111,10 @@ export function serveSeries(
           .send(file);
       }
       const body = await series.read(reader.store(), lines, per, { from, until });
-      reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=15');
-      return sendCompressed(request, reply, JSON.stringify(body));
+      return reply
+        .type('application/json; charset=utf-8')
+        .headers({ 'cache-control': 'public, max-age=15', vary: 'accept-encoding' })
+        .send(JSON.stringify(body));
     },
   );
 }

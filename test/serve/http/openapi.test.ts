@@ -68,11 +68,12 @@ it.each(['/openapi.json', '/api/metrics', '/docs', '/docs/json', '/docs/static/s
   '%s is compressed for clients that accept it',
   async (url) => {
     const plain = await app.inject(url);
-    expect(plain.headers).toMatchObject({ vary: 'Accept-Encoding' });
+    expect(plain.headers.vary).toMatch(/^accept-encoding$/i);
     expect(plain.headers).not.toHaveProperty('content-encoding');
     for (const [coding, decode] of Object.entries(DECODERS)) {
       const { headers, rawPayload } = await app.inject({ url, headers: { 'accept-encoding': coding } });
-      expect(headers, coding).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' });
+      expect(headers['content-encoding']).toBe(coding);
+      expect(headers.vary).toMatch(/^accept-encoding$/i);
       expect(rawPayload.length).toBeLessThan(plain.rawPayload.length / 2);
       expect(decode(rawPayload).equals(plain.rawPayload), coding).toBe(true);
     }

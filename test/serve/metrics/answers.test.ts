@@ -193,6 +193,13 @@ describe('caching', () => {
     expect(again.headers.etag).toBe(first.headers.etag);
   });
 
+  it('HEAD tells no length of what GET would compress anew', async () => {
+    const head = async (headers: Record<string, string>) =>
+      (await app.inject({ method: 'HEAD', url: '/api/status', headers })).headers;
+    expect(await head({})).toHaveProperty('content-length');
+    expect(await head({ 'accept-encoding': 'gzip' })).not.toHaveProperty('content-length');
+  });
+
   it('the second answer is the same bytes as the first', async () => {
     const url = '/api/daily-tps?start_date=2025-01-01';
     expect((await get(url)).body).toBe((await get(url)).body);
