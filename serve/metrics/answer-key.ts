@@ -13,6 +13,6 @@ export interface AnswerKey {
 export function answerKey({ url, headers }: Pick<FastifyRequest, 'url' | 'headers'>): AnswerKey {
   const { accept } = headers;
   const rendered = accept === undefined || accept === '*/*' ? url : `${url}\n${acceptedFormat(accept)}`;
-  const coding = acceptedCoding(headers['accept-encoding'] as string | undefined);
+  const coding = acceptedCoding(headers['accept-encoding']);
   return { rendered, coding, coded: coding === 'identity' ? rendered : `${rendered}\n${coding}` };
 }
