@@ -44,6 +44,10 @@ const FORGOTTEN_MS = 1;
  * heavy callers together have half of the places: who asks little waits little, however much others ask. Work that
  * several wait for has the best of their places, and they share its time. Work that finds the queue full or waits too
  * long is refused with `store_busy`; work whose signal is aborted leaves the queue.
+ *
+ * It shares the time of the store among readers. What else is shared is no time, and has its own rule: memory that alerts
+ * hold (`PendingBytes`) and that long answers hold (`AnswersInFlight`), of which too much is refused and never waits, and
+ * the requests to sources (`FairShare`), of which none may be refused.
  */
 export class Admission {
   readonly #limits: AdmissionLimits;

@@ -9,6 +9,9 @@ interface ShareLimits {
 /**
  * Shares requests and memory among chains: each may have as many requests under way as the others, so that one whose
  * source is slow takes nothing from them. A chain that holds nothing may always ask, whatever the others hold.
+ *
+ * Not `Admission`, which refuses what waits too long and lets one caller have half of the places: a backfill of one chain
+ * has to use all of them, and waits as long as it takes.
  */
 export class FairShare {
   readonly #limits: ShareLimits;

@@ -11,7 +11,9 @@ type ReadersOf = Map<string, number>;
 
 /**
  * Answers that are being sent: their readers share the bytes, and all bytes together are bounded. A caller that holds
- * half of them gets no other long one, so that the store renders none for whom does not read.
+ * half of them gets no other long one, so slow readers cannot make the store render more large answers.
+ *
+ * Not `Admission`: its places are free when a query ends, and the bytes are held until the reader has taken them.
  */
 export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   readonly #bytesMax: number;
