@@ -117,7 +117,12 @@ export interface Dialect {
 export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   const { failure, unknownPath } = dialect;
   const answer = (error: HttpError, request: FastifyRequest, reply: FastifyReply) =>
-    dialect.send(error, request, reply.code(error.status).headers(error.headers));
+    // An error may depend on its caller, and end soon: caches would keep a 404 for minutes.
+    dialect.send(
+      error,
+      request,
+      reply.code(error.status).headers({ 'cache-control': 'no-store', ...error.headers }),
+    );
   app.setErrorHandler(async (error: FastifyError | Error, request, reply) => {
     const known = publicError(error, request, dialect);
     if (known === undefined) request.log.error({ err: error }, 'request failed');

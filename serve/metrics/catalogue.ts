@@ -7,6 +7,7 @@ import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { SHARED } from '../http/caching.ts';
 import { constantJson } from '../http/constant-answer.ts';
 import {
   callerResponses,
@@ -92,7 +93,10 @@ export async function serveCatalogue(
       query: noParameters,
       responses: responsesOf(statusSchema, STATUS_EXAMPLE),
     },
-    async () => publicStatus(await status()),
+    async ({ reply }) => {
+      reply.header('cache-control', SHARED);
+      return publicStatus(await status());
+    },
   );
   route(
     app,
@@ -104,7 +108,8 @@ export async function serveCatalogue(
       query: coverageQuery,
       responses: responsesOf(z.array(coverageSchema), [COVERAGE_EXAMPLE]),
     },
-    async ({ query: { relay_chain, chain } }) => {
+    async ({ query: { relay_chain, chain }, reply }) => {
+      reply.header('cache-control', SHARED);
       const name = chain === undefined ? undefined : (registry.find(chain)?.name ?? chain);
       const isWanted = (one: ChainCoverage) =>
         (relay_chain === undefined || one.relay_chain === relay_chain) &&

@@ -5,6 +5,7 @@ import { isoDay } from '../../infra/days.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { SHARED } from '../http/caching.ts';
 import { hasAnswer } from '../http/entity-tags.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
@@ -97,8 +98,9 @@ function sendAnswer(
   isKnown: boolean,
 ): FastifyReply {
   reply.header('etag', answer.etag);
-  reply.header('cache-control', 'public, max-age=15');
-  reply.header('vary', 'Accept, Accept-Encoding');
+  reply.header('cache-control', SHARED);
+  // Browsers differ in what they accept: a format that the address names is cached once for all of them.
+  reply.header('vary', answer.query.format === undefined ? 'Accept, Accept-Encoding' : 'Accept-Encoding');
   reply.header('x-truncated', answer.next === null ? 'false' : 'true');
   if (answer.next !== null) reply.header('link', `<${nextUrl(request.url, answer.next)}>; rel="next"`);
   if (isKnown) return reply.code(304).send();

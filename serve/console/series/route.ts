@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
 import { UNITS } from '../../../infra/clickhouse/units.ts';
+import { SHARED } from '../../http/caching.ts';
 import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
 import { callerResponses, problemResponse, validationResponse } from '../../http/responses.ts';
@@ -113,7 +114,7 @@ export function serveSeries(
       const body = await series.read(reader.store(), lines, per, { from, until });
       return reply
         .type('application/json; charset=utf-8')
-        .headers({ 'cache-control': 'public, max-age=15', vary: 'accept-encoding' })
+        .headers({ 'cache-control': SHARED, vary: 'accept-encoding' })
         .send(JSON.stringify(body));
     },
   );

@@ -182,6 +182,19 @@ describe('caching', () => {
     expect(again.headers.etag).toBe(first.headers.etag);
   });
 
+  it('shared caches may serve all readers, once for each format that the address names, and no error', async () => {
+    const cachingOf = async (url: string) => {
+      const { headers } = await get(url);
+      return [headers['cache-control'], headers.vary];
+    };
+    const shared = 'public, max-age=15, stale-while-revalidate=60';
+    expect(await cachingOf('/api/daily-fees')).toEqual([shared, 'Accept, Accept-Encoding']);
+    expect(await cachingOf('/api/daily-fees?format=csv')).toEqual([shared, 'Accept-Encoding']);
+    expect((await cachingOf('/api/status'))[0]).toBe(shared);
+    for (const url of ['/api/daily-fees?chain=', '/api/nothing'])
+      expect([url, (await cachingOf(url))[0]]).toEqual([url, 'no-store']);
+  });
+
   it('HEAD tells the length of the answer, and its 304 none', async () => {
     const first = await get('/api/daily-fees');
     const head = await app.inject({ method: 'HEAD', url: '/api/daily-fees' });
