@@ -24,7 +24,7 @@ export const requestMeasures = () => ({
   }),
   bytes: new Counter({
     name: 'chain_metrics_http_response_bytes_total',
-    help: 'Bytes of the bodies of answers.',
+    help: 'Bytes of the bodies of answers whose length is known before they are sent.',
     registers: [],
   }),
 });
