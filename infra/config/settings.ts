@@ -24,9 +24,13 @@ export const infraSettings = {
     'queries of readers that run concurrently (of one caller: at most half)',
   ),
   STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
+  DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
+    'free bytes on the disk of the store; with fewer the process is not ready',
+  ),
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
+  BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
   ...distributedSettings,
 };
 
@@ -37,10 +41,6 @@ export const infraBounds = {
   PROBE_SECONDS_MAX: 5,
   /** Attempts of a computation before it counts as failed. */
   JOB_ATTEMPTS: 5,
-  /** Free bytes on the disk of the store; with fewer the process is not ready. */
-  DISK_FREE_BYTES_MIN: 64 * 2 ** 20,
-  /** Bytes of input that one statement loads. */
-  BATCH_BYTES: 64 * 2 ** 20,
 };
 
 export type InfraSettings = z.output<z.ZodObject<typeof infraSettings>> & typeof infraBounds;

@@ -90,7 +90,8 @@ function checkDisk(directory: string, freeMin: number, size: DirectorySize): Fin
   const free = bavail * bsize;
   const text = `${atLeast(size)}${bytes(size.bytes)} stored; ${bytes(free)} of ${bytes(blocks * bsize)} are free`;
   const remedy = 'make room on this disk, or move DATA_DIR to a larger one while the server is stopped';
-  if (free < freeMin) return failed('disk', `${text}: so few that a server is not ready`, remedy);
+  if (free < freeMin)
+    return failed('disk', `${text}: less than DISK_FREE_BYTES_MIN, so that a server is not ready`, remedy);
   if (free < size.bytes * FREE_SHARE)
     return warning('disk', `${text}: tables that are merged need room for copies`, remedy);
   return fine('disk', text);

@@ -2,40 +2,37 @@ import type { z } from 'zod';
 import { alertSettings } from '../../aggregate/alerts/settings.ts';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
+import { ingestSettings } from '../../ingest/settings.ts';
 import { httpSettings } from '../http/settings.ts';
 import { identitySettings } from '../identity/accounts/settings.ts';
 import { settings } from '../settings.ts';
 
 type Name = keyof typeof settings.shape;
 
-const MOST: readonly Name[] = [
-  ...(['PROFILE', 'DATA_DIR', 'HOST', 'PORT', 'PUBLIC_URL', 'LOG_LEVEL', 'CHAINS_FILE'] as const),
-  ...(['FOLLOW', 'FOLLOW_BEST', 'FOLLOW_SNAPSHOTS', 'FOLLOW_FORCE'] as const),
+const EVERYBODY: readonly Name[] = [
+  ...(['PROFILE', 'DATA_DIR', 'HOST', 'PORT', 'PUBLIC_URL', 'LOG_LEVEL', 'STOP_SECONDS_MAX'] as const),
+  ...(['STORE_MEMORY_BYTES', 'STORE_CONNECTIONS', 'DISK_FREE_BYTES_MIN', 'STORE_FSYNC'] as const),
 ];
-const PUBLIC: readonly Name[] = [
+const READERS: readonly Name[] = [
   ...(['TRUST_PROXY', 'ANONYMOUS_PER_MINUTE', 'ANONYMOUS_PER_DAY'] as const),
-  ...(['ANONYMOUS_STORE_SECONDS', 'KEY_STORE_SECONDS'] as const),
-];
-const SIZES: readonly Name[] = [
-  ...(['STORE_MEMORY_BYTES', 'STORE_CONNECTIONS', 'READER_CONNECTIONS', 'QUERY_SECONDS_MAX'] as const),
-  ...(['CACHE_BYTES', 'ALERT_CACHE_BYTES', 'LINE_BYTES_MAX', 'WORK_CONCURRENCY'] as const),
-  ...(['STORE_FSYNC', 'STOP_SECONDS_MAX'] as const),
-];
-const RETENTION: readonly Name[] = [
-  ...(['RETENTION_RAW_DAYS', 'RETENTION_DEAD_LETTERS_DAYS', 'RETENTION_ALERT_EVENTS_DAYS'] as const),
+  ...(['ANONYMOUS_STORE_SECONDS', 'KEY_STORE_SECONDS', 'QUERY_SECONDS_MAX', 'READER_CONNECTIONS'] as const),
+  ...(['CONNECTIONS_MAX', 'CONNECTIONS_PER_ADDRESS', 'CACHE_BYTES'] as const),
 ];
 
 const names = Object.keys(settings.shape) as Name[];
-const withoutEarlier = [...MOST, ...PUBLIC, ...SIZES, ...RETENTION];
+const LOADING = [
+  ...names.filter((name) => Object.hasOwn(ingestSettings, name)),
+  ...(['BATCH_BYTES', 'WORK_CONCURRENCY'] as const),
+];
+const withoutEarlier = [...EVERYBODY, ...READERS, ...LOADING];
 const restOf = (domain: object) =>
   names.filter((name) => Object.hasOwn(domain, name) && !withoutEarlier.includes(name));
 
 /** By who turns them. */
 const GROUPS: readonly (readonly [title: string, names: readonly Name[]])[] = [
-  ['For everybody', MOST],
-  ['For a service that strangers call', PUBLIC],
-  ['For the size of the machine', SIZES],
-  ['For data that are kept for a limited time', RETENTION],
+  ['For everybody', EVERYBODY],
+  ['For a service that the public calls', READERS],
+  ['For loading and computing', LOADING],
   ['For accounts and OAuth', restOf(identitySettings)],
   ['For alerts', restOf(alertSettings)],
   ['For many processes, with `PROFILE=distributed`', restOf({ ...distributedSettings, ...httpSettings })],

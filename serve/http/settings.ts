@@ -33,6 +33,10 @@ export const httpSettings = {
   KEY_STORE_SECONDS: whole(120).describe(
     'seconds a minute that the queries of an account with a key, a token or a session may take; 0 = no limit',
   ),
+  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; beyond that new ones are closed'),
+  CONNECTIONS_PER_ADDRESS: whole(200).describe(
+    'open connections of one address that is not a trusted proxy; 0 = no limit',
+  ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
   STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
@@ -71,10 +75,6 @@ export const httpBounds = {
   EVENT_LOOP_DELAY_MS_MAX: 2000,
   /** Within this time a reader must take 256 KiB of a long response, or anything of a short one, or its connection is closed. */
   STALL_SECONDS_MAX: 20,
-  /** Open connections; beyond that new ones are closed. */
-  CONNECTIONS_MAX: 1000,
-  /** Open connections of one address that is not a trusted proxy; 0 = no limit. */
-  CONNECTIONS_PER_ADDRESS: 200,
 };
 
 export type HttpSettings = z.output<z.ZodObject<typeof httpSettings>> & typeof httpBounds;

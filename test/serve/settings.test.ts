@@ -28,6 +28,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   SECRETS_KEY: { byDefault: undefined, good: [[`${'A'.repeat(43)}=`, `${'A'.repeat(43)}=`]], bad: [] },
   SIGN_UP: { byDefault: 'open', good: [['closed', 'closed']], bad: ['false', 'OPEN'] },
   SESSION_HOURS: { byDefault: 336, good: [['1', 1]], bad: ['0'] },
+  OAUTH_CODE_SECONDS: { byDefault: 600, good: [['1', 1]], bad: ['0', '601'] },
   OAUTH_ACCESS_SECONDS: { byDefault: 7200, good: [['1', 1]], bad: ['0'] },
   OAUTH_REFRESH_DAYS: { byDefault: 365, good: [['1', 1]], bad: ['0'] },
   OAUTH_REFRESH_GRACE_SECONDS: { byDefault: 0, good: [['60', 60]], bad: ['-1', '61'] },
@@ -38,6 +39,8 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
     good: [['false', false], ['1', 1], ['10', 10], ['loopback, uniquelocal', ['loopback', 'uniquelocal']], ['192.0.2.1,2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],
     bad: ['true', 'TRUE', 'yes', '0', '-1', '11', '1.5', '0.0.0.0/0', '::/0', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0', 'nginx', 'loopback,', 'loopback,nginx'],
   },
+  CONNECTIONS_MAX: { byDefault: 1000, good: [['1', 1]], bad: ['0', '100001'] },
+  CONNECTIONS_PER_ADDRESS: { byDefault: 200, good: [['0', 0]], bad: ['-1'] },
   CACHE_BYTES: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1', '64MB'] },
   QUERY_SECONDS_MAX: { byDefault: 60, good: [['1', 1]], bad: ['0'] },
   ANONYMOUS_STORE_SECONDS: { byDefault: 30, good: [['0', 0]], bad: ['-1'] },
@@ -45,6 +48,8 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   READER_CONNECTIONS: { byDefault: 6, good: [['1', 1], ['64', 64]], bad: ['0', '65'] },
   STORE_CONNECTIONS: { byDefault: 4, good: [['2', 2], ['64', 64]], bad: ['1', '65'] },
   STORE_MEMORY_BYTES: { byDefault: 2 ** 31, good: [['268435456', 2 ** 28]], bad: ['268435455'] },
+  DISK_FREE_BYTES_MIN: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
+  BATCH_BYTES: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   STORE_FSYNC: { byDefault: false, good: [['true', true], ['false', false]], bad: ['on'] },
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   RETENTION_DEAD_LETTERS_DAYS: { byDefault: 0, good: [['1', 1], ['36500', 36_500]], bad: ['-1', '0.5', '36501'] },
@@ -157,7 +162,7 @@ describe('settings', () => {
   });
 
   test('of several wrong ones the first is told', () => {
-    expect(() => readConfig({ PORT: 'x', JOB_ATTEMPTS: '0' })).toThrow(/^PORT=x/);
+    expect(() => readConfig({ PORT: 'x', BATCH_BYTES: '0' })).toThrow(/^PORT=x/);
   });
 });
 

@@ -21,6 +21,7 @@ export const identitySettings = {
     .default('open')
     .describe('whether people may create accounts themselves'),
   SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
+  OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
   OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of an unused refresh token'),
   OAUTH_REFRESH_GRACE_SECONDS: whole(0, 0, 60).describe(

@@ -19,9 +19,6 @@ import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
 import { readScopes } from './requested-scopes.ts';
 
-/** RFC 6749, 4.1.2: a code lives for ten minutes at most. */
-const CODE_MS = 600_000;
-
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   // HEAD must change nothing, and an approval issues a code.
@@ -157,7 +154,7 @@ async function approve(
   };
   const grant = emptyGrant('code', of);
   const code = makeToken('code', grant.id);
-  const expires = now + CODE_MS;
+  const expires = now + accounts.settings.OAUTH_CODE_SECONDS * 1000;
   await accounts.grants.add({
     ...grant,
     redirect_uri: authorization.redirectUri,
