@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { type Column, type Columns, clickhouseType, isName } from '../infra/clickhouse/columns.ts';
-import { ident, type Sql, sql } from '../infra/clickhouse/sql.ts';
-import { type Table, table } from '../infra/clickhouse/table.ts';
+import { ident, type Sql, sql } from '../infra/sql.ts';
+import { type Table, table } from '../infra/table.ts';
 import type { ChainOf, Window } from '../ingest/raw/canonical.ts';
+import { type Column, type Columns, clickhouseType, isName } from './columns.ts';
 import { snake } from './metric-name.ts';
 
 /**

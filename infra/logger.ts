@@ -1,12 +1,11 @@
 import { trace } from '@opentelemetry/api';
-import { type Logger as Pino, pino } from 'pino';
-import type { InfraSettings } from './config/settings.ts';
+import { type LevelWithSilent, type Logger as Pino, pino } from 'pino';
 import { ProductError } from './errors.ts';
 
 /** The log of a process: JSON lines on standard output. Those of traced work name their trace. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;
 
-export const openLogger = ({ LOG_LEVEL }: Pick<InfraSettings, 'LOG_LEVEL'>): Pino =>
+export const openLogger = ({ LOG_LEVEL }: { readonly LOG_LEVEL: LevelWithSilent }): Pino =>
   pino({ level: LOG_LEVEL, serializers: { err: errorForLog }, mixin: activeTrace });
 
 /** By the names that OpenTelemetry gives them in logs. */

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { Sql } from './clickhouse/sql.ts';
-import type { Table } from './clickhouse/table.ts';
-import type { Traceparent } from './tracing/spans.ts';
+import type { Sql } from './sql.ts';
+import type { Table } from './table.ts';
 
 /**
  * The five ports are the only place where the profiles differ: all code above them is the same. One suite of contract
@@ -139,6 +138,9 @@ export interface StagedBatch {
   setAside(): Promise<void>;
   lines(): Promise<Buffer[]>;
 }
+
+/** The W3C header of a span: its trace, its id, and whether it is recorded. */
+export type Traceparent = string;
 
 export interface Message {
   readonly key: string;

@@ -1,7 +1,7 @@
 import type { Metric } from 'prom-client';
 import { computeMeasures } from '../aggregate/runner/compute-measures.ts';
 import { ignoredErrors } from '../infra/ignore.ts';
-import { portMeasures } from '../infra/measured-ports.ts';
+import { portMeasures } from '../infra/runtime/measured-ports.ts';
 import { loadMeasures } from '../ingest/load/load-measures.ts';
 import { sourceMeasures } from '../ingest/sources/source-measures.ts';
 import { consequenceMeasures } from './alerts/consequences/consequence-measures.ts';

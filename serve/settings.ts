@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { alertBounds, alertSettings } from '../aggregate/alerts/settings.ts';
+import { alertBounds, alertSettings } from '../aggregate/alerts/model/settings.ts';
 import { aggregateBounds, aggregateSettings } from '../aggregate/settings.ts';
 import { type Environment, readSettings } from '../infra/config/read.ts';
-import { infraBounds, infraSettings } from '../infra/config/settings.ts';
+import { infraBounds, infraSettings } from '../infra/runtime/settings.ts';
 import { ingestBounds, ingestSettings } from '../ingest/settings.ts';
 import { httpBounds, httpSettings } from './http/settings.ts';
 import { identityBounds, identitySettings } from './identity/accounts/settings.ts';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { aggregateModule } from '../aggregate/module.ts';
+import { aggregateModule } from '../aggregate/composition/module.ts';
 import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import {
   announceSchema,

@@ -1,6 +1,6 @@
 import { ALERTS_GROUP, ALERTS_TOPIC } from './model/event.ts';
+import { alertSettings } from './model/settings.ts';
 import { alertTables } from './model/tables.ts';
-import { alertSettings } from './settings.ts';
 
 /** What alerts bring to the product. */
 export const alertsModule = {

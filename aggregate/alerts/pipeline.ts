@@ -21,6 +21,7 @@ import {
   type ReplayHead,
 } from './model/event.ts';
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
+import type { AlertSettings } from './model/settings.ts';
 import { deliveryLetter } from './processor/event-insert.ts';
 import { heldBytes } from './processor/held-bytes.ts';
 import { EventParser } from './processor/parser.ts';
@@ -31,7 +32,6 @@ import { refusedPart } from './processor/redelivery.ts';
 import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './processor/replay.ts';
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
-import type { AlertSettings } from './settings.ts';
 
 /** An accepted alert may wait so long for the store; then the process is not ready and requests get 503. */
 const PENDING_MS_MAX = 30_000;

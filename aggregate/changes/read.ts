@@ -1,10 +1,10 @@
-import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt, timeOfSequence } from '../../infra/coordination/sequence.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
+import { ident, join, type Sql, sql } from '../../infra/sql.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { emptiedMetrics } from '../runner/ledger.ts';
-import { sliceKeyOfRow, sliceOfRow, tellsChanges } from './slices.ts';
+import { sliceKeyOfRow, sliceOfRow, tellsChanges } from '../slices.ts';
 
 /**
  * What has changed is told by versions: a window writes only rows that differ from the stored ones, tombstones included,

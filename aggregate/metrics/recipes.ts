@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Table } from '../../infra/clickhouse/table.ts';
+import type { Table } from '../../infra/table.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { byLevel } from '../planner/levels.ts';

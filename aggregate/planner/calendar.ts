@@ -1,8 +1,7 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { type NamedTable, sql } from '../../infra/sql.ts';
 import { type RetentionStage, rawRetention } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET, blocks, dirtyDays } from '../../ingest/raw/tables.ts';
-import { chainDay } from '../metrics/activity/chain-day.ts';
 import type { PlanInput } from './plan.ts';
 
 const DAYS_MAX = 92;
@@ -26,10 +25,11 @@ interface CalendarRow {
 
 const days = sql`arrayMap(d -> toUInt16(d), arraySort(groupArray(day))) AS days, '' AS before, [0, 0] AS size`;
 const ofBlocks = (
+  blockDays: NamedTable,
   after: bigint,
 ) => sql`SELECT 'blocks' AS what, concat(relay_chain, '/', chain) AS key, ${days}
   FROM (
-    SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL
+    SELECT relay_chain, chain, date AS day FROM ${blockDays} FINAL
     UNION DISTINCT SELECT relay_chain, chain, day FROM ${dirtyDays} AS dirty
       WHERE dirty.sequence > ${after} AND stream = 'blocks' AND pallet IN ('', ${ANY_PALLET})
   ) GROUP BY key`;
@@ -41,12 +41,16 @@ const ofRetention = sql`SELECT stage AS what, '' AS key, CAST([], 'Array(UInt16)
 
 /**
  * Reads the days with data with one statement, those that loads above `after` have changed included, and estimates how
- * many of them one window may have.
+ * many of them one window may have. `blockDays` has a row for each chain and day with blocks.
  */
-export async function readCalendar(store: Pick<Store, 'rows'>, after: bigint): Promise<Calendar> {
+export async function readCalendar(
+  store: Pick<Store, 'rows'>,
+  blockDays: NamedTable,
+  after: bigint,
+): Promise<Calendar> {
   // Without FINAL, a height that was loaded twice counts twice until its rows are merged: an estimate is enough.
   const rows = await store.rows<CalendarRow>(
-    sql`${ofBlocks(after)} UNION ALL ${ofSnapshots} UNION ALL ${ofRetention}
+    sql`${ofBlocks(blockDays, after)} UNION ALL ${ofSnapshots} UNION ALL ${ofRetention}
       UNION ALL SELECT 'size', '', [], '', [(SELECT count() FROM ${blocks}),
         (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '')]`,
   );

@@ -1,10 +1,10 @@
-import { DATABASE, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { createTable, dropTable, type Table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
+import { DATABASE, join, raw, type Sql, sql } from '../../infra/sql.ts';
+import { createTable, dropTable, type Table } from '../../infra/table.ts';
 import { DELETABLE } from '../../ingest/raw/retention.ts';
 import { calls, events, extrinsics } from '../../ingest/raw/tables.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
-import { chainDay } from '../metrics/activity/chain-day.ts';
+import { blockDays } from '../metrics/index.ts';
 import { palletsIn } from '../planner/plan.ts';
 
 /** Blocks without a timestamp have the epoch, and no day. */
@@ -71,7 +71,7 @@ async function keptIn(store: Store, { table, id }: Month, pallets: readonly stri
 async function lastDaysIn(store: Store, id: string): Promise<Sql[]> {
   const rows = await store.rows<{ relay_chain: string; chain: string; since: string }>(
     sql`SELECT relay_chain, chain, toString(max(last_time) - INTERVAL ${HOURS_OF_VIEWS} HOUR) AS since
-      FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain HAVING toYYYYMM(toDateTime64(since, 3, 'UTC')) <= ${Number(id)}`,
+      FROM ${blockDays} FINAL GROUP BY relay_chain, chain HAVING toYYYYMM(toDateTime64(since, 3, 'UTC')) <= ${Number(id)}`,
   );
   return rows.map(
     ({ relay_chain, chain, since }) =>

@@ -1,5 +1,5 @@
-import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { ident, type Sql, sql } from '../../infra/sql.ts';
 import { readRetention } from '../../ingest/raw/retention.ts';
 import { dependencies } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';

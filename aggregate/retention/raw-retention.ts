@@ -1,4 +1,3 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
 import { timeOfSequence } from '../../infra/coordination/sequence.ts';
@@ -6,11 +5,11 @@ import { DAY_MS } from '../../infra/days.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { noteRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { chainDay } from '../metrics/activity/chain-day.ts';
-import { materializedMetrics } from '../metrics/index.ts';
+import { blockDays, materializedMetrics } from '../metrics/index.ts';
 import { palletsOf } from '../runner/dirty-days.ts';
 import { readLedger } from '../runner/ledger.ts';
 import { lowestMark } from '../runner/marks.ts';
@@ -94,7 +93,7 @@ export class RawRetention {
 
   async #newestBlockAt(): Promise<number> {
     const [row] = await this.#options.runtime.store.rows<{ at: number }>(
-      sql`SELECT toUnixTimestamp64Milli(max(last_time)) AS at FROM ${chainDay.table} FINAL`,
+      sql`SELECT toUnixTimestamp64Milli(max(last_time)) AS at FROM ${blockDays} FINAL`,
     );
     return row?.at ?? 0;
   }

@@ -1,5 +1,5 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { type FailedMetric, readsOf, stalledBy } from './failures.ts';
 import { computedChains, laggingChains } from './ledger.ts';

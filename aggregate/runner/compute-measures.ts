@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { WORK_SECONDS } from '../../infra/measured-ports.ts';
+import { WORK_SECONDS } from '../../infra/runtime/measured-ports.ts';
 
 /** What planning and computing measure. */
 export const computeMeasures = () => ({

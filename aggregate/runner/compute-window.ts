@@ -1,6 +1,6 @@
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import type { Numbers, Runtime } from '../../infra/ports.ts';
-import { inSpan, type Traceparent } from '../../infra/tracing/spans.ts';
+import type { Numbers, Runtime, Traceparent } from '../../infra/ports.ts';
+import { inSpan } from '../../infra/tracing/spans.ts';
 import { daysOf, type Window } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, hasEntities, type MaterializedMetric } from '../metric.ts';

@@ -1,5 +1,5 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { ANY_PALLET, dirtyHours } from '../../ingest/raw/tables.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
 

@@ -1,6 +1,6 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { kebab } from '../metric-name.ts';
 import {

@@ -1,7 +1,7 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
+import { table } from '../../infra/table.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { kebab } from '../metric-name.ts';
 

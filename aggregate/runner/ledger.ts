@@ -1,6 +1,6 @@
-import { join, sql } from '../../infra/clickhouse/sql.ts';
-import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
+import { join, sql } from '../../infra/sql.ts';
+import { type Table, table } from '../../infra/table.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
 import { type FailedMetric, failedMetrics, readFailedMetrics } from './failures.ts';

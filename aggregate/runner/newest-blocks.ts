@@ -1,5 +1,5 @@
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import { canonicalBlocks, isOfEnded } from '../../ingest/raw/canonical.ts';
 import { type DaysWithBlocks, EVERYTHING } from '../planner/plan.ts';
 import { dayNumber } from '../planner/ranges.ts';

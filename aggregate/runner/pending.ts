@@ -1,6 +1,7 @@
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import { blockDays } from '../metrics/index.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type PlannedWindow, plan } from '../planner/plan.ts';
@@ -57,7 +58,7 @@ export async function readPending(
   for (const [mark, ofMark] of byMark(metrics, marks)) {
     const days = await readEndsOfDirtyDays(store, { after: mark ?? 0n, pallets: palletsOf(ofMark) });
     if (days.length === 0) continue;
-    calendar ??= await readCalendar(store, lowestMark(metrics, marks));
+    calendar ??= await readCalendar(store, blockDays, lowestMark(metrics, marks));
     // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
     const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
     for (const { name } of ofMark) {

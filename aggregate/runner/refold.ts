@@ -1,8 +1,8 @@
-import { ident, inParts, sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
+import { ident, inParts, sql } from '../../infra/sql.ts';
+import { table } from '../../infra/table.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import {

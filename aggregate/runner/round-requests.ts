@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import { ignore } from '../../infra/ignore.ts';
-import type { FailedJob, Runtime } from '../../infra/ports.ts';
-import { activeTraceparent, type Traceparent } from '../../infra/tracing/spans.ts';
+import type { FailedJob, Runtime, Traceparent } from '../../infra/ports.ts';
+import { activeTraceparent } from '../../infra/tracing/spans.ts';
 import { isLoading } from '../../ingest/load/loads-in-progress.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { MetricAttempts } from './failures.ts';

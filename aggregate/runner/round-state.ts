@@ -1,6 +1,7 @@
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import { loadedUpTo } from '../../ingest/load/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import { blockDays } from '../metrics/index.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
@@ -98,7 +99,7 @@ export class RoundStateReader {
   async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
     const { runtime, metrics } = this.#options;
     const { marks } = await readLedger(runtime.store);
-    const calendar = await readCalendar(runtime.store, lowestMark(metrics, marks));
+    const calendar = await readCalendar(runtime.store, blockDays, lowestMark(metrics, marks));
     const days = await readDaysToRebuild(runtime.store, from, until);
     return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
   }

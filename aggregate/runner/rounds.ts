@@ -1,10 +1,11 @@
 import type { Lease } from '../../infra/coordination/lock.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
-import type { Numbers, Runtime } from '../../infra/ports.ts';
-import { inSpan, type Traceparent } from '../../infra/tracing/spans.ts';
+import type { Numbers, Runtime, Traceparent } from '../../infra/ports.ts';
+import { inSpan } from '../../infra/tracing/spans.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import { blockDays } from '../metrics/index.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
@@ -160,7 +161,7 @@ export class Rounds {
     const empty = active.filter(({ name }) => !marks.get(name));
     await forgetEntities({ store, numbers }, empty, RELAY_CHAINS);
     const hours = await readDirtyHours(store, days, lowestMark(active, marks));
-    const calendar = await readCalendar(store, lowestWatermark);
+    const calendar = await readCalendar(store, blockDays, lowestWatermark);
     const daysWithHours = withHours(days, hours, () => true);
     const from = firstOf(daysWithHours);
     const chains = { ...state, days: daysWithHours, known: calendar.days, from };

@@ -1,5 +1,5 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { isOfOneDay, ofRelays, type Window, within } from '../../ingest/raw/canonical.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import type { MaterializedMetric, WindowSize } from '../metric.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Job, Runtime } from '../../infra/ports.ts';
-import { activeTraceparent, type Traceparent } from '../../infra/tracing/spans.ts';
+import type { Job, Runtime, Traceparent } from '../../infra/ports.ts';
+import { activeTraceparent } from '../../infra/tracing/spans.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { WindowComputer } from './compute-window.ts';

@@ -1,5 +1,5 @@
-import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { computedColumns, DIGEST, type EntityId, type MaterializedMetric } from '../metric.ts';
 import { foldedColumns } from './fold-lines.ts';

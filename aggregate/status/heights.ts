@@ -1,7 +1,7 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { readPartitions, type StoredPartition } from '../../infra/clickhouse/stored-partitions.ts';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { isOutdatedBlock } from '../../ingest/raw/decoders.ts';
 import { blocks, replacedBlocks } from '../../ingest/raw/tables.ts';
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { countDeadLetters } from '../../ingest/dead-letters/dead-letters.ts';
 import { readDemoMark } from '../../ingest/demo/mark.ts';
@@ -15,9 +15,8 @@ import {
   readSkippedHeights,
   type SkippedHeight,
 } from '../../ingest/sources/skipped-heights.ts';
-import { chainDay } from '../metrics/activity/chain-day.ts';
 import { dailyUptime } from '../metrics/activity/daily-uptime.ts';
-import { materializedMetrics } from '../metrics/index.ts';
+import { blockDays, materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
 import { countDirtyDays, palletsOf } from '../runner/dirty-days.ts';
 import { causesOf, type FailedMetric, readFailedMetrics, readsOf } from '../runner/failures.ts';
@@ -247,7 +246,7 @@ export const readDaysWithoutPrice = (
       FROM (
         SELECT relay_chain, chain, date, token,
           date - row_number() OVER (PARTITION BY relay_chain, chain ORDER BY date) AS island
-        FROM (SELECT relay_chain, chain, date FROM ${chainDay.table} FINAL WHERE ${where}) AS days
+        FROM (SELECT relay_chain, chain, date FROM ${blockDays} FINAL WHERE ${where}) AS days
         INNER JOIN (SELECT relay_chain, chain, token FROM ${chains} FINAL) AS registry USING (relay_chain, chain)
         WHERE (token, date) NOT IN (SELECT symbol, toDate(as_of) FROM ${prices} FINAL)
       ) GROUP BY relay_chain, chain, island

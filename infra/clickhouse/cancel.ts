@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { ignore } from '../ignore.ts';
-import { literal } from './sql.ts';
+import { literal } from '../sql.ts';
 
 const WAIT_MS = 20;
 const WAIT_MS_MAX = 1000;

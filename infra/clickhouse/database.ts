@@ -1,4 +1,4 @@
-import { DATABASE } from './sql.ts';
+import { DATABASE } from '../sql.ts';
 
 /** Texts, quoted names and comments, which stay; and the name of the database before a table or as a condition. */
 const TOKENS = new RegExp(

@@ -1,5 +1,5 @@
 import type { Store } from '../ports.ts';
-import { inParts, type NamedTable, sql } from './sql.ts';
+import { inParts, type NamedTable, sql } from '../sql.ts';
 
 /**
  * Deletes any number of rows by their ids, and returns when they are gone. A condition with a query in it would do with

@@ -1,5 +1,5 @@
 import type { Store } from '../ports.ts';
-import { DATABASE, sql } from './sql.ts';
+import { DATABASE, sql } from '../sql.ts';
 
 /** The columns of every stored table and view. */
 export async function liveColumns(

@@ -1,5 +1,5 @@
 import type { Store } from '../ports.ts';
-import { DATABASE } from './sql.ts';
+import { DATABASE } from '../sql.ts';
 
 /**
  * Changes tables whose rows cannot be computed again. It names tables and columns in plain SQL, since their definitions

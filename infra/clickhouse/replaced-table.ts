@@ -1,7 +1,7 @@
 import type { Store } from '../ports.ts';
+import { DATABASE, join, raw, type Sql, sql } from '../sql.ts';
+import { createTable, dropTable, type Table } from '../table.ts';
 import { liveColumns } from './live-columns.ts';
-import { DATABASE, join, raw, type Sql, sql } from './sql.ts';
-import { createTable, dropTable, type Table } from './table.ts';
 
 /**
  * Creates a table again by its present definition, with those of its rows that nothing can make again. They are in a

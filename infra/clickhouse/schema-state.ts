@@ -1,9 +1,9 @@
 import type { Store } from '../ports.ts';
+import { sql } from '../sql.ts';
+import { createTable, createView } from '../table.ts';
 import { liveColumns } from './live-columns.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 import { compareSchema, fingerprint, meta, newer, readMeta, type Schema } from './schema.ts';
-import { sql } from './sql.ts';
-import { createTable, createView } from './table.ts';
 
 /** The rows of `meta` that tell which schema a store has. */
 const WANTED = 'schema';

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../errors.ts';
 import type { Store } from '../ports.ts';
-import { liveColumns } from './live-columns.ts';
-import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './migrations.ts';
-import { createWithRows } from './replaced-table.ts';
-import { type NamedTable, type Sql, sql } from './sql.ts';
+import { type NamedTable, type Sql, sql } from '../sql.ts';
 import {
   createTable,
   createView,
@@ -13,7 +10,10 @@ import {
   type Table,
   table,
   type View,
-} from './table.ts';
+} from '../table.ts';
+import { liveColumns } from './live-columns.ts';
+import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './migrations.ts';
+import { createWithRows } from './replaced-table.ts';
 
 export const meta = table({
   name: 'meta',

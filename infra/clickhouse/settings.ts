@@ -1,5 +1,5 @@
 import type { Format, QueryOptions, StreamLimits } from '../ports.ts';
-import { DATABASE, type NamedTable } from './sql.ts';
+import { DATABASE, type NamedTable } from '../sql.ts';
 
 // Formats and settings that both stores send with their statements.
 

@@ -1,5 +1,5 @@
 import type { Store } from '../ports.ts';
-import { DATABASE, type NamedTable, raw, sql } from './sql.ts';
+import { DATABASE, type NamedTable, raw, sql } from '../sql.ts';
 
 /** A partition of a table; `all` is the only one of a table that has none. */
 export interface StoredPartition {

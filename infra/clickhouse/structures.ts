@@ -1,6 +1,6 @@
 import { ProductError } from '../errors.ts';
 import type { Store } from '../ports.ts';
-import { DATABASE, literal, sql } from './sql.ts';
+import { DATABASE, literal, sql } from '../sql.ts';
 
 /** Names and types of the columns of tables, as the `file` and `input` functions take them. Each is read once. */
 export class TableStructures {

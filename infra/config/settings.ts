@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { distributedBounds, distributedSettings } from '../distributed/settings.ts';
 import { whole, yesNo } from './kinds.ts';
 
 /** The wait before the second attempt of a job; each later one doubles. */
 export const JOB_BACKOFF_MS = 200;
 
-/** Settings of the ports: the profile, the store, the log and the queue. */
-export const infraSettings = {
+/** Settings of both profiles: the store, the log and the queue. */
+export const portSettings = {
   PROFILE: z
     .enum(['embedded', 'distributed'])
     .default('embedded')
@@ -31,16 +30,14 @@ export const infraSettings = {
     'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
   BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
-  ...distributedSettings,
 };
 
 /** Bounds that operators have no reason to turn. */
-export const infraBounds = {
-  ...distributedBounds,
+export const portBounds = {
   /** Longest time that /health/ready waits for a service. */
   PROBE_SECONDS_MAX: 5,
   /** Attempts of a computation before it counts as failed. */
   JOB_ATTEMPTS: 5,
 };
 
-export type InfraSettings = z.output<z.ZodObject<typeof infraSettings>> & typeof infraBounds;
+export type PortSettings = z.output<z.ZodObject<typeof portSettings>> & typeof portBounds;

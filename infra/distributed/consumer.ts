@@ -1,15 +1,15 @@
 import { closeAll } from '../close-all.ts';
-import type { InfraSettings } from '../config/settings.ts';
 import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
 import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
+import type { DistributedSettings } from './settings.ts';
 
 interface ConsumerOptions {
   readonly client: KafkaClient;
-  readonly config: InfraSettings;
+  readonly config: DistributedSettings;
   readonly logger: Logger;
   readonly topic: string;
   readonly groupId: string;

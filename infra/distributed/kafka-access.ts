@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
 import type { ISocketFactory, OauthbearerProviderResponse, SASLOptions } from 'kafkajs';
-import type { InfraSettings } from '../config/settings.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import type { DistributedSettings } from './settings.ts';
 
 type AccessSettings = Pick<
-  InfraSettings,
+  DistributedSettings,
   | 'KAFKA_SASL'
   | 'KAFKA_USER'
   | 'KAFKA_PASSWORD'

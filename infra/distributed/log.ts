@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { closeAll } from '../close-all.ts';
-import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -12,8 +11,9 @@ import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Messag
 import { GroupMember } from './consumer.ts';
 import { isConsumed, type KafkaClient, type OutgoingMessage, type PartitionEnds } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
-import { KafkajsClient } from './kafkajs/client.ts';
+import { KafkajsClient } from './kafkajs-client.ts';
 import { RenewedProducer } from './renewed-producer.ts';
+import type { DistributedSettings } from './settings.ts';
 import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
 /** Compressed; bounds the memory of a load process. */
@@ -38,7 +38,7 @@ const DEAD_LETTERS_PARTITION = 0;
 export class DistributedLog implements Log {
   readonly system = 'kafka';
   readonly messageBytesMax: number;
-  readonly #config: InfraSettings;
+  readonly #config: DistributedSettings;
   readonly #logger: Logger;
   readonly #client: KafkaClient;
   readonly #producers: readonly RenewedProducer[];
@@ -55,7 +55,7 @@ export class DistributedLog implements Log {
   /** Of this process. */
   readonly #members: GroupMember[] = [];
 
-  constructor(config: InfraSettings, logger: Logger, consumed: readonly ConsumedTopic[] = []) {
+  constructor(config: DistributedSettings, logger: Logger, consumed: readonly ConsumedTopic[] = []) {
     this.#config = config;
     this.#logger = logger;
     this.#consumed = [...consumed];
@@ -66,7 +66,7 @@ export class DistributedLog implements Log {
   }
 
   static async open(
-    config: InfraSettings,
+    config: DistributedSettings,
     logger: Logger,
     consumed: readonly ConsumedTopic[] = [],
   ): Promise<DistributedLog> {

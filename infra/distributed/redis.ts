@@ -1,9 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
-import type { InfraSettings } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { DistributedSettings } from './settings.ts';
 
 /** A client of one Redis, of the master that Sentinels name, or of a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -17,7 +17,7 @@ interface RedisClientOptions {
 }
 
 type RedisSettings = Pick<
-  InfraSettings,
+  DistributedSettings,
   'REDIS_URL' | 'REDIS_MODE' | 'REDIS_NODES' | 'REDIS_SENTINEL_NAME' | 'REDIS_SENTINEL_PASSWORD'
 >;
 
@@ -101,7 +101,7 @@ function nodesOf({ REDIS_NODES, REDIS_URL }: RedisSettings): { host: string; por
 /** Resolves when Redis answers; throws at once when it refuses the credentials. The client goes on connecting. */
 export async function connectRedis(
   redis: RedisClient,
-  settings: RedisSettings & Pick<InfraSettings, 'SERVICE_WAIT_SECONDS'>,
+  settings: RedisSettings & Pick<DistributedSettings, 'SERVICE_WAIT_SECONDS'>,
 ): Promise<void> {
   await retryUntilReady(
     redisAddress(settings),
@@ -126,7 +126,7 @@ async function connect(redis: RedisClient): Promise<void> {
 export const jobsPrefix = ({
   REDIS_MODE,
   REDIS_PREFIX,
-}: Pick<InfraSettings, 'REDIS_MODE' | 'REDIS_PREFIX'>): string =>
+}: Pick<DistributedSettings, 'REDIS_MODE' | 'REDIS_PREFIX'>): string =>
   REDIS_MODE === 'cluster' ? `{${REDIS_PREFIX}-jobs}` : `${REDIS_PREFIX}-jobs`;
 
 function refusal(error: unknown): ProductError | null {

@@ -1,5 +1,5 @@
 import { closePorts } from '../close-ports.ts';
-import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
+import { JOB_BACKOFF_MS } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -11,6 +11,7 @@ import { DistributedKeyValue } from './key-value.ts';
 import { DistributedLog } from './log.ts';
 import { DistributedQueue } from './queue.ts';
 import { connectRedis, jobsPrefix, newRedis } from './redis.ts';
+import type { DistributedSettings } from './settings.ts';
 import { DistributedStore } from './store.ts';
 
 /** Attempts to reconnect to Redis before a command fails. */
@@ -23,7 +24,7 @@ const JOB_SOCKET_MS = 30_000;
 
 /** The ports of the distributed profile. They are connected to by `connect`. */
 export function openDistributed(
-  config: InfraSettings,
+  config: DistributedSettings,
   consumed: readonly ConsumedTopic[],
   clock: Clock,
 ): Runtime {

@@ -1,4 +1,3 @@
-import type { InfraSettings } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { retry } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -9,8 +8,9 @@ import type { ConsumedTopic } from '../ports.ts';
 import { plural } from '../words.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
-import { KafkajsClient } from './kafkajs/client.ts';
+import { KafkajsClient } from './kafkajs-client.ts';
 import { connectRedis, newRedis, type RedisClient, redisAddress } from './redis.ts';
+import type { DistributedSettings } from './settings.ts';
 import { clickHouseRefusal, DistributedStore, requireVersion } from './store.ts';
 import { checkTopic, deadLettersOf, groupIdOf, topicNameOf } from './topics.ts';
 
@@ -36,7 +36,7 @@ export const TABLE_RIGHTS = [
 
 /** Whether ClickHouse answers, and its user may do what is needed; `examine` looks at a store that answers. */
 export async function checkClickHouse(
-  config: InfraSettings,
+  config: DistributedSettings,
   examine: (store: DistributedStore) => Promise<readonly Finding[]>,
 ): Promise<Finding[]> {
   const store = new DistributedStore(config);
@@ -57,7 +57,7 @@ export async function checkClickHouse(
   }
 }
 
-async function rightsOf(store: DistributedStore, config: InfraSettings): Promise<Finding> {
+async function rightsOf(store: DistributedStore, config: DistributedSettings): Promise<Finding> {
   const { CLICKHOUSE_USER: user, CLICKHOUSE_DATABASE: database } = config;
   const check = 'clickhouse rights';
   const isGranted = await Promise.all(
@@ -75,7 +75,7 @@ async function rightsOf(store: DistributedStore, config: InfraSettings): Promise
 
 /** Whether Redis answers and takes keys of the prefix; its version, what it does when it is full, and its clock. */
 export async function checkRedis(
-  config: InfraSettings,
+  config: DistributedSettings,
   compare: (theirs: number, asked: number, answered: number) => Finding,
 ): Promise<Finding[]> {
   const settings = { ...config, SERVICE_WAIT_SECONDS: config.PROBE_SECONDS_MAX };
@@ -133,7 +133,7 @@ function describeRedis(info: string): Finding[] {
 
 /** Whether Kafka answers, its topics keep what is sent to them, and its user may see its groups and send. */
 export async function checkKafka(
-  config: InfraSettings,
+  config: DistributedSettings,
   consumed: readonly ConsumedTopic[],
 ): Promise<Finding[]> {
   let client: KafkaClient | undefined;
@@ -152,7 +152,7 @@ export async function checkKafka(
 
 async function askKafka(
   client: KafkaClient,
-  config: InfraSettings,
+  config: DistributedSettings,
   consumed: readonly ConsumedTopic[],
 ): Promise<Finding[]> {
   await client.admin.connect();
@@ -163,7 +163,7 @@ async function askKafka(
 
 async function examineTopics(
   client: KafkaClient,
-  config: InfraSettings,
+  config: DistributedSettings,
   consumed: readonly ConsumedTopic[],
 ): Promise<Finding[]> {
   const { admin } = client;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { DATABASE } from '../clickhouse/sql.ts';
 import { whole, yesNo } from '../config/kinds.ts';
+import type { PortSettings } from '../config/settings.ts';
+import { DATABASE } from '../sql.ts';
 
 const addresses = z
   .string()
@@ -118,3 +119,8 @@ export const distributedBounds = {
   /** Time after which the lock of a dead process expires. */
   LEASE_MS: 15_000,
 };
+
+/** What the distributed profile reads: its own settings, and those of both profiles. */
+export type DistributedSettings = PortSettings &
+  z.output<z.ZodObject<typeof distributedSettings>> &
+  typeof distributedBounds;

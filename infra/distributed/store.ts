@@ -20,10 +20,7 @@ import {
   readerSettings,
   streamed,
 } from '../clickhouse/settings.ts';
-import { literal, type Sql, sql } from '../clickhouse/sql.ts';
 import { TableStructures } from '../clickhouse/structures.ts';
-import type { Table } from '../clickhouse/table.ts';
-import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
@@ -38,6 +35,9 @@ import {
   type Store,
   type StreamLimits,
 } from '../ports.ts';
+import { literal, type Sql, sql } from '../sql.ts';
+import type { Table } from '../table.ts';
+import type { DistributedSettings } from './settings.ts';
 
 /** Longest time of a statement of a worker. */
 const WORK_SECONDS = 600;
@@ -50,11 +50,11 @@ const VERSION_MIN = [26, 3] as const;
  * offset is committed after the batch.
  */
 export class DistributedStore implements Store {
-  readonly #config: InfraSettings;
+  readonly #config: DistributedSettings;
   readonly #lanes: Readonly<Record<Lane | 'kills', ClickHouseClient>>;
   readonly #structures = new TableStructures(this);
 
-  constructor(config: InfraSettings) {
+  constructor(config: DistributedSettings) {
     this.#config = config;
     const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX } = config;
     this.#lanes = {
@@ -65,7 +65,7 @@ export class DistributedStore implements Store {
     };
   }
 
-  static async open(config: InfraSettings): Promise<DistributedStore> {
+  static async open(config: DistributedSettings): Promise<DistributedStore> {
     const store = new DistributedStore(config);
     try {
       await store.connect();
@@ -221,7 +221,7 @@ export class DistributedStore implements Store {
 }
 
 /** The queries of the API may run as a user of their own. */
-const readerOf = (config: InfraSettings): InfraSettings =>
+const readerOf = (config: DistributedSettings): DistributedSettings =>
   config.CLICKHOUSE_READ_USER === undefined
     ? config
     : {
@@ -231,7 +231,7 @@ const readerOf = (config: InfraSettings): InfraSettings =>
       };
 
 const clientOf = (
-  config: InfraSettings,
+  config: DistributedSettings,
   connections: number,
   seconds: number,
   settings: ClickHouseSettings = {},
@@ -296,7 +296,7 @@ async function withStoreErrors<T>(
 /** The errors that another attempt cannot heal. */
 export function clickHouseRefusal(
   error: unknown,
-  { CLICKHOUSE_DATABASE: database }: InfraSettings,
+  { CLICKHOUSE_DATABASE: database }: DistributedSettings,
 ): ProductError | null {
   if (error instanceof ProductError && error.code === 'service_refused') return error;
   const detail = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);

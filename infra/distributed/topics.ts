@@ -1,10 +1,10 @@
-import type { InfraSettings } from '../config/settings.ts';
 import { retry } from '../coordination/retry.ts';
 import { HOUR_MS } from '../days.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
+import type { DistributedSettings } from './settings.ts';
 
 /** Messages must survive a day without a process that loads them, or what KAFKA_RETENTION_HOURS says if that is less. */
 const RETENTION_HOURS_MIN = 24;
@@ -17,7 +17,7 @@ const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
 const NOT_AUTHORIZED = /(TOPIC|CLUSTER|GROUP)_AUTHORIZATION_FAILED|not authorized/i;
 
-type NameSettings = Pick<InfraSettings, 'KAFKA_PREFIX'>;
+type NameSettings = Pick<DistributedSettings, 'KAFKA_PREFIX'>;
 
 export const topicNameOf = (topic: string, { KAFKA_PREFIX }: NameSettings): string =>
   `${KAFKA_PREFIX}${topic}`;
@@ -36,7 +36,7 @@ export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
 export async function ensureTopic(
   client: KafkaClient,
   topic: string,
-  config: InfraSettings,
+  config: DistributedSettings,
   logger: Logger,
 ): Promise<void> {
   const wanted = [
@@ -52,7 +52,7 @@ export async function ensureTopic(
 async function create(
   client: KafkaClient,
   missing: readonly { topic: string; partitions: number }[],
-  config: InfraSettings,
+  config: DistributedSettings,
 ): Promise<void> {
   const settings = {
     'cleanup.policy': 'delete',
@@ -92,7 +92,7 @@ interface Need {
 }
 
 /** Settings without which messages would be lost. */
-function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: InfraSettings): Need[] {
+function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: DistributedSettings): Need[] {
   const retentionMs = Math.min(KAFKA_RETENTION_HOURS, RETENTION_HOURS_MIN) * HOUR_MS;
   return [
     {
@@ -144,7 +144,7 @@ const RISKS: Readonly<
 export async function checkTopic(
   client: KafkaClient,
   topic: string,
-  config: InfraSettings,
+  config: DistributedSettings,
   logger: Pick<Logger, 'warn'>,
 ): Promise<void> {
   await retry(async () => {

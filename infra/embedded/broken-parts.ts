@@ -1,5 +1,5 @@
-import { DATABASE, sql } from '../clickhouse/sql.ts';
 import type { Damage, Store } from '../ports.ts';
+import { DATABASE, sql } from '../sql.ts';
 
 interface BrokenPart {
   readonly table: string;

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { closePorts } from '../close-ports.ts';
-import { type InfraSettings, JOB_BACKOFF_MS } from '../config/settings.ts';
+import { JOB_BACKOFF_MS, type PortSettings } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
 import { readBrokenParts } from './broken-parts.ts';
@@ -13,7 +13,7 @@ import { EmbeddedStore } from './store.ts';
 
 /** Opens the ports of the embedded profile: one process and one data directory, without services. */
 export async function openEmbedded(
-  config: InfraSettings,
+  config: PortSettings,
   topics: readonly TopicDefinition[],
   clock: Clock,
 ): Promise<Runtime> {

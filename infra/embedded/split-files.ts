@@ -1,9 +1,9 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import { FORMATS, streamed } from '../clickhouse/settings.ts';
-import { literal, type Sql } from '../clickhouse/sql.ts';
 import { ignore } from '../ignore.ts';
 import type { Format, StreamLimits } from '../ports.ts';
+import { literal, type Sql } from '../sql.ts';
 
 /** What the engine puts in the place of the value that a file is of. */
 const VALUE = '{_partition_id}';

@@ -20,16 +20,16 @@ import {
   readerSettings,
   streamed,
 } from '../clickhouse/settings.ts';
-import { DATABASE, literal, type Sql, sql } from '../clickhouse/sql.ts';
 import { TableStructures } from '../clickhouse/structures.ts';
-import type { Table } from '../clickhouse/table.ts';
-import type { InfraSettings } from '../config/settings.ts';
+import type { PortSettings } from '../config/settings.ts';
 import { Gate } from '../coordination/gate.ts';
 import { FOR_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
 import { inChunks } from '../lines.ts';
 import type { Format, Lane, Pieces, QueryOptions, StagedBatch, Store, StreamLimits } from '../ports.ts';
+import { DATABASE, literal, type Sql, sql } from '../sql.ts';
+import type { Table } from '../table.ts';
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { setAside } from './damage.ts';
@@ -58,7 +58,7 @@ const FILE_BYTES_MIN = 256 * 1024;
  * whole connection.
  */
 export class EmbeddedStore implements Store {
-  readonly #config: InfraSettings;
+  readonly #config: PortSettings;
   readonly #session: Session;
   readonly #spool: Spool;
   readonly #names: ForcedNames | null;
@@ -69,7 +69,7 @@ export class EmbeddedStore implements Store {
   readonly #structures = new TableStructures(this);
   readonly warnings: readonly string[];
 
-  private constructor(config: InfraSettings, session: Session, warnings: readonly string[]) {
+  private constructor(config: PortSettings, session: Session, warnings: readonly string[]) {
     this.warnings = warnings;
     this.#config = config;
     this.#threadsOfPlace = shareOfThreads(config.READER_CONNECTIONS);
@@ -89,7 +89,7 @@ export class EmbeddedStore implements Store {
     };
   }
 
-  static async open(config: InfraSettings): Promise<EmbeddedStore> {
+  static async open(config: PortSettings): Promise<EmbeddedStore> {
     const path = storePath(config.DATA_DIR);
     const owner = await ownerOf(config.DATA_DIR);
     if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
@@ -110,7 +110,7 @@ export class EmbeddedStore implements Store {
 
   /** Opens what is stored to read it, and closes it again. Nothing is made, migrated or set aside. */
   static async look<Result>(
-    config: InfraSettings,
+    config: PortSettings,
     read: (store: Pick<Store, 'rows'>) => Promise<Result>,
   ): Promise<Result> {
     process.umask(FOR_OTHERS);
@@ -284,11 +284,11 @@ export class EmbeddedStore implements Store {
 const inUse = (directory: string, by: string, reason?: string) =>
   new ProductError('store_in_use', `${directory} is in use by ${by}`, reason);
 
-const engineOptions = (config: InfraSettings) => ({
+const engineOptions = (config: PortSettings) => ({
   connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
 });
 
-function openError(config: InfraSettings, error: unknown): ProductError {
+function openError(config: PortSettings, error: unknown): ProductError {
   const directory = config.DATA_DIR;
   const reason = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (/Failed to create connection/.test(reason) && isInUse(storePath(config.DATA_DIR))) {

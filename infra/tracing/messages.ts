@@ -1,6 +1,6 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api';
-import type { Message, Runtime } from '../ports.ts';
-import { activeTraceparent, inSpan, type Traceparent } from './spans.ts';
+import type { Message, Runtime, Traceparent } from '../ports.ts';
+import { activeTraceparent, inSpan } from './spans.ts';
 
 /** Publishes messages as a span, whose place in its trace they carry to their consumers. */
 export function publishTraced(

@@ -10,9 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { ProductError } from '../errors.ts';
-
-/** The W3C header of a span: its trace, its id, and whether it is recorded. */
-export type Traceparent = string;
+import type { Traceparent } from '../ports.ts';
 
 interface CausedSpanOptions extends SpanOptions {
   /** Spans of other processes or earlier jobs. Without them a span is part of the active one. */

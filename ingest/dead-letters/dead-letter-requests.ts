@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { deadLetters } from '../raw/tables.ts';
 import {
   forgetDeadLetters,

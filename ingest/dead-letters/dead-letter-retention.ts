@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { deleteByIds } from '../../infra/clickhouse/delete-by-id.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { deadLetters } from '../raw/tables.ts';
 
 /** Letters of one deletion, and the pause before the next: a deletion writes the parts of its letters again. */

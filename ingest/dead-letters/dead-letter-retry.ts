@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
+import { inParts, sql } from '../../infra/sql.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import { chainOfFile } from '../chains/chain-of-file.ts';
 import type { Registry } from '../chains/registry.ts';

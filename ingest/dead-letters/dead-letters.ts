@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Log, Store } from '../../infra/ports.ts';
+import { inParts, sql } from '../../infra/sql.ts';
 import type { Origin } from '../log/envelope.ts';
 import { deadLetters } from '../raw/tables.ts';
 

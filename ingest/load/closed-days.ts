@@ -1,5 +1,5 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { timeOf } from '../decode/block-time.ts';
 import type { Origin } from '../log/envelope.ts';

@@ -1,5 +1,5 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import type { Registry } from '../chains/registry.ts';
 import { lackOf } from '../decode/completeness.ts';
 import { recordOf } from '../decode/names.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime, StagedBatch } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { type Stream, TOPICS } from '../log/topics.ts';
 import { blocksIn } from '../raw/block-landing.ts';

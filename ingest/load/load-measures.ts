@@ -1,5 +1,5 @@
 import { Histogram } from 'prom-client';
-import { WORK_SECONDS } from '../../infra/measured-ports.ts';
+import { WORK_SECONDS } from '../../infra/runtime/measured-ports.ts';
 
 /** What the loader of a process measures. */
 export const loadMeasures = () => ({

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { sizeOf } from '../../infra/message-size.ts';
 import { partsOf } from '../../infra/parts.ts';
-import type { Message, Pieces } from '../../infra/ports.ts';
+import type { Message, Pieces, Traceparent } from '../../infra/ports.ts';
 import { causesOf } from '../../infra/tracing/messages.ts';
-import type { Traceparent } from '../../infra/tracing/spans.ts';
 import type { Registry } from '../chains/registry.ts';
 import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { parseAsWritten } from '../decode/json.ts';

@@ -1,5 +1,5 @@
-import { literal, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { literal, sql } from '../../infra/sql.ts';
 import { encodeAddress } from '../chains/address.ts';
 import { addressEncodings, addressEncodingsDue } from './tables.ts';
 

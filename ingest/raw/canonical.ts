@@ -1,5 +1,5 @@
-import { raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { DAY_MS, HOUR_MS } from '../../infra/days.ts';
+import { raw, Sql, sql } from '../../infra/sql.ts';
 import { blockSequenceSql } from './ordering.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from './tables.ts';
 import { UNTIMED } from './untimed.ts';

@@ -1,7 +1,7 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
+import { table } from '../../infra/table.ts';
 import type { Stream } from '../log/topics.ts';
 import { blockSequenceSql, snapshotSequenceSql } from './ordering.ts';
 import { dirtyDays, prices, snapshots } from './tables.ts';

@@ -1,5 +1,5 @@
-import { literal, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { literal, raw, type Sql, sql } from '../../infra/sql.ts';
 import type { BlockHead } from '../log/envelope.ts';
 import { blockSequenceSql } from './ordering.ts';
 import { blocks } from './tables.ts';

@@ -1,5 +1,5 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { blocks, deadLetters, dirtyDays } from './tables.ts';
 
 /** Whether nothing was ever ingested into the store. */

@@ -1,5 +1,5 @@
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import type { BlockHead } from '../log/envelope.ts';
 import { areNew, type Head, heightKey, inPieces, isOneOf } from './heights.ts';
 import { blockSequenceSql, isFinalSql } from './ordering.ts';

@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { SS58_MAX_CHARS } from '../chains/address.ts';
 import { RENAMED_EVENTS, RENAMED_PALLETS } from '../decode/renamed.ts';
 

@@ -1,5 +1,5 @@
-import { join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { join, raw, type Sql, sql } from '../../infra/sql.ts';
 import type { BlockHead } from '../log/envelope.ts';
 import type { Stream } from '../log/topics.ts';
 import { blockSequenceSql, snapshotSequenceSql } from './ordering.ts';

@@ -1,5 +1,5 @@
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import type { ChainOf } from './canonical.ts';

@@ -1,5 +1,5 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table } from '../../infra/clickhouse/table.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
+import type { Table } from '../../infra/table.ts';
 import { DOMAINS } from '../decode/domain.ts';
 import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
 import {

@@ -1,5 +1,5 @@
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
 import { type ChainOf, ofChain } from './canonical.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 

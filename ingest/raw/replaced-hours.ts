@@ -1,5 +1,5 @@
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
 import { hourSql } from './canonical.ts';
 import { childrenOf, type Head, type HeightsOfChain, inPieces, isOneOf } from './heights.ts';
 import { blocks, replacedBlocks } from './tables.ts';

@@ -1,8 +1,8 @@
 import { FIRST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
+import { table } from '../../infra/table.ts';
 import { calls, events, extrinsics } from './tables.ts';
 
 export const rawRetention = table({

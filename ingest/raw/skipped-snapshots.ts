@@ -1,6 +1,6 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
+import { table } from '../../infra/table.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
 import { type ChainOf, ofChain } from './canonical.ts';
 import { snapshots } from './tables.ts';

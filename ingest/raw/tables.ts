@@ -1,4 +1,4 @@
-import { table } from '../../infra/clickhouse/table.ts';
+import { table } from '../../infra/table.ts';
 import { RANK } from './ordering.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
+import { table } from '../../infra/table.ts';
 import { plural } from '../../infra/words.ts';
 import type { ChainOf } from './canonical.ts';
 import { RANK } from './ordering.ts';

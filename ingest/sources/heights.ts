@@ -1,5 +1,5 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { type ChainOf, ofChain } from '../raw/canonical.ts';
 import { blocks } from '../raw/tables.ts';
 import { skippedNumbers } from './skipped-heights.ts';

@@ -1,6 +1,6 @@
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
 import { type ChainOf, ofChain } from '../raw/canonical.ts';
 import { blocks, skippedHeights } from '../raw/tables.ts';
 

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { isoDay } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { DemoHistory, firstDemoDay } from '../../ingest/demo/history.ts';
 import { type DemoMark, readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
 import { DayStream } from '../../ingest/demo/stream.ts';

@@ -1,4 +1,4 @@
-import { aggregateModule } from '../../aggregate/module.ts';
+import { aggregateModule } from '../../aggregate/composition/module.ts';
 import { systemClock } from '../../infra/clock.ts';
 import { type Environment, settingFaults } from '../../infra/config/read.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';

@@ -1,8 +1,8 @@
 import { compareSchema, meta } from '../../infra/clickhouse/schema.ts';
-import { DATABASE, type NamedTable, sql } from '../../infra/clickhouse/sql.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import type { Clock, Damage, Store } from '../../infra/ports.ts';
+import { DATABASE, type NamedTable, sql } from '../../infra/sql.ts';
 import { duration, plural } from '../../infra/words.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { blocks } from '../../ingest/raw/tables.ts';

@@ -1,6 +1,6 @@
+import { shownOf } from '../../aggregate/columns.ts';
 import { METRIC_DOMAINS, type Metric } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { shownOf } from '../../infra/clickhouse/columns.ts';
 
 /** Every metric with its paths, definition, fields, units and formulas, from the files that compute them. */
 export function metricsGuide(): string {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { alertSettings } from '../../aggregate/alerts/settings.ts';
+import { alertSettings } from '../../aggregate/alerts/model/settings.ts';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
-import type { InfraSettings } from '../../infra/config/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
+import type { InfraSettings } from '../../infra/runtime/settings.ts';
 import { bareApp } from './bare-app.ts';
 import { proxyTrust } from './client-address.ts';
 import type { ConnectionSettings } from './connections.ts';

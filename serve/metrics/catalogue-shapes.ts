@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { METRIC_DOMAINS, type MetricDomain } from '../../aggregate/metric.ts';
 import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
-import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
+import { MERGES, UNITS } from '../../aggregate/units.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 
 /** Answers of the endpoints about the data, as the OpenAPI document describes them. */

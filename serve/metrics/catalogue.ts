@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { type Column, shownOf } from '../../aggregate/columns.ts';
 import { isSeries, type Metric, type WindowSize } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
-import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { SHARED } from '../http/caching.ts';

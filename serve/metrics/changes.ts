@@ -6,13 +6,13 @@ import {
   firstOpenDay,
   metricsWithChanges,
 } from '../../aggregate/changes/read.ts';
-import { slicingOf } from '../../aggregate/changes/slices.ts';
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { slicingOf } from '../../aggregate/slices.ts';
 import { timeOfSequence } from '../../infra/coordination/sequence.ts';
 import type { Clock } from '../../infra/ports.ts';
+import { join, type Sql, sql } from '../../infra/sql.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { type Column, clickhouseType } from '../../aggregate/columns.ts';
 import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
-import { type Column, clickhouseType } from '../../infra/clickhouse/columns.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, type Sql, sql } from '../../infra/sql.ts';
 import { wrongParameter } from '../http/errors.ts';
 
 // A cursor holds what orders the rows of a path: the values of the last row of a page, after which the next page begins.

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint, Relay } from '../../aggregate/metric.ts';
-import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { blockDays } from '../../aggregate/metrics/index.ts';
 import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Format, Store } from '../../infra/ports.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { wholeAnswer } from './answers.ts';
@@ -69,7 +69,7 @@ export async function hasDaysBefore(
   const ofRelay = relay_chain === undefined ? sql`1` : sql`relay_chain = ${relay_chain}`;
   const isOf = chain === undefined || chain === ECOSYSTEM ? ofRelay : sql`${ofRelay} AND chain = ${chain}`;
   const days = await store.rows(
-    sql`SELECT date FROM ${chainDay.table} FINAL WHERE ${isOf} AND date < ${floor} LIMIT 1`,
+    sql`SELECT date FROM ${blockDays} FINAL WHERE ${isOf} AND date < ${floor} LIMIT 1`,
   );
   return days.length > 0;
 }

@@ -1,5 +1,5 @@
 import type { Metric } from '../../aggregate/metric.ts';
-import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { blockDays } from '../../aggregate/metrics/index.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
 import {
@@ -8,9 +8,9 @@ import {
   type PendingByMetric,
   type PendingReason,
 } from '../../aggregate/runner/pending.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import type { Query } from './parameters.ts';
 import { tablesOf } from './tables-of.ts';
@@ -192,7 +192,7 @@ async function readChainFacts(
         lagInFrame(last_block) OVER before AS previous_block, lagInFrame(date) OVER before AS previous_date,
         previous_block > 0 AND first_block > previous_block + 1 AS is_after_gap,
         num_blocks < last_block - first_block + 1 AS has_gap
-      FROM ${chainDay.table} FINAL
+      FROM ${blockDays} FINAL
       WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
     ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);
   const key = (of: { relay_chain: string; chain: string }) => `${of.relay_chain}/${of.chain}`;

@@ -1,5 +1,5 @@
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
-import { ident, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, raw, type Sql, sql } from '../../infra/sql.ts';
 import type { QueryStore } from '../http/readers.ts';
 import type { OrderColumn } from './cursor.ts';
 import type { Query } from './parameters.ts';

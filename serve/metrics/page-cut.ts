@@ -1,4 +1,4 @@
-import { type Column, clickhouseType } from '../../infra/clickhouse/columns.ts';
+import { type Column, clickhouseType } from '../../aggregate/columns.ts';
 import type { Format } from '../../infra/ports.ts';
 
 // The query reads one row more than a page has, to find out whether another page follows. The page is then cut out of

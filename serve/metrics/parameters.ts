@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { slicingOf, tellsChanges } from '../../aggregate/changes/slices.ts';
 import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
+import { slicingOf, tellsChanges } from '../../aggregate/slices.ts';
 import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import type { Sql } from '../../infra/clickhouse/sql.ts';
+import type { Sql } from '../../infra/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
 import type { HttpSettings } from '../http/settings.ts';

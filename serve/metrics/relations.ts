@@ -1,6 +1,6 @@
 import type { Metric } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { type Column, shownOf } from '../../aggregate/columns.ts';
 import type { Metric } from '../../aggregate/metric.ts';
-import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
-import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
+import { MERGES, UNITS } from '../../aggregate/units.ts';
 import { callerResponses, noParameters, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import { findEndpoint } from './metric-names.ts';

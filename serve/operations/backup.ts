@@ -3,10 +3,10 @@ import { rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { SCHEMA_VERSION } from '../../infra/clickhouse/migrations.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { isArchive, pack } from '../../infra/embedded/archive.ts';
 import { type CopyProgress, writeBackup } from '../../infra/embedded/backup.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { sql } from '../../infra/sql.ts';
 import { VERSION } from '../version.ts';
 import { operation } from './operation.ts';
 

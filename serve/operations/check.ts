@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DATABASE, ident, sql } from '../../infra/clickhouse/sql.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Damage } from '../../infra/ports.ts';
+import { DATABASE, ident, sql } from '../../infra/sql.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { operation } from './operation.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { findChain } from '../../ingest/chains/registry.ts';
 import { demoRefusal, readDemoMark } from '../../ingest/demo/mark.ts';
 import type { ForeignAddress } from '../../ingest/log/first-address.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { sql } from '../../infra/sql.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { findChain } from '../../ingest/chains/registry.ts';
 import { type DirtyStream, type RawTable, rawData } from '../../ingest/raw/raw-data.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { endAfter, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Pipeline } from '../compose.ts';
 import { relations } from '../metrics/relations.ts';

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
-import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { blockDays } from '../../aggregate/metrics/index.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { sql } from '../../infra/sql.ts';
 import { LABELLED_CHAINS_MAX, type LabelledChain, labelChains } from '../../ingest/chains/chain-labels.ts';
 import { countSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 
@@ -39,7 +39,7 @@ export function chainSeries(
   return async (store) => {
     const stored = await store.rows<LabelledChain & { newest: number }>(
       sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest
-        FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
+        FROM ${blockDays} FINAL GROUP BY relay_chain, chain`,
     );
     set(newest, stored, (row) => row.newest / 1000, oldest);
     set(computed, await aggregator.chainsAsOf(store), (row) => row.as_of / 1000, oldest);

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
-import { sql } from '../../infra/clickhouse/sql.ts';
-import type { InfraSettings } from '../../infra/config/settings.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Store } from '../../infra/ports.ts';
+import type { InfraSettings } from '../../infra/runtime/settings.ts';
+import { sql } from '../../infra/sql.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import type { ProcessHealth } from '../process-health.ts';
 import type { ProcessRole } from '../process-roles.ts';

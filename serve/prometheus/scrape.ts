@@ -3,10 +3,10 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'pr
 import { z } from 'zod';
 import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import type { Clock, DamageList, Log } from '../../infra/ports.ts';
+import type { Sql } from '../../infra/sql.ts';
 import type { LoadCounters } from '../../ingest/load/load-measures.ts';
 import { problemResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';

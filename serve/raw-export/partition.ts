@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { dayAfter } from '../../infra/days.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import type { RelayChain } from '../../ingest/chains/chain.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import type { RawColumn, RawTable } from '../../ingest/raw/raw-data.ts';

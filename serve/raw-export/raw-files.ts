@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store, StreamLimits } from '../../infra/ports.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { within } from '../../ingest/raw/canonical.ts';
 import type { RawTable } from '../../ingest/raw/raw-data.ts';
 import type { OpenSource } from '../../ingest/sources/publish.ts';

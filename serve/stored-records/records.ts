@@ -1,12 +1,12 @@
 import { deleteByIds } from '../../infra/clickhouse/delete-by-id.ts';
-import { ident, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table } from '../../infra/clickhouse/table.ts';
 import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
+import { ident, raw, type Sql, sql } from '../../infra/sql.ts';
+import type { Table } from '../../infra/table.ts';
 import type { RecordColumns } from './stored-table.ts';
 
 /** The result of a change: the new row, if it is to be written, and the value for the caller. */

@@ -1,4 +1,4 @@
-import { type Table, table } from '../../infra/clickhouse/table.ts';
+import { type Table, table } from '../../infra/table.ts';
 
 /** The columns of every record. A record is replaced as a whole: the row with the highest version counts. */
 export interface RecordColumns {

@@ -1,6 +1,6 @@
 /** Lists with filters over a million alerts, and memory while one source repeats the same alert. */
 import { alerts } from '../../aggregate/alerts/model/tables.ts';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import { Service } from '../serve/alerts/service.ts';
 import { type Figure, milliseconds, ms, report } from './measure.ts';
 

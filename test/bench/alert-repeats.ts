@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';

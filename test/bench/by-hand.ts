@@ -1,7 +1,7 @@
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
-import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { DATABASE, raw, type Sql, sql } from '../../infra/sql.ts';
 import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import { blocks, extrinsics } from '../../ingest/raw/tables.ts';
 

@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, sql } from '../../infra/sql.ts';
 import { extrinsics } from '../../ingest/raw/tables.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { buildServer } from '../../serve/compose-server.ts';

@@ -5,7 +5,7 @@ import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { chainHour } from '../../aggregate/metrics/activity/chain-hour.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { writeRows } from '../../aggregate/runner/write-rows.ts';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { blocks, dirtyDays, extrinsics } from '../../ingest/raw/tables.ts';

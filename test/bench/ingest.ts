@@ -5,11 +5,11 @@
 import { createReadStream, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { LOAD_SETTINGS } from '../../infra/clickhouse/settings.ts';
-import { DATABASE, literal } from '../../infra/clickhouse/sql.ts';
-import { createView } from '../../infra/clickhouse/table.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Pieces, StagedBatch } from '../../infra/ports.ts';
+import { DATABASE, literal } from '../../infra/sql.ts';
+import { createView } from '../../infra/table.ts';
 import { bareName } from '../../ingest/chains/chain-of-file.ts';
 import { readLine, splitEnvelope } from '../../ingest/log/envelope.ts';
 import { blocksIn } from '../../ingest/raw/block-landing.ts';

@@ -1,9 +1,9 @@
 /** The heaviest list answers, uncached, against the engine alone running the same query. */
 
-import { coretimeRegionEvent } from '../../aggregate/metrics/coretime/coretime-region-event.ts';
+import { coretimeRegionEvent } from '../../aggregate/metrics/coretime/coretime-region-events.ts';
 import { govVoterHistory } from '../../aggregate/metrics/governance/gov-voter-history.ts';
 import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import { encodeAddress } from '../../ingest/chains/address.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { buildServer } from '../../serve/compose-server.ts';

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../infra/embedded/store.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import {
   canonicalBlocks,
   canonicalCalls,

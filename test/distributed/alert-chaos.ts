@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { ALERTS_TOPIC, decodeEvent } from '../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';

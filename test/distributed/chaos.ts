@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readFailedMetrics } from '../../aggregate/runner/failures.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';

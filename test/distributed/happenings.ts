@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
 import { readFailedMetrics } from '../../aggregate/runner/failures.ts';
-import { DATABASE } from '../../infra/clickhouse/sql.ts';
+import { DATABASE } from '../../infra/sql.ts';
 import type { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import type { Pipeline } from '../../serve/compose.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SystemStatus } from '../../aggregate/status/status.ts';
-import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, raw, sql } from '../../infra/sql.ts';
 import { blocks, deadLetters, extrinsics } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';

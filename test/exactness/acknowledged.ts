@@ -1,4 +1,4 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { blocks, events, extrinsics, prices } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import type { Delivery } from './deliveries.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { uptimeHour } from '../../aggregate/metrics/activity/uptime-hour.ts';
-import { join, raw, sql } from '../../infra/clickhouse/sql.ts';
+import { join, raw, sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { within } from '../../ingest/raw/canonical.ts';
 import { blockSequenceSql } from '../../ingest/raw/ordering.ts';

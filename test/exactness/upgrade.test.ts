@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { readStatus } from '../../aggregate/status/status.ts';
 import { meta } from '../../infra/clickhouse/schema.ts';
-import { DATABASE } from '../../infra/clickhouse/sql.ts';
+import { DATABASE } from '../../infra/sql.ts';
 import { DECODER_VERSIONS, decoders } from '../../ingest/raw/decoders.ts';
 import { loadedBlocks } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { blocks, extrinsics } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
 import { ALICE, hash, madeBlock, madeEvent, madeExtrinsic } from './made.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { calls } from '../../ingest/raw/tables.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';

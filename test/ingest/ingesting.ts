@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table } from '../../infra/clickhouse/table.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
+import type { Table } from '../../infra/table.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { gate } from '../infra/ports/opened.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { blocks, calls, events, extrinsics, refusedFacts } from '../../ingest/raw/tables.ts';
 import { canonicalRows, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { sql } from '../../infra/sql.ts';
 import { type Stream, TOPICS } from '../../ingest/log/topics.ts';
 import { addressEncodings, deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, events, prices, refusedFacts, snapshots } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { openServed, type Served } from '../aggregate/metrics/coretime/served.ts';
 import type { InputLine } from './input.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../infra/clickhouse/migrations.ts';
 import { meta } from '../../infra/clickhouse/schema.ts';
-import { createTable } from '../../infra/clickhouse/table.ts';
+import { createTable } from '../../infra/table.ts';
 import { schema } from '../../serve/stored-schema.ts';
 
 // A store keeps its tables of state as they are: only a migration changes them.

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
-import { DATABASE } from '../../infra/clickhouse/sql.ts';
+import { DATABASE } from '../../infra/sql.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/users.ts';

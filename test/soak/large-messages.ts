@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/sql.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { type RoleProcess, startRole } from '../distributed/roles.ts';

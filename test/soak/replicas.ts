@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, raw, sql } from '../../infra/sql.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { contentOfCleanRun, everythingRecorded } from '../distributed/clean-run.ts';
 import { contentOf, differences } from '../support/content.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { dailySummary } from '../../aggregate/metrics/activity/daily-summary.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { freePort } from '../support/services/service.ts';

@@ -1,5 +1,5 @@
 import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
 import {
   blocks,
   calls,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { DATABASE } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { DATABASE } from '../../infra/sql.ts';
 import { openStore } from './open-store.ts';
 
 /** Gives the tests beside it a store whose database is empty before each of them. */

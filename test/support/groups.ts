@@ -26,9 +26,9 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/ingest/sources/parquet.test.ts',
   ],
   'the embedded ports keep their contracts': [
-    'test/infra/clickhouse/columns.test.ts',
+    'test/aggregate/columns.test.ts',
     'test/infra/clickhouse/schema.test.ts',
-    'test/infra/clickhouse/sql.test.ts',
+    'test/infra/sql.test.ts',
     'test/infra/embedded/',
     'test/infra/ports/embedded.test.ts',
   ],

@@ -1,5 +1,5 @@
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { raw, sql } from '../../infra/sql.ts';
 import { blocks, calls, events, extrinsics } from '../../ingest/raw/tables.ts';
 
 export interface MadeHistory {

@@ -1,11 +1,11 @@
 import { cpSync, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { aggregateModule } from '../../aggregate/composition/module.ts';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
-import { aggregateModule } from '../../aggregate/module.ts';
 import { ledgerTables } from '../../aggregate/runner/ledger.ts';
-import { DATABASE } from '../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../infra/ports.ts';
+import { DATABASE } from '../../infra/sql.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';

@@ -1,7 +1,7 @@
 import type { Schema } from '../../infra/clickhouse/schema.ts';
-import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
-import { bareType } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
+import { DATABASE, sql } from '../../infra/sql.ts';
+import { bareType } from '../../infra/table.ts';
 
 /** Differences between the live and the declared schema, as messages. */
 export async function schemaDrift(store: Store, schema: Schema): Promise<string[]> {

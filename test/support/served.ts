@@ -1,6 +1,6 @@
+import { rendered } from '../../aggregate/columns.ts';
 import type { MaterializedMetric, Metric, Ordering, ViewMetric } from '../../aggregate/metric.ts';
-import { rendered } from '../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import type { Input } from '../reference/input.ts';

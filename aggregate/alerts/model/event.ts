@@ -1,4 +1,4 @@
-import type { Traceparent } from '../../../infra/tracing/spans.ts';
+import type { Traceparent } from '../../../infra/ports.ts';
 import type { AlertItem, AlertStatus } from './alert.ts';
 import type { Mapping } from './mapping.ts';
 import type { EventRules } from './rules.ts';

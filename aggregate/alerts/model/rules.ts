@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../../infra/days.ts';
-import type { AlertSettings } from '../settings.ts';
+import type { AlertSettings } from './settings.ts';
 
 /** How the body of a delivery is parsed. */
 export interface ParsingRules {

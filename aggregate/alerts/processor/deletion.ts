@@ -1,5 +1,5 @@
-import { inParts, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { inParts, sql } from '../../../infra/sql.ts';
 import type { DeletionHead } from '../model/event.ts';
 import { alertEvents, alerts, deletedEvents } from '../model/tables.ts';
 import { CHANGING_OUTCOMES, storedProgressOf } from './stored-state.ts';

@@ -1,5 +1,5 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import { get, isObject } from '../formats/values.ts';
 import { type DeliveryRequest, decodeHead } from '../model/event.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { type Alert, alertBytes } from '../model/alert.ts';
 import { decodeHead, type EventHead, encodeHead, type ReplayHead } from '../model/event.ts';
 import type { EventRules } from '../model/rules.ts';

@@ -1,6 +1,6 @@
-import { inParts, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { inParts, raw, type Sql, sql } from '../../../infra/sql.ts';
 import type { Alert } from '../model/alert.ts';
 import { decodeHead, type EventHead } from '../model/event.ts';
 import { alertEvents, alerts } from '../model/tables.ts';

@@ -1,5 +1,5 @@
-import { inParts, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { inParts, raw, type Sql, sql } from '../../../infra/sql.ts';
 import { type Alert, alertBytes, type Outcome } from '../model/alert.ts';
 import { NAMED_PREFIX } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';

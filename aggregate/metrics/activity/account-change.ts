@@ -1,7 +1,7 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
+import { count, name, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { accountHistory, isFirst, isLife } from './account-history.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';

@@ -1,6 +1,6 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
+import { count, name, timestamp } from '../../columns.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 

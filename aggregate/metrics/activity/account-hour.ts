@@ -1,7 +1,7 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import { canonicalEvents, canonicalExtrinsics, hourSql } from '../../../ingest/raw/canonical.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
+import { count, name, timestamp } from '../../columns.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
 /** Roles of an account in some time as bits, so that a test for any of several roles is one `bitAnd`. */

@@ -1,6 +1,6 @@
-import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day, name } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { chainHour, ENDS, SUMS } from './chain-hour.ts';
 

@@ -1,5 +1,4 @@
-import { clickhouseType, count, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
-import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { join, raw, type Sql, sql } from '../../../infra/sql.ts';
 import {
   canonicalBlocks,
   canonicalCalls,
@@ -9,6 +8,7 @@ import {
   type Window,
 } from '../../../ingest/raw/canonical.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
+import { clickhouseType, count, name, timestamp, widePlanck } from '../../columns.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
 /** Numbers of blocks, extrinsics, events and calls: those of a day are the sums of its hours. */

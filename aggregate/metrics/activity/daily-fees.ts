@@ -1,6 +1,6 @@
-import { count, day as date, name, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day as date, name, real, widePlanck } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDownSql, nativeSql, usdAs, usdColumns, usdPartsSql, usdSql } from '../shared/amounts.ts';
 import {

@@ -1,7 +1,7 @@
-import { count, day as date, name, real } from '../../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
+import { count, day as date, name, real } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdAs, usdColumns, usdPartsSql, usdSql } from '../shared/amounts.ts';
 import {

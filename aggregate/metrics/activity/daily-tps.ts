@@ -1,7 +1,7 @@
-import { count, day, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day, name, real, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { chainOrEcosystem, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';

@@ -1,6 +1,6 @@
-import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day, name, real } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { firstOf30Days, registryOf } from '../shared/sql.ts';
 import { uptimeHour } from './uptime-hour.ts';

@@ -1,5 +1,5 @@
-import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, name, real, timestamp } from '../../columns.ts';
 import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
 import { accountSql } from './account-hour.ts';
 import { greatestHeight, lastDayExtrinsics, newestBlock } from './last-day.ts';

@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../infra/sql.ts';
 import { type ChainOf, ofChain } from '../../../ingest/raw/canonical.ts';
 import { blocks, extrinsics } from '../../../ingest/raw/tables.ts';
 import { chainDay } from './chain-day.ts';

@@ -1,7 +1,7 @@
-import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day, name } from '../../columns.ts';
 import { type MaterializedMetric, metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountChange } from './account-change.ts';
 import { chainDay } from './chain-day.ts';

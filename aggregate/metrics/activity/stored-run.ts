@@ -1,7 +1,7 @@
-import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
+import { count, day, name } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { chainHour } from './chain-hour.ts';
 

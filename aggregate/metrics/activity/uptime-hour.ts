@@ -1,7 +1,7 @@
-import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { canonicalBlocks, daysOf, hourSql, ofMonths, ofRelays } from '../../../ingest/raw/canonical.ts';
 import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
+import { count, name, real, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
 

@@ -1,7 +1,7 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { contractTransaction } from './contract-transaction.ts';
+import { contractTransaction } from './contract-transactions-search.ts';
 import { heatmap, heatmapColumns } from './heatmap.ts';
 import { isKnownContract } from './known-contract.ts';
 

@@ -1,6 +1,6 @@
-import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { accountOfH160 } from '../../../ingest/chains/h160.ts';
+import { count, name, text, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import {
   type ContractCall,

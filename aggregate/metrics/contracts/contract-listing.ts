@@ -1,7 +1,7 @@
-import { day, name, text } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
+import { day, name, text } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 
 /** Contracts in snapshots, for contracts that are older than the stored blocks; no endpoint serves it. */

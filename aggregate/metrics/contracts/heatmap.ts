@@ -1,6 +1,6 @@
-import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../infra/sql.ts';
 import { canonicalUntimed, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
+import { count, day, name } from '../../columns.ts';
 import { storedRun } from '../activity/stored-run.ts';
 
 // Heatmaps count per day of an asset hub. A day with nothing to count has a row only when no block of it is missing.

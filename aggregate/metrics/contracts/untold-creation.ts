@@ -1,5 +1,4 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { INSTANTIATIONS } from '../../../ingest/decode/fact-calls.ts';
 import {
   canonicalCalls,
@@ -8,6 +7,7 @@ import {
   hourSql,
   ofPallets,
 } from '../../../ingest/raw/canonical.ts';
+import { count, name, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 
 /** Raw calls are those that ran. */

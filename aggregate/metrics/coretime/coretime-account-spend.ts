@@ -1,6 +1,6 @@
-import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { count, name, text, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { accountFilter } from './coretime-filters.ts';

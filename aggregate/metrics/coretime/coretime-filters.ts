@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../infra/sql.ts';
 import type { Filter } from '../../metric.ts';
 import { accountKey, wholeNumber } from '../shared/filters.ts';
 

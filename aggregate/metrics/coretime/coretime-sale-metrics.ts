@@ -1,4 +1,4 @@
-import { count, flag, name, real } from '../../../infra/clickhouse/columns.ts';
+import { count, flag, name, real } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDown } from '../shared/amounts.ts';
 import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';

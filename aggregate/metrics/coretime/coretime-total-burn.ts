@@ -1,4 +1,4 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { type CoretimeFact, happenedIn, isKind } from './folds/coretime-facts.ts';

@@ -1,4 +1,4 @@
-import { count, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, text, timestamp } from '../../columns.ts';
 import { extrinsicId } from '../shared/facts.ts';
 import type { Happened } from './folds/coretime-facts.ts';
 

@@ -1,5 +1,5 @@
-import { day, name, real } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { day, name, real } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { snapshotOfDay } from '../shared/snapshot.ts';
 

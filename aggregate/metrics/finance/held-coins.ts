@@ -1,6 +1,6 @@
-import { day, name, real } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Window } from '../../../ingest/raw/canonical.ts';
+import { day, name, real } from '../../columns.ts';
 import { scaledDown } from '../shared/amounts.ts';
 import { snapshotOfDay } from '../shared/snapshot.ts';
 

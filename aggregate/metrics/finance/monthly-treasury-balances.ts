@@ -1,5 +1,5 @@
-import { day as date, name, real } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { day as date, name, real } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { TOTAL, type TreasuryFact, treasuryRows } from '../governance/folds/treasury.ts';
 import { snapshotOfMonth } from '../shared/snapshot.ts';

@@ -1,14 +1,5 @@
-import {
-  count,
-  flag,
-  name,
-  planck,
-  real,
-  text,
-  timestamp,
-  widePlanck,
-} from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, flag, name, planck, real, text, timestamp, widePlanck } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, indexText } from '../shared/filters.ts';
 import { CONVICTION_NAMES } from './folds/account-vote.ts';

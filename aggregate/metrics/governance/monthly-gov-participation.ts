@@ -1,6 +1,6 @@
-import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day, name } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { CHANGED_MONTHS, referendumMonth } from './referendum-month.ts';
 

@@ -1,6 +1,6 @@
-import { count, day, name, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, day, name, real, widePlanck } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { registryOf } from '../shared/sql.ts';

@@ -1,5 +1,5 @@
-import { count, day, name, text, widePlanck } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, day, name, text, widePlanck } from '../../columns.ts';
 import { type Entities, metric } from '../../metric.ts';
 import { votingMonths } from './folds/voting-months.ts';
 import { changedReferenda, countSteps, readSteps, stepsOfReferenda } from './referendum-steps.ts';

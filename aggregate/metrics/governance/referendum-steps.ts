@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../infra/sql.ts';
 import { relayOf, type Window } from '../../../ingest/raw/canonical.ts';
 import type { EntityId } from '../../metric.ts';
 import { Chains } from '../shared/chains.ts';

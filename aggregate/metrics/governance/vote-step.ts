@@ -1,4 +1,4 @@
-import { count, day, flag, name, planck, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, day, flag, name, planck, text, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { votingFacts } from './folds/facts.ts';
 import { STEP_KINDS, STEP_SUBJECTS, voteStepRows } from './folds/vote-steps.ts';

@@ -1,4 +1,4 @@
-import { raw, type Sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql } from '../../../infra/sql.ts';
 
 /**
  * Exact amounts, once as SQL text and once for folds in bigint: sums and products are integers, and the number

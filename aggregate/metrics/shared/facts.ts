@@ -1,5 +1,5 @@
 import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
-import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { join, raw, type Sql, sql } from '../../../infra/sql.ts';
 import { keyOf } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';

@@ -1,10 +1,4 @@
-import {
-  type Column,
-  type NumberOptions,
-  planck,
-  real,
-  widePlanck,
-} from '../../../infra/clickhouse/columns.ts';
+import { type Column, type NumberOptions, planck, real, widePlanck } from '../../columns.ts';
 import { scaledDown } from './amounts.ts';
 
 // An amount of one account is served in two columns: in native tokens, and exact in planck.

@@ -1,8 +1,8 @@
-import { count, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import type { SnapshotKind } from '../../../ingest/decode/snapshot.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
+import { count, timestamp } from '../../columns.ts';
 
 /** SQL for the last snapshot of a day or month, and for fields of its payload. */
 

@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { chains, prices } from '../../../ingest/raw/tables.ts';

@@ -1,5 +1,5 @@
-import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, day, name, real } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { amountOf, countOf, snapshotOfDay } from '../shared/snapshot.ts';

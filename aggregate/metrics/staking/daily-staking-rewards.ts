@@ -1,7 +1,7 @@
-import { count, day as date, name, real, text } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { addressEncodings } from '../../../ingest/raw/tables.ts';
+import { count, day as date, name, real, text } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdPartsSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';

@@ -1,5 +1,5 @@
-import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, day, name } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { countOf, snapshotOfMonth } from '../shared/snapshot.ts';
 

@@ -1,5 +1,5 @@
-import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
+import { count, day, name, real } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { dividedDownSql, nativeSql } from '../shared/amounts.ts';
 import { amountOf, snapshotOfMonth } from '../shared/snapshot.ts';

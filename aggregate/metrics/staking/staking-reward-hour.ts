@@ -1,8 +1,8 @@
-import { count, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { canonicalEvents, hourSql, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { addressSql, prefixSql } from '../../../ingest/raw/parse-sql.ts';
 import { paidField } from '../../../ingest/raw/views/event-facts.ts';
+import { count, name, timestamp, widePlanck } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { registryOf } from '../shared/sql.ts';
 

@@ -1,5 +1,5 @@
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { view } from '../../../infra/clickhouse/table.ts';
+import { raw, sql } from '../../../infra/sql.ts';
+import { view } from '../../../infra/table.ts';
 import { FACT_CALLS, FACT_PALLETS } from '../../decode/fact-calls.ts';
 import { YEARS } from '../../decode/years.ts';
 import {

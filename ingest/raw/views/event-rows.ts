@@ -1,5 +1,5 @@
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { landingTable, view } from '../../../infra/clickhouse/table.ts';
+import { raw, sql } from '../../../infra/sql.ts';
+import { landingTable, view } from '../../../infra/table.ts';
 import type { FieldOf } from '../../decode/event-fields.ts';
 import { blocksRanked, everyRow, everyRowColumns } from '../block-landing.ts';
 import {

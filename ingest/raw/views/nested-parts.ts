@@ -1,5 +1,5 @@
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { landingTable, view } from '../../../infra/clickhouse/table.ts';
+import { raw, sql } from '../../../infra/sql.ts';
+import { landingTable, view } from '../../../infra/table.ts';
 import { CURATOR_CALLS } from '../../decode/fact-calls.ts';
 import { RANK } from '../ordering.ts';
 import { addressSql, amountSql, inSteps, keySql, namesOf, prefixSql } from '../parse-sql.ts';

@@ -1,5 +1,5 @@
+import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
 import type { Clock, KeyValue, Queue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';

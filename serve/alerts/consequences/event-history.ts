@@ -1,8 +1,7 @@
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
-import { join, sql } from '../../../infra/clickhouse/sql.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
-import type { Store } from '../../../infra/ports.ts';
-import type { Traceparent } from '../../../infra/tracing/spans.ts';
+import type { Store, Traceparent } from '../../../infra/ports.ts';
+import { join, sql } from '../../../infra/sql.ts';
 import { isTraced } from '../../../infra/tracing/start-tracing.ts';
 
 // What was decided, in its order. What follows from it is derived from here, never from what a process remembers.

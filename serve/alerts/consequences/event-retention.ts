@@ -1,10 +1,10 @@
 import { alertEvents, deletedEvents } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../../infra/coordination/hourly.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Consequences } from './consequences.ts';
 
 interface EventRetentionDependencies {

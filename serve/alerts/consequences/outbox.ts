@@ -1,6 +1,6 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { notifications } from '../model/tables.ts';
 import type { NotifiedChange } from './event-history.ts';
 import type { ConsequenceProgress } from './progress.ts';

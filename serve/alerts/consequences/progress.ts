@@ -1,6 +1,6 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { consequenceProgress } from '../model/tables.ts';
 import { newestPosition } from './event-history.ts';
 

@@ -1,5 +1,5 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { alertRefusals } from '../model/tables.ts';
 
 /** An answer that refused a request; its message says nothing of what the request contained. */

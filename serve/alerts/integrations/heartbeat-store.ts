@@ -1,6 +1,6 @@
 import { alerts } from '../../../aggregate/alerts/model/tables.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { heartbeats } from '../model/tables.ts';
 
 /** What is stored of the heartbeat of an integration. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { hashSecret, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';

@@ -1,8 +1,8 @@
 import type { Outcome } from '../../../aggregate/alerts/model/alert.ts';
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
 
 /** A delivery of an integration and what became of its alerts. */

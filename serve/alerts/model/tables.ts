@@ -1,4 +1,4 @@
-import { type Table, table } from '../../../infra/clickhouse/table.ts';
+import { type Table, table } from '../../../infra/table.ts';
 import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes, and where they sign encrypted.

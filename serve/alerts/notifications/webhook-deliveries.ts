@@ -1,5 +1,5 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
+import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';

@@ -1,8 +1,8 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import type { Clock, Store } from '../../../infra/ports.ts';
-import { activeTraceparent, failSpan, inSpan, type Traceparent } from '../../../infra/tracing/spans.ts';
+import type { Clock, Store, Traceparent } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
+import { activeTraceparent, failSpan, inSpan } from '../../../infra/tracing/spans.ts';
 import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import type { OncallLink } from '../integrations/oncall-link.ts';

@@ -1,6 +1,6 @@
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { NOTIFIED_CHANGES, type NotifiedChangeName } from '../consequences/event-history.ts';

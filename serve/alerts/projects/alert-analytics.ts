@@ -1,7 +1,7 @@
 import { alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { join, raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { join, raw, sql } from '../../../infra/sql.ts';
 
 export interface TimeRange {
   /** Milliseconds since the epoch; `until` is exclusive. */

@@ -11,9 +11,9 @@ import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
-import { inParts, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { inParts, join, raw, type Sql, sql } from '../../../infra/sql.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import { RequestRefused } from '../model/access.ts';
 

@@ -1,9 +1,9 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Lease } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { inSpan } from '../../../infra/tracing/spans.ts';
 import type { Records } from '../../stored-records/records.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';

@@ -1,8 +1,8 @@
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { consumerLock } from '../consequences/consequences.ts';

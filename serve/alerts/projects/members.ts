@@ -1,6 +1,6 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Limiter, Limiters } from '../../http/limiter.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';

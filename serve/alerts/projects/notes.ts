@@ -1,5 +1,5 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';

@@ -1,7 +1,7 @@
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';

@@ -1,4 +1,4 @@
-import type { Unit } from '../../../infra/clickhouse/units.ts';
+import type { Unit } from '../../../aggregate/units.ts';
 import { type DrawnColumn, type DrawnMetric, type Line, lineId } from '../series/drawn.ts';
 import { chainName } from '../series/names.ts';
 

@@ -1,4 +1,4 @@
-import { type Column, totalOf } from '../../../infra/clickhouse/columns.ts';
+import { type Column, totalOf } from '../../../aggregate/columns.ts';
 import { didYouMean } from '../../../infra/nearest-name.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { QueryStore } from '../../http/readers.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Column, clickhouseType, shownOf } from '../../../aggregate/columns.ts';
 import type { Metric } from '../../../aggregate/metric.ts';
-import { type Column, clickhouseType, shownOf } from '../../../infra/clickhouse/columns.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { formatExact, formatShort, NO_VALUE } from '../model/format.ts';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../../infra/clickhouse/sql.ts';
 import { isoDay } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import type { Sql } from '../../../infra/sql.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Reader } from '../../http/readers.ts';
 import type { AnswerCache } from '../../metrics/answers.ts';

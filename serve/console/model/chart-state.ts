@@ -3,7 +3,7 @@
  * write it with the same code, so that an address always shows the same chart.
  */
 
-import type { Unit } from '../../../infra/clickhouse/units.ts';
+import type { Unit } from '../../../aggregate/units.ts';
 
 export const PERIODS = ['day', 'week', 'month'] as const;
 export type Period = (typeof PERIODS)[number];

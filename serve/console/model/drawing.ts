@@ -2,7 +2,7 @@
  * What a chart draws: the values of an answer after the choices of its state. Pages and the script in the browser use
  * the same code, so that both draw the same.
  */
-import type { Unit } from '../../../infra/clickhouse/units.ts';
+import type { Unit } from '../../../aggregate/units.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import {
   type ChartState,

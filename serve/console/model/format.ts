@@ -2,7 +2,7 @@
  * Values and their unit as text for people, the same on the server and in the browser: `60 %`, `1.2 M DOT`, `$3,400`.
  * M is a million and k a thousand; there is no letter for a thousandth. Numbers and units are joined by no-break spaces.
  */
-import type { Unit } from '../../../infra/clickhouse/units.ts';
+import type { Unit } from '../../../aggregate/units.ts';
 
 /** Decimal strings stand for numbers that a double cannot hold. */
 export type Measured = number | bigint | string | null | undefined;

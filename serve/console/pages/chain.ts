@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { missing } from '../../../aggregate/status/heights.ts';
 import { readDaysWithoutPrice } from '../../../aggregate/status/status.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type CoveredDays, coverage, gapText } from '../charts/coverage.ts';

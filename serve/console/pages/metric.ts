@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Column, shownOf, usdTwin } from '../../../aggregate/columns.ts';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
-import { type Column, shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
-import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
+import type { Merge, Unit } from '../../../aggregate/units.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { shownOf } from '../../../aggregate/columns.ts';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
-import { shownOf } from '../../../infra/clickhouse/columns.ts';
 import { html } from '../../pages/html.ts';
 import { relayName } from '../series/names.ts';
 import { queryOf, sendPublicPage } from './console-pages.ts';

@@ -1,3 +1,4 @@
+import { type Column, shownOf } from '../../../aggregate/columns.ts';
 import {
   isSeries,
   lineParts,
@@ -5,8 +6,7 @@ import {
   type MetricEndpoint,
 } from '../../../aggregate/metric.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
-import { type Column, shownOf } from '../../../infra/clickhouse/columns.ts';
-import type { Shown, Unit } from '../../../infra/clickhouse/units.ts';
+import type { Shown, Unit } from '../../../aggregate/units.ts';
 import { inSentence } from '../model/format.ts';
 
 /** A path of a metric with lines over days or months: one for each chain, or one for each part of it. */

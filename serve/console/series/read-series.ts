@@ -1,5 +1,5 @@
-import { ident, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Merge } from '../../../infra/clickhouse/units.ts';
+import type { Merge } from '../../../aggregate/units.ts';
+import { ident, join, raw, type Sql, sql } from '../../../infra/sql.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { wholeAnswer } from '../../metrics/answers.ts';
 import type { Query } from '../../metrics/parameters.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { UNITS } from '../../../aggregate/units.ts';
 import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
-import { UNITS } from '../../../infra/clickhouse/units.ts';
 import { SHARED } from '../../http/caching.ts';
 import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';

@@ -1,7 +1,7 @@
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
-import { ident, sql } from '../../../infra/clickhouse/sql.ts';
 import { isoDay } from '../../../infra/days.ts';
 import type { Clock, Format } from '../../../infra/ports.ts';
+import { ident, sql } from '../../../infra/sql.ts';
 import { ECOSYSTEM } from '../../../ingest/chains/ecosystem.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { QueryStore } from '../../http/readers.ts';

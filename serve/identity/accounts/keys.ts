@@ -1,4 +1,4 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { emptyGrant } from './grants.ts';

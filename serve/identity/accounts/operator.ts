@@ -1,5 +1,5 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { setPassword } from './password-change.ts';

@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { displayName } from './names.ts';

@@ -1,6 +1,6 @@
 import { deleteByIds } from '../../../infra/clickhouse/delete-by-id.ts';
-import { inParts, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import { inParts, sql } from '../../../infra/sql.ts';
 import { uses } from './tables.ts';
 
 const RESOLUTION_MS = 60_000;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { decodeAddress } from '../../../ingest/chains/address.ts';
 import type { Accounts } from './accounts.ts';
 import { newLocator } from './secrets.ts';

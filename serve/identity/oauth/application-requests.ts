@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Application } from '../accounts/tables.ts';
 

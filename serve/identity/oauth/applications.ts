@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
 import { registeredApplication, revokeGrant, scopesLeft } from '../accounts/grants.ts';

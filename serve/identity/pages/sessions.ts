@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { button, table, time } from '../../pages/fields.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';

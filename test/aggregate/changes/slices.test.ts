@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { metricsWithChanges } from '../../../aggregate/changes/read.ts';
-import { slicingOf } from '../../../aggregate/changes/slices.ts';
+import { slicingOf } from '../../../aggregate/slices.ts';
 
 test('the rows of every metric that tells its changes are divided by columns that its answers have', () => {
   expect(metricsWithChanges.length).toBeGreaterThan(30);

@@ -8,8 +8,8 @@ import {
   usdPartsSql,
   usdSql,
 } from '../../../aggregate/metrics/shared/amounts.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { openStore, seeded } from '../../support/open-store.ts';
 
 const MAX_128 = 2n ** 128n - 1n;

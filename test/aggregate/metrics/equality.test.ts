@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { blocks, deadLetters, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { type Input, type InputLine, readLines } from '../../reference/input.ts';
 import {

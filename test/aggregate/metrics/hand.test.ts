@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { blocks, calls, events, extrinsics, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { HAND_COUNTS, type HandCount } from '../../reference/hand.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';

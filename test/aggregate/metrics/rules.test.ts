@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { deadLetters } from '../../../ingest/raw/tables.ts';
 import { RULES, rowsOfCase } from '../../reference/rules/index.ts';
 import type { Row } from '../../reference/rules/rule.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { clickhouseType, shownOf, usdTwin } from '../../../aggregate/columns.ts';
 import { isSeries, METRIC_DOMAINS, type Metric } from '../../../aggregate/metric.ts';
 import { metrics } from '../../../aggregate/metrics/index.ts';
-import { clickhouseType, shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
-import type { Merge, Shown, Unit } from '../../../infra/clickhouse/units.ts';
+import type { Merge, Shown, Unit } from '../../../aggregate/units.ts';
 import { product } from '../../support/source-files.ts';
 
 const served = metrics.filter(({ endpoints }) => endpoints.length > 0);

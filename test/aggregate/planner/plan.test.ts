@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { byLevel } from '../../../aggregate/planner/levels.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofPallets } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
 import { blocks, dirty, MARCH, metricOf, pickyMetricOf, planned, prices, windowsOf } from './planned.ts';

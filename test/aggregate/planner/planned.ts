@@ -1,9 +1,9 @@
+import { day, name } from '../../../aggregate/columns.ts';
 import { type MaterializedMetric, metric } from '../../../aggregate/metric.ts';
 import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
 import { type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
 import { dayNumber } from '../../../aggregate/planner/ranges.ts';
-import { day, name } from '../../../infra/clickhouse/columns.ts';
-import { join, type NamedTable, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { join, type NamedTable, type Sql, sql } from '../../../infra/sql.ts';
 import { canonicalEvents } from '../../../ingest/raw/canonical.ts';
 export const blocks: NamedTable = { name: 'blocks' };
 export const prices: NamedTable = { name: 'prices' };

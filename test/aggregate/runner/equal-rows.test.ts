@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { contractCallsHeatmap } from '../../../aggregate/metrics/contracts/contract-calls-heatmap.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { madeBlock } from '../../ingest/made.ts';
 import { ingestLines, openTestPipeline } from '../../support/pipeline.ts';
 

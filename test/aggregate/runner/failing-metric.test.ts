@@ -5,7 +5,7 @@ import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { uptimeHour } from '../../../aggregate/metrics/activity/uptime-hour.ts';
 import { readFailedMetrics, writeFailedMetrics } from '../../../aggregate/runner/failures.ts';
 import { watermarks } from '../../../aggregate/runner/ledger.ts';
-import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
+import { DATABASE, sql } from '../../../infra/sql.ts';
 import { openAggregating } from '../../support/aggregating.ts';
 import { ingestLines } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';

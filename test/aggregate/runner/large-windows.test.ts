@@ -4,7 +4,7 @@ import { accountHour } from '../../../aggregate/metrics/activity/account-hour.ts
 import { chainHour } from '../../../aggregate/metrics/activity/chain-hour.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { partsOf } from '../../../aggregate/runner/window-parts.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { hourSql } from '../../../ingest/raw/canonical.ts';
 import { blocks, dirtyDays, extrinsics } from '../../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { computedChains } from '../../../aggregate/runner/ledger.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../../infra/coordination/sequence.ts';
 import { DAY_MS } from '../../../infra/days.ts';
+import { sql } from '../../../infra/sql.ts';
 import { loadedBlocks } from '../../../ingest/raw/tables.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../../infra/clickhouse/migrations.ts';
 import { applySchema, type Schema } from '../../../infra/clickhouse/schema.ts';
-import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { DATABASE, sql } from '../../../infra/sql.ts';
 import {
   createTable,
   createView,
@@ -10,8 +11,7 @@ import {
   type Table,
   table,
   view,
-} from '../../../infra/clickhouse/table.ts';
-import type { Store } from '../../../infra/ports.ts';
+} from '../../../infra/table.ts';
 import { schema as product } from '../../../serve/stored-schema.ts';
 import { useEmptyStore } from '../../support/empty-store.ts';
 import { schemaDrift } from '../../support/schema-drift.ts';

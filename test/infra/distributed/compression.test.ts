@@ -3,7 +3,7 @@ import { zstdCompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { BatchRecords, CUT_HEADER } from '../../../infra/distributed/batch-records.ts';
-import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/kafkajs/codecs.ts';
+import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/kafkajs-codecs.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 
 const { GZIP, LZ4, Snappy } = kafkajs.CompressionTypes;

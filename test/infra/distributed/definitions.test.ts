@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { onCluster } from '../../../infra/clickhouse/cluster.ts';
 import { inDatabase } from '../../../infra/clickhouse/database.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable, createView } from '../../../infra/clickhouse/table.ts';
+import { sql } from '../../../infra/sql.ts';
+import { createTable, createView } from '../../../infra/table.ts';
 import { schema } from '../../../serve/stored-schema.ts';
 
 describe('definitions on a cluster', () => {

@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { expect, test, vi } from 'vitest';
-import { KafkajsConsumer } from '../../../infra/distributed/kafkajs/consumer.ts';
+import { KafkajsConsumer } from '../../../infra/distributed/kafkajs-consumer.ts';
 import { openLogger } from '../../../infra/logger.ts';
 
 test('a consumer that is stopped while it connects joins no group', async () => {

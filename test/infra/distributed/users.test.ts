@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { TABLE_RIGHTS } from '../../../infra/distributed/services-check.ts';
 import { DistributedStore } from '../../../infra/distributed/store.ts';
+import { sql } from '../../../infra/sql.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { documentedRights } from '../../support/clickhouse/rights.ts';
 

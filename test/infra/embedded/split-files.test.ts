@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
+import { sql } from '../../../infra/sql.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

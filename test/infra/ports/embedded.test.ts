@@ -3,8 +3,6 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable, landingTable } from '../../../infra/clickhouse/table.ts';
 import { systemClock } from '../../../infra/clock.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
@@ -13,6 +11,8 @@ import { openEmbedded } from '../../../infra/embedded/runtime.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Ack, QueryOptions } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
+import { createTable, landingTable } from '../../../infra/table.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { clockContract } from './clock.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable, createView, landingTable, table, view } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
+import { createTable, createView, landingTable, table, view } from '../../../infra/table.ts';
 import type { Opened } from './opened.ts';
 
 export const things = table({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { StagedBatch, Store } from '../../../infra/ports.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import type { Opened } from './opened.ts';
 import { lines, linesIn, MAX_128, things, useStore } from './store-tables.ts';
 

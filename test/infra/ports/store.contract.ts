@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type Format, type QueryOptions, readAll, type Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import type { Opened } from './opened.ts';
 import { lines, MAX_128, things, useStore } from './store-tables.ts';
 import { type StoreDifferences, storeWritesContract } from './store-writes.contract.ts';

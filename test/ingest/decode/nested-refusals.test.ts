@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { readBrokerEvent } from '../../../ingest/decode/broker.ts';
 import { events, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { openIngesting, rowsOf } from '../ingesting.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { type FollowOptions, followBlocks } from '../../../ingest/follow/block-follower.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Table } from '../../../infra/clickhouse/table.ts';
+import { raw, sql } from '../../../infra/sql.ts';
+import type { Table } from '../../../infra/table.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET, blocks, dirtyDays, dirtyHours, events, extrinsics } from '../../../ingest/raw/tables.ts';

@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Table, View } from '../../../infra/clickhouse/table.ts';
+import { type Sql, sql } from '../../../infra/sql.ts';
+import type { Table, View } from '../../../infra/table.ts';
 import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { blockViews } from '../../../ingest/raw/views/blocks.ts';

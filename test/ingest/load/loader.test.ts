@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Log, LogRecord, Message } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { Loader } from '../../../ingest/load/loader.ts';
 import { type Envelope, readLine } from '../../../ingest/log/envelope.ts';
 import { TOPICS } from '../../../ingest/log/topics.ts';

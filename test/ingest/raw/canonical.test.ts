@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readHeights } from '../../../aggregate/status/heights.ts';
 import { applySchema } from '../../../infra/clickhouse/schema.ts';
-import { DATABASE, join, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { DATABASE, join, type Sql, sql } from '../../../infra/sql.ts';
+import { createTable } from '../../../infra/table.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { canonicalBlocks, type Window } from '../../../ingest/raw/canonical.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { applySchema } from '../../../infra/clickhouse/schema.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
 import { areAlone, areNew, type Head, inPieces } from '../../../ingest/raw/heights.ts';

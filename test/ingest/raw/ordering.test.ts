@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../../infra/coordination/sequence.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import {
   blockRankSql,
   blockSequenceSql,

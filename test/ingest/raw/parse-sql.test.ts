@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { literal, raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { literal, raw, sql } from '../../../infra/sql.ts';
 import { encodeAddress, keyOfSigner, SS58_PREFIX_MAX } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
 import { palletName } from '../../../ingest/decode/names.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { Chain } from '../../../ingest/chains/chain.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';

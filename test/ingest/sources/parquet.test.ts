@@ -2,7 +2,7 @@ import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import { decompressed, readLines } from '../../../ingest/sources/lines.ts';
 import { parquetLines } from '../../../ingest/sources/parquet.ts';
 import { openStore } from '../../support/open-store.ts';

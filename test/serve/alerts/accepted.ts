@@ -1,8 +1,8 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { EventHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { type ReferenceAlert, type ReferenceEvent, type ReferenceWindows, replay } from './reference.ts';
 import type { Attempts } from './senders.ts';
 

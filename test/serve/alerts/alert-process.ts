@@ -1,7 +1,7 @@
 import { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Runtime, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
 import { gate } from '../../infra/ports/opened.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { ManualLog, SharedLog } from './shared-log.ts';

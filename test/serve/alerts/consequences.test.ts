@@ -4,7 +4,7 @@ import { groupingRules } from '../../../aggregate/alerts/model/rules.ts';
 import { alertEvents, alerts, deletedEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
 import { ProjectStateCache } from '../../../aggregate/alerts/processor/project-state-cache.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
 import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
 import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';

@@ -4,7 +4,7 @@ import { type DeliveryHead, encodeHead } from '../../../aggregate/alerts/model/e
 import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import { deliveryLetter } from '../../../aggregate/alerts/processor/event-insert.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import {
   type DeadLetterRequest,
   deadLetterRequest,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { Refusals } from '../../../serve/alerts/intake/refusals.ts';
 import { alertRefusals } from '../../../serve/alerts/model/tables.ts';
 import { until } from '../../infra/ports/opened.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';

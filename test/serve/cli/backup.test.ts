@@ -11,9 +11,9 @@ import {
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type BackupManifest, writeBackup } from '../../../infra/embedded/backup.ts';
 import { readRestored, restoreBackup } from '../../../infra/embedded/restore.ts';
+import { sql } from '../../../infra/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { handleUsersRequest } from '../../../serve/identity/accounts/operator.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';

@@ -2,8 +2,8 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writ
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
+import { sql } from '../../../infra/sql.ts';
 import { extrinsics } from '../../../ingest/raw/tables.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

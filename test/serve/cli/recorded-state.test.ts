@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { NodeRefusal } from '../../../ingest/node/rpc-errors.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { NodeReplay } from '../../ingest/node/replay.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { lastHeights, made } from '../../ingest/node/state/made-days.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';

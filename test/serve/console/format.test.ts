@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Unit } from '../../../infra/clickhouse/units.ts';
+import type { Unit } from '../../../aggregate/units.ts';
 import { formatExact, formatShort, formatTicks, type Measured } from '../../../serve/console/model/format.ts';
 
 /** No-break spaces as the spaces that a test can show. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { raw } from '../../../infra/clickhouse/sql.ts';
+import { raw } from '../../../infra/sql.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';

@@ -3,7 +3,7 @@ import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { computedWindows, resetWatermark } from '../../../aggregate/runner/ledger.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { dirtyDays } from '../../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';

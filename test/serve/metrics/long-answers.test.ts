@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { dailySummary } from '../../../aggregate/metrics/activity/daily-summary.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { metrics } from '../../../aggregate/metrics/index.ts';
-import { Sql } from '../../../infra/clickhouse/sql.ts';
+import { Sql } from '../../../infra/sql.ts';
 import { decodeAddress, encodeAddress } from '../../../ingest/chains/address.ts';
 import { buildRegistry } from '../../../ingest/chains/registry.ts';
 import { CHAINS } from '../../../ingest/chains/table.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseYaml } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeFailedMetrics } from '../../../aggregate/runner/failures.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { noteSkippedHeights } from '../../../ingest/sources/skipped-heights.ts';
 import { FollowedChain } from '../../../ingest/sources/source-measures.ts';
 import { canRun } from '../../support/needed.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import type { Sql } from '../../../infra/clickhouse/sql.ts';
 import { readAll, type Store } from '../../../infra/ports.ts';
+import type { Sql } from '../../../infra/sql.ts';
 import { type RawTable, rawData } from '../../../ingest/raw/raw-data.ts';
 import { rawFiles } from '../../../serve/raw-export/raw-files.ts';
 

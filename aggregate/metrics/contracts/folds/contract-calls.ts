@@ -1,7 +1,7 @@
-import { real, widePlanck } from '../../../../infra/clickhouse/columns.ts';
 import { h160Of } from '../../../../ingest/chains/h160.ts';
 import { parseAmount, parseWideAmount } from '../../../../ingest/decode/amount.ts';
 import { ethereumHash, readEthereumFields } from '../../../../ingest/decode/ethereum.ts';
+import { real, widePlanck } from '../../../columns.ts';
 import { scaledDown } from '../../shared/amounts.ts';
 import { asFields, parseNested } from '../../shared/facts.ts';
 import type { ContractFact } from './contract-facts.ts';

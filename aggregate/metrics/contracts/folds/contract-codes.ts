@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../../infra/sql.ts';
 import { decodeAddress, encodeAddress } from '../../../../ingest/chains/address.ts';
 import { chains } from '../../../../ingest/raw/tables.ts';
 import { newestSnapshot } from '../../shared/snapshot.ts';

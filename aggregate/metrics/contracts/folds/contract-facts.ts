@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../../infra/sql.ts';
 import {
   canonicalBlocks,
   invalidatedBy,

@@ -1,4 +1,4 @@
-import { join, raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { join, raw, type Sql, sql } from '../../../../infra/sql.ts';
 import {
   type BrokerEvent,
   type BrokerEventKind,
@@ -8,7 +8,7 @@ import {
 import { daysOf, ofRelays, type Window, within } from '../../../../ingest/raw/canonical.ts';
 import { chains, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
-import { brokerEvent } from '../broker-event.ts';
+import { brokerEvent } from './broker-event.ts';
 
 /**
  * The input of the coretime folds, in one shape for all kinds: events of the broker, prices, snapshots, and the times

@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../../infra/sql.ts';
 import type { BrokerEventKind } from '../../../../ingest/decode/broker.ts';
 import { ofRelays, type Window } from '../../../../ingest/raw/canonical.ts';
 import { chainDay } from '../../activity/chain-day.ts';

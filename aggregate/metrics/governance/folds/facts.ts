@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../../infra/sql.ts';
 import { ofPallets, relayOf, type Window } from '../../../../ingest/raw/canonical.ts';
 import { factsOfWindow, orderedFacts } from '../../shared/facts.ts';
 import { REFERENDUM_EVENTS } from './referendum-events.ts';

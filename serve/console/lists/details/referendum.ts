@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../../infra/sql.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { formatExact, formatShort } from '../../model/format.ts';
 import { inWords, state } from '../cells.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../../infra/sql.ts';
 import { blocks, refusedFacts } from '../../../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../../../serve/compose.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';

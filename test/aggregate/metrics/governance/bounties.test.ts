@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { govChildBounty } from '../../../../aggregate/metrics/governance/gov-child-bounty.ts';
+import { govChildBounty } from '../../../../aggregate/metrics/governance/gov-child-bounties.ts';
 import { govParentBountySummary } from '../../../../aggregate/metrics/governance/gov-parent-bounty-summary.ts';
 import { type ShapedEvent, type ShapedExtrinsic, shapeCall } from '../../../reference/shaped.ts';
 import type { Row } from '../../../support/served.ts';

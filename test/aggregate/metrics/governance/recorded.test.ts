@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { govChildBounty } from '../../../../aggregate/metrics/governance/gov-child-bounty.ts';
+import { govReferendumResult } from '../../../../aggregate/metrics/governance/daily-gov-referenda-results.ts';
+import { govChildBounty } from '../../../../aggregate/metrics/governance/gov-child-bounties.ts';
 import { govParentBountySummary } from '../../../../aggregate/metrics/governance/gov-parent-bounty-summary.ts';
-import { govReferendumResult } from '../../../../aggregate/metrics/governance/gov-referendum-result.ts';
 import { govVoterHistory } from '../../../../aggregate/metrics/governance/gov-voter-history.ts';
 import { monthlyGovParticipation } from '../../../../aggregate/metrics/governance/monthly-gov-participation.ts';
 import { monthlyGovTokens } from '../../../../aggregate/metrics/governance/monthly-gov-tokens.ts';

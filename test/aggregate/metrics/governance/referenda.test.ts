@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { govReferendumResult } from '../../../../aggregate/metrics/governance/gov-referendum-result.ts';
+import { govReferendumResult } from '../../../../aggregate/metrics/governance/daily-gov-referenda-results.ts';
 import { type ShapedEvent, shapeCall } from '../../../reference/shaped.ts';
 import type { Row } from '../../../support/served.ts';
 import {

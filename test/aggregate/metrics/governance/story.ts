@@ -1,5 +1,5 @@
 import type { Metric } from '../../../../aggregate/metric.ts';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../../infra/sql.ts';
 import { encodeAddress } from '../../../../ingest/chains/address.ts';
 import { refusedFacts } from '../../../../ingest/raw/tables.ts';
 import type { InputLine } from '../../../reference/input.ts';

@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dailyStakingRewards } from '../../../../aggregate/metrics/staking/daily-staking-rewards.ts';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../../infra/sql.ts';
 import { refusedFacts } from '../../../../ingest/raw/tables.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import type { ShapedBlock, ShapedEvent } from '../../../reference/shaped.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../../infra/sql.ts';
 import { Browser, hiddenFields } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 

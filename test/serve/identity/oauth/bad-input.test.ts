@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../../infra/sql.ts';
 import { FieldError } from '../../../../serve/identity/accounts/field-error.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { CALLBACK, openWorld, type World } from '../accounts/world.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
-import { DATABASE, ident, sql } from '../../../../infra/clickhouse/sql.ts';
+import { DATABASE, ident, sql } from '../../../../infra/sql.ts';
 import { openPipeline } from '../../../../serve/compose.ts';
 import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../../../../infra/sql.ts';
 import { CURATOR_CALLS } from '../../../../../ingest/decode/fact-calls.ts';
 import { ofPallets, relayOf, type Window } from '../../../../../ingest/raw/canonical.ts';
 import { orderedFacts } from '../../../shared/facts.ts';

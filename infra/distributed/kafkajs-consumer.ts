@@ -1,11 +1,11 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
-import { reasonOf } from '../../errors.ts';
-import { ignore } from '../../ignore.ts';
-import type { Logger } from '../../logger.ts';
-import { CUT_HEADER } from '../batch-records.ts';
-import type { FetchedBatch, KafkaConsumer, KafkaConsumerOptions } from '../kafka-client.ts';
-import { METADATA_MS } from '../kafka-refusal.ts';
-import { onFetchStart } from './codecs.ts';
+import { reasonOf } from '../errors.ts';
+import { ignore } from '../ignore.ts';
+import type { Logger } from '../logger.ts';
+import { CUT_HEADER } from './batch-records.ts';
+import type { FetchedBatch, KafkaConsumer, KafkaConsumerOptions } from './kafka-client.ts';
+import { METADATA_MS } from './kafka-refusal.ts';
+import { onFetchStart } from './kafkajs-codecs.ts';
 
 interface KafkajsConsumerOptions extends KafkaConsumerOptions {
   readonly kafka: Kafka;

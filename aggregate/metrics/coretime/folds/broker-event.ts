@@ -1,7 +1,7 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
-import { metric } from '../../metric.ts';
+import { sql } from '../../../../infra/sql.ts';
+import { canonicalEvents, ofPallets } from '../../../../ingest/raw/canonical.ts';
+import { count, name, timestamp } from '../../../columns.ts';
+import { metric } from '../../../metric.ts';
 
 /**
  * Input of the other coretime metrics; no endpoint serves it. They read a few kinds of all time, sorted to stand together:

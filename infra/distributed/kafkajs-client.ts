@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka, type KafkaConfig, type Producer } from 'kafkajs';
-import type { InfraSettings } from '../../config/settings.ts';
-import { ignore } from '../../ignore.ts';
-import type { Logger } from '../../logger.ts';
-import { kafkaAccess } from '../kafka-access.ts';
+import { ignore } from '../ignore.ts';
+import type { Logger } from '../logger.ts';
+import { kafkaAccess } from './kafka-access.ts';
 import type {
   KafkaAdmin,
   KafkaClient,
@@ -14,10 +13,11 @@ import type {
   NewTopic,
   OutgoingMessage,
   PartitionEnds,
-} from '../kafka-client.ts';
-import { METADATA_MS } from '../kafka-refusal.ts';
-import { limitDecompression, ZSTD } from './codecs.ts';
-import { KafkajsConsumer } from './consumer.ts';
+} from './kafka-client.ts';
+import { METADATA_MS } from './kafka-refusal.ts';
+import { limitDecompression, ZSTD } from './kafkajs-codecs.ts';
+import { KafkajsConsumer } from './kafkajs-consumer.ts';
+import type { DistributedSettings } from './settings.ts';
 
 const { Kafka: Client, logLevel } = kafkajs;
 const READ_MS_MAX = 30_000;
@@ -29,10 +29,10 @@ export class KafkajsClient implements KafkaClient {
   readonly admin: KafkaAdmin;
   readonly #kafka: Kafka;
   readonly #admin: Admin;
-  readonly #config: InfraSettings;
+  readonly #config: DistributedSettings;
   readonly #logger: Logger;
 
-  constructor(config: InfraSettings, logger: Logger) {
+  constructor(config: DistributedSettings, logger: Logger) {
     limitDecompression({
       messageBytes: config.KAFKA_MESSAGE_BYTES,
       fetchBytes: DECOMPRESSED_BYTES,

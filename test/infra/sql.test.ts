@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ident, join, literal, raw, type SqlValue, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Store } from '../../../infra/ports.ts';
-import { openStore, seeded } from '../../support/open-store.ts';
+import type { Store } from '../../infra/ports.ts';
+import { ident, join, literal, raw, type SqlValue, sql } from '../../infra/sql.ts';
+import { openStore, seeded } from '../support/open-store.ts';
 
 const blocks = { name: 'blocks' };
 const extrinsics = { name: 'extrinsics' };

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { count, name, nested, text } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
+import { count, name, nested, text } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { core, mask, regionBegin } from './coretime-filters.ts';
-import { namedRegion, REGION_TYPE, regionSchema } from './coretime-region.ts';
+import { namedRegion, REGION_TYPE, regionSchema } from './coretime-regions.ts';
 import { placeColumns, placeOf } from './event-place.ts';
 import {
   brokerEventsWithin,

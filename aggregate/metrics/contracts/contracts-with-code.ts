@@ -1,6 +1,6 @@
-import { count, name, text } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { relayOf } from '../../../ingest/raw/canonical.ts';
+import { count, name, text } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, contractAddress } from '../shared/filters.ts';
 import { snapshotColumns } from '../shared/snapshot.ts';

@@ -1,9 +1,9 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import { Counter, Histogram } from 'prom-client';
-import { ProductError } from './errors.ts';
-import { sizeOf } from './message-size.ts';
-import type { Lane, Log, Runtime, StagedBatch, Store } from './ports.ts';
-import { inSpan } from './tracing/spans.ts';
+import { ProductError } from '../errors.ts';
+import { sizeOf } from '../message-size.ts';
+import type { Lane, Log, Runtime, StagedBatch, Store } from '../ports.ts';
+import { inSpan } from '../tracing/spans.ts';
 
 /** Times of work that may take from a millisecond to minutes. */
 export const WORK_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];

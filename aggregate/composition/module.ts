@@ -1,10 +1,10 @@
-import { alertsModule } from './alerts/module.ts';
-import { materializedMetrics, metrics } from './metrics/index.ts';
-import { tablesWithRecipes } from './metrics/recipes.ts';
-import { frozenRows } from './retention/frozen-rows.ts';
-import { ledgerTables, resetWatermark } from './runner/ledger.ts';
-import { foldedEntities } from './runner/refold.ts';
-import { aggregateSettings } from './settings.ts';
+import { alertsModule } from '../alerts/module.ts';
+import { materializedMetrics, metrics } from '../metrics/index.ts';
+import { tablesWithRecipes } from '../metrics/recipes.ts';
+import { frozenRows } from '../retention/frozen-rows.ts';
+import { ledgerTables, resetWatermark } from '../runner/ledger.ts';
+import { foldedEntities } from '../runner/refold.ts';
+import { aggregateSettings } from '../settings.ts';
 
 /** What this area brings to the product. */
 export const aggregateModule = {

@@ -1,4 +1,4 @@
-import { partsOf } from '../parts.ts';
+import { partsOf } from './parts.ts';
 
 /**
  * ClickHouse SQL as a tagged template. Tables and fragments are interpolated unchanged, names through `ident`, and all

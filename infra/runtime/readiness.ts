@@ -1,9 +1,9 @@
-import { sql } from './clickhouse/sql.ts';
-import type { InfraSettings } from './config/settings.ts';
-import { inTime } from './coordination/in-time.ts';
-import { recent } from './coordination/recent.ts';
-import { ProductError, unwritable } from './errors.ts';
-import type { Runtime, Service } from './ports.ts';
+import { inTime } from '../coordination/in-time.ts';
+import { recent } from '../coordination/recent.ts';
+import { ProductError, unwritable } from '../errors.ts';
+import type { Runtime, Service } from '../ports.ts';
+import { sql } from '../sql.ts';
+import type { InfraSettings } from './settings.ts';
 
 /** Orchestrators ask each process more often than an answer changes. */
 const MAX_AGE_MS = 1000;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import kafkajs from 'kafkajs';
-import { compress, type DecompressionLimits, decompress, type FetchedBytes } from '../compression.ts';
+import { compress, type DecompressionLimits, decompress, type FetchedBytes } from './compression.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 export const ZSTD = CompressionTypes.ZSTD;

@@ -1,13 +1,13 @@
-import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
+import { count, name, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';
-import { brokerEvent } from './broker-event.ts';
 import { regionBegin } from './coretime-filters.ts';
+import { brokerEvent } from './folds/broker-event.ts';
 import {
   brokerEvents,
   type CoretimeConfig,

@@ -1,5 +1,5 @@
-import { count, day, name, planck, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, day, name, planck, real, text, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { indexText } from '../shared/filters.ts';
 import { CHILD_STATUSES } from './folds/bounties/child-bounties.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
+import { count, name, nested, text, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, core, mask, regionBegin } from './coretime-filters.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { count, flag, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/sql.ts';
 import { DOMAINS } from '../../../ingest/decode/domain.ts';
 import { addressEncodings, chains } from '../../../ingest/raw/tables.ts';
+import { count, flag, name, text, timestamp } from '../../columns.ts';
 import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
 import { accountKey, NAME_CHARS_MAX } from '../shared/filters.ts';
 import { lastDayExtrinsics } from './last-day.ts';

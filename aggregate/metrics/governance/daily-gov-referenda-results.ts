@@ -1,4 +1,4 @@
-import { count, day, name, planck, real, text } from '../../../infra/clickhouse/columns.ts';
+import { count, day, name, planck, real, text } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { referendaFacts } from './folds/facts.ts';
 import { referendumResults } from './folds/referenda.ts';

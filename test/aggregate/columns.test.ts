@@ -16,9 +16,9 @@ import {
   shownOf,
   text,
   timestamp,
-} from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { openStore } from '../../support/open-store.ts';
+} from '../../aggregate/columns.ts';
+import { raw, sql } from '../../infra/sql.ts';
+import { openStore } from '../support/open-store.ts';
 
 const KINDS = [
   { kind: 'name', column: name('a'), type: 'LowCardinality(String)', good: 'polkadot', bad: 1 },

@@ -1,4 +1,4 @@
-import { recentExtrinsic } from '../../../aggregate/metrics/activity/recent-extrinsic.ts';
+import { recentExtrinsic } from '../../../aggregate/metrics/activity/explorer-recent-extrinsics.ts';
 import { recentExtrinsics } from '../../reference/metrics/recent-extrinsics.ts';
 import type { MetricCase } from '../../support/served.ts';
 

@@ -1,8 +1,8 @@
-import { count, text } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
+import { count, text } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { contractTransaction, newestFirst, transactionColumns } from './contract-transaction.ts';
+import { contractTransaction, newestFirst, transactionColumns } from './contract-transactions-search.ts';
 import { isKnownContract } from './known-contract.ts';
 
 export const contractCallDetail = metric({

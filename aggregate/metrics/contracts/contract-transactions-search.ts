@@ -1,5 +1,5 @@
-import { count, flag, name, text, timestamp, wideCount } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
+import { count, flag, name, text, timestamp, wideCount } from '../../columns.ts';
 import { metric, type Ordering, SERVED_RELAYS } from '../../metric.ts';
 import { anyOf, contractAddress } from '../shared/filters.ts';
 import { amountColumns } from '../shared/native-amounts.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { retentionDays, whole, yesNo } from '../../infra/config/kinds.ts';
+import { retentionDays, whole, yesNo } from '../../../infra/config/kinds.ts';
 
 const IDEMPOTENCY_HOURS_MAX = 168;
 /** An event is looked up for as long as a retry of it may come. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { count, name, real, text } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { sql } from '../../../infra/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { count, name, real, text } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { usd, usdExact } from '../shared/amounts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';

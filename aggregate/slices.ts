@@ -1,6 +1,6 @@
-import { clickhouseType } from '../../infra/clickhouse/columns.ts';
-import { ident, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { MaterializedMetric, Metric } from '../metric.ts';
+import { ident, raw, type Sql, sql } from '../infra/sql.ts';
+import { clickhouseType } from './columns.ts';
+import type { MaterializedMetric, Metric } from './metric.ts';
 
 /**
  * How the rows of a metric are divided into what changes together. A slice is of a relay chain and, where the key has
