@@ -23,7 +23,7 @@ const DECIDED = [
 ];
 
 describe('values.schema.json', () => {
-  const { $defs } = JSON.parse(read('infra/helm/values.schema.json'));
+  const { $defs, properties: values } = JSON.parse(read('infra/helm/values.schema.json'));
   const names = Object.keys(settings.shape);
   const isFile = (name: string) => name.endsWith('_FILE') && !DECIDED.includes(name);
 
@@ -34,6 +34,10 @@ describe('values.schema.json', () => {
       .filter((name) => name === 'REDIS_URL' || !isSecretSetting(name))
       .map((name) => [name, name === 'REDIS_URL' ? reference('redisUrl') : accepted(properties[name])]);
     expect($defs.settings.properties).toEqual(Object.fromEntries(wanted));
+  });
+
+  test('requires only settings that exist', () => {
+    expect(names).toEqual(expect.arrayContaining(values.settings.required));
   });
 
   test('lists every secret, and every file that a setting names', () => {
