@@ -1,6 +1,5 @@
-import type { z } from 'zod';
 import { retentionDays } from '../infra/config/kinds.ts';
-import { sourceBounds, sourceSettings } from './sources/settings.ts';
+import { sourceSettings } from './sources/settings.ts';
 
 /** Days for which late blocks are taken: `RETENTION_RAW_DAYS` refuses older ones, so that an outage of a month loses none. */
 const RAW_DAYS_MIN = 31;
@@ -15,12 +14,3 @@ export const ingestSettings = {
     'delete dead letters this many whole days after they were last refused; 0 keeps all',
   ),
 };
-
-/** Bounds that operators have no reason to turn. */
-export const ingestBounds = {
-  ...sourceBounds,
-  /** Bytes of a refused line that are stored with its reason. */
-  DEAD_LETTER_BYTES_MAX: 64 * 1024,
-};
-
-export type IngestSettings = z.output<z.ZodObject<typeof ingestSettings>> & typeof ingestBounds;

@@ -15,6 +15,7 @@ import { readinessOf } from '../infra/runtime/readiness.ts';
 import { startTracing } from '../infra/tracing/start-tracing.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { DeadLetterRetention } from '../ingest/dead-letters/dead-letter-retention.ts';
+import { DEAD_LETTER_BYTES_MAX } from '../ingest/dead-letters/dead-letters.ts';
 import { Loader } from '../ingest/load/loader.ts';
 import { loadedUpTo } from '../ingest/load/loads-in-progress.ts';
 import { ingestModule } from '../ingest/module.ts';
@@ -155,7 +156,7 @@ function construct(parts: Parts): Pipeline {
     registry,
     numbers,
     leaseMs: config.LEASE_MS,
-    deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
+    deadLetterBytes: DEAD_LETTER_BYTES_MAX,
     onLoaded: () => aggregator.requestRound(),
     measures: measures.loads,
   });
@@ -244,7 +245,7 @@ function publishing({ config, runtime: { log }, measures }: Parts) {
     lineBytes: Math.min(config.LINE_BYTES_MAX, log.messageBytesMax),
     lineSetting: isMessageSmaller ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
     messageBytes: log.messageBytesMax,
-    deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
+    deadLetterBytes: DEAD_LETTER_BYTES_MAX,
     measures: measures.sources,
   };
 }

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { alertBounds, alertSettings } from '../aggregate/alerts/model/settings.ts';
 import { aggregateBounds, aggregateSettings } from '../aggregate/settings.ts';
 import { type Environment, readSettings } from '../infra/config/read.ts';
-import { infraBounds, infraSettings } from '../infra/runtime/settings.ts';
-import { ingestBounds, ingestSettings } from '../ingest/settings.ts';
+import { distributedBounds } from '../infra/distributed/settings.ts';
+import { infraSettings } from '../infra/runtime/settings.ts';
+import { ingestSettings } from '../ingest/settings.ts';
 import { httpBounds, httpSettings } from './http/settings.ts';
 import { identityBounds, identitySettings } from './identity/accounts/settings.ts';
 
@@ -24,8 +25,7 @@ export const settings = z.object({
 /** Bounds that are no settings. Tests give others with their names. */
 export const bounds = {
   ...httpBounds,
-  ...infraBounds,
-  ...ingestBounds,
+  ...distributedBounds,
   ...aggregateBounds,
   ...identityBounds,
   ...alertBounds,

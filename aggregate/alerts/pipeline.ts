@@ -6,7 +6,7 @@ import { messagingAttributes } from '../../infra/tracing/messages.ts';
 import { activeTraceparent, inSpan, outsideSpans } from '../../infra/tracing/spans.ts';
 import { DeadLetterQueue } from '../../ingest/dead-letters/dead-letter-queue.ts';
 import type { Redelivered } from '../../ingest/dead-letters/dead-letter-retry.ts';
-import type { IngestSettings } from '../../ingest/settings.ts';
+import { DEAD_LETTER_BYTES_MAX } from '../../ingest/dead-letters/dead-letters.ts';
 import { type ParsedDelivery, parseDelivery, refusalOf } from './formats/delivery.ts';
 import type { Outcome } from './model/alert.ts';
 import {
@@ -35,8 +35,6 @@ import { AlertWriter } from './processor/writer.ts';
 
 /** An accepted alert may wait so long for the store; then the process is not ready and requests get 503. */
 const PENDING_MS_MAX = 30_000;
-
-type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
 export interface AlertFigures {
   /** Deliveries that the log has acknowledged for this process. */
@@ -73,13 +71,12 @@ export class AlertPipeline {
   readonly #sending: Attributes;
   #accepted = 0;
 
-  private constructor(runtime: Runtime, settings: AlertPipelineSettings, onFailure: OnFailure) {
+  private constructor(runtime: Runtime, settings: AlertSettings, onFailure: OnFailure) {
     const { store, log, keyValue, clock } = runtime;
     this.#runtime = runtime;
     this.#pending = new PendingBytes(settings.ALERT_PENDING_BYTES_MAX);
     this.#rules = eventRules(settings);
-    const bytesMax = settings.DEAD_LETTER_BYTES_MAX;
-    this.#deadLetters = new DeadLetterQueue({ store, clock, bytesMax, onFailure });
+    this.#deadLetters = new DeadLetterQueue({ store, clock, bytesMax: DEAD_LETTER_BYTES_MAX, onFailure });
     this.#writer = new AlertWriter({ store, deadLetters: this.#deadLetters, onFailure });
     this.#publisher = new LogPublisher(
       (messages) => log.publish(ALERTS_TOPIC, messages),
@@ -108,7 +105,7 @@ export class AlertPipeline {
    */
   static async start(
     runtime: Runtime,
-    settings: AlertPipelineSettings,
+    settings: AlertSettings,
     { processes = true, onFailure }: { readonly processes?: boolean; readonly onFailure: OnFailure },
   ): Promise<AlertPipeline> {
     const pipeline = new AlertPipeline(runtime, settings, onFailure);

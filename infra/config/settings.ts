@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { whole, yesNo } from './kinds.ts';
 
+/** Attempts of a computation before it counts as failed. */
+export const JOB_ATTEMPTS = 5;
 /** The wait before the second attempt of a job; each later one doubles. */
 export const JOB_BACKOFF_MS = 200;
+/** Longest time that /health/ready waits for a service. */
+export const READY_SECONDS_MAX = 5;
 
 /** Settings of both profiles: the store, the log and the queue. */
 export const portSettings = {
@@ -32,12 +36,4 @@ export const portSettings = {
   BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
 };
 
-/** Bounds that operators have no reason to turn. */
-export const portBounds = {
-  /** Longest time that /health/ready waits for a service. */
-  PROBE_SECONDS_MAX: 5,
-  /** Attempts of a computation before it counts as failed. */
-  JOB_ATTEMPTS: 5,
-};
-
-export type PortSettings = z.output<z.ZodObject<typeof portSettings>> & typeof portBounds;
+export type PortSettings = z.output<z.ZodObject<typeof portSettings>>;

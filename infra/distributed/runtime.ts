@@ -1,5 +1,5 @@
 import { closePorts } from '../close-ports.ts';
-import { JOB_BACKOFF_MS } from '../config/settings.ts';
+import { JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -44,7 +44,7 @@ export function openDistributed(
   const queue = new DistributedQueue({
     redis: jobs,
     prefix: jobsPrefix(config),
-    attempts: config.JOB_ATTEMPTS,
+    attempts: JOB_ATTEMPTS,
     backoffMs: JOB_BACKOFF_MS,
     lockMs: config.LEASE_MS,
     answerMs: config.REDIS_SECONDS_MAX * 1000,

@@ -1,3 +1,4 @@
+import { READY_SECONDS_MAX } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { retry } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -78,7 +79,7 @@ export async function checkRedis(
   config: DistributedSettings,
   compare: (theirs: number, asked: number, answered: number) => Finding,
 ): Promise<Finding[]> {
-  const settings = { ...config, SERVICE_WAIT_SECONDS: config.PROBE_SECONDS_MAX };
+  const settings = { ...config, SERVICE_WAIT_SECONDS: READY_SECONDS_MAX };
   let lastError = '';
   const logger = {
     debug: ({ reason }: { reason: string }) => {

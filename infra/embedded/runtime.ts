@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { closePorts } from '../close-ports.ts';
-import { JOB_BACKOFF_MS, type PortSettings } from '../config/settings.ts';
+import { JOB_ATTEMPTS, JOB_BACKOFF_MS, type PortSettings } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
 import { readBrokenParts } from './broken-parts.ts';
@@ -27,7 +27,7 @@ export async function openEmbedded(
     dataDirectory: config.DATA_DIR,
     fsync: config.STORE_FSYNC,
   });
-  const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: JOB_BACKOFF_MS });
+  const queue = new EmbeddedQueue({ attempts: JOB_ATTEMPTS, backoffMs: JOB_BACKOFF_MS });
   const keyValue = new EmbeddedKeyValue(clock);
   const ports = { store, log, queue, keyValue };
   return {

@@ -1,3 +1,4 @@
+import { READY_SECONDS_MAX } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { recent } from '../coordination/recent.ts';
 import { ProductError, unwritable } from '../errors.ts';
@@ -15,7 +16,7 @@ const MAX_AGE_MS = 1000;
  */
 export function readinessOf(
   { store, keyValue, log }: Pick<Runtime, 'store' | 'keyValue' | 'log'>,
-  settings: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN' | 'PROBE_SECONDS_MAX'>,
+  settings: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN'>,
   needed: ReadonlySet<Service>,
   onAsked: (service: Service, answered: boolean) => void = () => {},
 ): () => Promise<void> {
@@ -30,7 +31,7 @@ export function readinessOf(
     keyValue: () => keyValue.get('ready'),
     log: () => log.check(),
   };
-  const msMax = settings.PROBE_SECONDS_MAX * 1000;
+  const msMax = READY_SECONDS_MAX * 1000;
   const bounded = [...needed].map((service) => {
     const check = recent(0, checks[service]);
     return async () => {

@@ -19,6 +19,8 @@ export function deadLetterOf(topic: string, origin: Origin, reason: string, byte
   return { topic, reason, bytes, source, origin: origin.origin, line, run };
 }
 
+/** Bytes of a refused line that are stored with its reason. */
+export const DEAD_LETTER_BYTES_MAX = 64 * 1024;
 /** Bytes of dead letters that one statement inserts. */
 const PART_BYTES = 4 * 2 ** 20;
 /** Of a row without its text. */

@@ -59,6 +59,8 @@ export interface SourceFollowerOptions extends SourceOptions {
   readonly treasury?: readonly string[];
   /** Wait before a request is tried again; it doubles with each further one. */
   readonly backoffMs?: number;
+  /** Wait before a skipped height is tried again; it doubles with each further try, up to a day. */
+  readonly skippedRetrySeconds?: number;
   readonly followed?: FollowedChain;
   /** Milliseconds without an answer after which another source is to be asked. */
   readonly awayMsMax?: number;
@@ -66,6 +68,7 @@ export interface SourceFollowerOptions extends SourceOptions {
 
 /** Few, since the follower retries anyway. */
 const ATTEMPTS = 3;
+const SKIPPED_RETRY_SECONDS = 60;
 
 /** Ingests new blocks of a source as they come, until the signal aborts. */
 export class SourceFollower {
@@ -101,7 +104,13 @@ export class SourceFollower {
     const limits = { signal: both, attempts: ATTEMPTS, ...(backoffMs === undefined ? {} : { backoffMs }) };
     try {
       const source = await openSource(options, config, limits);
-      return new SourceFollower(source, options, config.SKIPPED_RETRY_SECONDS, both, ended);
+      return new SourceFollower(
+        source,
+        options,
+        options.skippedRetrySeconds ?? SKIPPED_RETRY_SECONDS,
+        both,
+        ended,
+      );
     } catch (error) {
       ended.abort();
       throw error;

@@ -44,10 +44,4 @@ export const sourceSettings = {
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
 };
 
-/** Bounds that operators have no reason to turn. */
-export const sourceBounds = {
-  /** Seconds before a height that a source did not serve is retried; doubled with each attempt, up to a day. */
-  SKIPPED_RETRY_SECONDS: 60,
-};
-
-export type SourceSettings = z.output<z.ZodObject<typeof sourceSettings>> & typeof sourceBounds;
+export type SourceSettings = z.output<z.ZodObject<typeof sourceSettings>>;

@@ -12,6 +12,7 @@ import {
   handleDeadLetterRequest,
 } from '../../ingest/dead-letters/dead-letter-requests.ts';
 import type { RetriedLetter } from '../../ingest/dead-letters/dead-letter-retry.ts';
+import { DEAD_LETTER_BYTES_MAX } from '../../ingest/dead-letters/dead-letters.ts';
 import { SNAPSHOT_KINDS } from '../../ingest/decode/snapshot.ts';
 import { countRefusedFacts, listRefusedFacts } from '../../ingest/raw/refused-facts.ts';
 import {
@@ -232,12 +233,17 @@ export const operations = {
   deadLetters: operation()({
     input: deadLetterRequest,
     run: async (pipeline, request) => {
-      const { runtime, registry, config, waitUntilLoaded } = pipeline;
-      const deadLetterBytes = config.DEAD_LETTER_BYTES_MAX;
+      const { runtime, registry, waitUntilLoaded } = pipeline;
       const redeliver = {
         [ALERTS_TOPIC]: async (letter: RetriedLetter) => (await pipeline.alerts()).redeliver(letter),
       };
-      const dependencies = { runtime, registry, deadLetterBytes, waitUntilLoaded, redeliver };
+      const dependencies = {
+        runtime,
+        registry,
+        deadLetterBytes: DEAD_LETTER_BYTES_MAX,
+        waitUntilLoaded,
+        redeliver,
+      };
       const result = await handleDeadLetterRequest(dependencies, request);
       if (request.action === 'retry') await pipeline.waitUntilComputed();
       return result;

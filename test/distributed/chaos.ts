@@ -73,7 +73,6 @@ export async function live({
   const environment = services.environment({
     SERVICE_WAIT_SECONDS: '120',
     LOG_LEVEL: 'warn',
-    JOB_ATTEMPTS: '100',
     METRIC_ATTEMPTS: '1000',
     METRIC_RETRY_SECONDS_MAX: '2',
     FOLLOW: `${FOLLOWED}=${source.url}`,

@@ -85,7 +85,6 @@ beforeAll(async () => {
     LOG_LEVEL: 'warn',
     MIGRATE_ON_START: 'false',
     SECRETS_KEY: randomBytes(32).toString('base64'),
-    PROBE_SECONDS_MAX: '2',
     REDIS_SECONDS_MAX: '1',
     ALERT_LOG_SECONDS_MAX: '1',
     SERVICE_WAIT_SECONDS: '300',

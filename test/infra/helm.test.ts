@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isSecretSetting } from '../../infra/config/read.ts';
+import { READY_SECONDS_MAX } from '../../infra/config/settings.ts';
 import { LOAD_GROUP, TOPICS } from '../../ingest/log/topics.ts';
 import { checkSettings } from '../../serve/doctor/settings-check.ts';
 import { buildProbes } from '../../serve/http/operator-app.ts';
@@ -376,7 +377,7 @@ function expectTimes({ startupProbe, livenessProbe, readinessProbe }: Container,
     config.SERVICE_WAIT_SECONDS,
   );
   for (const probe of [startupProbe, readinessProbe])
-    expect(probe.timeoutSeconds).toBeGreaterThan(config.PROBE_SECONDS_MAX);
+    expect(probe.timeoutSeconds).toBeGreaterThan(READY_SECONDS_MAX);
   expect(livenessProbe).toMatchObject({ periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 6 });
 }
 

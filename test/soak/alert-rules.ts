@@ -126,7 +126,6 @@ class Drill {
       DATA_DIR: join(this.directory, 'data'),
       SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: 'error',
-      PROBE_SECONDS_MAX: '3',
       ALERT_PRIVATE_TARGETS: 'true',
       ALERT_WEBHOOK_RETRY_SECONDS_MAX: '5',
     });

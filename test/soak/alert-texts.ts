@@ -79,7 +79,7 @@ function bodyOf(index: number, one: Phase): Buffer {
   return Buffer.from(JSON.stringify(prometheusBody([firing({ fingerprint, startsAt, annotations })])));
 }
 
-/** Longer than the Markdown that is kept of an alert. */
+/** Gives stored alerts a Markdown that is longer than one of a request may be. */
 function storeWhole(store: { run(statement: string): Promise<void> }): Promise<void> {
   const half = TEXT_BYTES / 2;
   return store.run(

@@ -2,7 +2,7 @@ import { sql } from '../../../infra/sql.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { emptyGrant } from './grants.ts';
-import { createWithinLimit } from './limits.ts';
+import { createWithinLimit, KEYS_PER_ACCOUNT } from './limits.ts';
 import { displayName } from './names.ts';
 import { hashSecret } from './secrets.ts';
 import type { Grant, User } from './tables.ts';
@@ -32,7 +32,6 @@ export async function createKey(
   { name, scopes, expires_ms }: NewKey,
 ): Promise<{ readonly grant: Grant; readonly text: string }> {
   const now = accounts.clock.now();
-  const limit = accounts.settings.KEYS_PER_ACCOUNT;
   const shownName = displayName(name);
   if (shownName === '') throw new FieldError('name', 'Enter a name.');
   if (kind === 'personal' && scopes.length === 0)
@@ -40,8 +39,8 @@ export async function createKey(
   if (expires_ms !== 0 && expires_ms <= now) throw new FieldError('expires', 'Enter a date in the future.');
   const rule = {
     count: async () => (await activeKeys(accounts, user_id, kind)).length,
-    limit,
-    message: `You have reached the limit of ${limit} ${KEY_NOUNS[kind]}s. Revoke one first.`,
+    limit: KEYS_PER_ACCOUNT,
+    message: `You have reached the limit of ${KEYS_PER_ACCOUNT} ${KEY_NOUNS[kind]}s. Revoke one first.`,
   };
   return createWithinLimit(accounts, `keys/${user_id}`, rule, async (lease) => {
     const grant = emptyGrant(kind, { user_id, scopes, now });

@@ -43,8 +43,6 @@ export const identityBounds = {
   SIGN_IN_WAITING_MAX: 256,
   /** Messages for a wallet to sign that an address may ask for in a minute; 0 = no limit. */
   WALLET_CHALLENGES_PER_MINUTE: 60,
-  /** Active API keys, personal access tokens or wallets of one account. */
-  KEYS_PER_ACCOUNT: 50,
   /** Seconds for which another process may still accept a revoked API key; 0 reads the store each time. */
   KEY_CACHE_SECONDS: 5,
   /** Keys, tokens and sessions a minute and address that are not valid; above it 429 for those that are not valid; 0 = no limit. */

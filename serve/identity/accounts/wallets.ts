@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from '../../../infra/sql.ts';
 import { decodeAddress } from '../../../ingest/chains/address.ts';
 import type { Accounts } from './accounts.ts';
+import { KEYS_PER_ACCOUNT } from './limits.ts';
 import { newLocator } from './secrets.ts';
 import type { User, Wallet } from './tables.ts';
 import { createUser, findUser } from './users.ts';
@@ -169,10 +170,8 @@ export async function linkWallet(
     holder: user.id,
   });
   const linked = await walletsOf(accounts, user.id);
-  if (linked.length >= accounts.settings.KEYS_PER_ACCOUNT)
-    throw new WalletError(
-      `You have reached the limit of ${accounts.settings.KEYS_PER_ACCOUNT} wallets. Unlink one first.`,
-    );
+  if (linked.length >= KEYS_PER_ACCOUNT)
+    throw new WalletError(`You have reached the limit of ${KEYS_PER_ACCOUNT} wallets. Unlink one first.`);
   await accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
     const wallet = await accounts.wallets.get(challenge.accountId);
     if (wallet && wallet.user_id !== '' && wallet.user_id !== user.id) {

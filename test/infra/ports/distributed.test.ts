@@ -298,7 +298,6 @@ describe('the services, looked at from outside', () => {
       KAFKA_BROKERS: '127.0.0.1:1',
       REDIS_URL: 'redis://127.0.0.1:1',
       CLICKHOUSE_URL: 'http://127.0.0.1:1',
-      PROBE_SECONDS_MAX: '1',
     });
     const found = await Promise.all([
       checkKafka(nowhere, consumed),

@@ -78,9 +78,15 @@ it('goes past a height that the source cannot serve, shows it, and fills it in t
   fake.finalized = head;
   const stop = new AbortController();
   const said: string[] = [];
-  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 2, backoffMs: 10 };
-  const settings = { ...pipeline.config, SKIPPED_RETRY_SECONDS: 1 };
-  const follower = await SourceFollower.open(options, settings, stop.signal);
+  const options = {
+    url: fake.url,
+    chain: 'polkadot',
+    pollMs: 10,
+    concurrency: 2,
+    backoffMs: 10,
+    skippedRetrySeconds: 1,
+  };
+  const follower = await SourceFollower.open(options, pipeline.config, stop.signal);
   const running = follower.run(ingestTarget(client), (text) => void said.push(text));
   const highest = async () => (await client.call('status', {})).chains[0]?.highest_block;
   await expect.poll(highest, { timeout: 60_000 }).toBe(head);

@@ -13,7 +13,7 @@ import { ALICE, ALICE_KEY, BOB_GENERIC, hash, madeBlock, madeEvent, madeExtrinsi
 
 let ingesting: Ingesting;
 beforeAll(async () => {
-  ingesting = await openIngesting({ LINE_BYTES_MAX: '400000', DEAD_LETTER_BYTES_MAX: '200' });
+  ingesting = await openIngesting({ LINE_BYTES_MAX: '400000' });
 });
 afterAll(() => ingesting.close());
 
