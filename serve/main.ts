@@ -1,10 +1,10 @@
-import { readColourOption } from './cli/colour.ts';
-import { EXIT } from './cli/failure.ts';
-import { endWithNpx } from './cli/parent.ts';
-import { runProgram } from './cli/program.ts';
-import { outputFailure } from './cli/rows-output.ts';
-import { guardStandardInput, wantsStandardInput } from './cli/standard-input.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from '../infra/version.ts';
+import { readColourOption } from './application/cli/colour.ts';
+import { EXIT } from './application/cli/failure.ts';
+import { endWithNpx } from './application/cli/parent.ts';
+import { outputFailure } from './application/cli/rows-output.ts';
+import { guardStandardInput, wantsStandardInput } from './application/cli/standard-input.ts';
+import { runProgram } from './application/program.ts';
 
 // The entry of every process: the command line. Domains are imported by the commands that need them.
 

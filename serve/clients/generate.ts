@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { agreedDocument } from './agreed-document.ts';
-import { pythonOf } from './python/generate.ts';
-import { typescriptOf } from './typescript/generate.ts';
+import { pythonOf } from './python-module.ts';
+import { typescriptOf } from './typescript-schema.ts';
 
 // Writes the modules of the clients that derive from the OpenAPI document. Git ignores them.
 const document = agreedDocument();

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import type { Accounts } from '../accounts/accounts.ts';
 import { HttpError } from '../http/errors.ts';
-import type { Accounts } from '../identity/accounts/accounts.ts';
 import { type Html, html } from '../pages/html.ts';
 import { type Page, servePages } from '../pages/page.ts';
 import { type Guide, readGuides } from './guides.ts';

@@ -3,9 +3,9 @@ import { alertSettings } from '../../aggregate/alerts/model/settings.ts';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';
+import { identitySettings } from '../accounts/settings.ts';
 import { httpSettings } from '../http/settings.ts';
-import { identitySettings } from '../identity/accounts/settings.ts';
-import { settings } from '../settings.ts';
+import { settings } from '../settings/settings.ts';
 
 type Name = keyof typeof settings.shape;
 

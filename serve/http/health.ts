@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { ProductError } from '../../infra/errors.ts';
-import type { ProcessHealth } from '../process-health.ts';
 import { HttpError, RETRY_SOON } from './errors.ts';
+import type { ProcessHealth } from './process-health.ts';
 import { problemResponse } from './responses.ts';
 import { route } from './route.ts';
 

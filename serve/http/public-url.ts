@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../settings.ts';
+import type { HttpSettings } from './settings.ts';
+
+type Addresses = Pick<HttpSettings, 'HOST' | 'PORT'>;
 
 /**
  * The address that people and applications reach the service by, without a slash at its end: the setting, or else
@@ -7,13 +9,13 @@ import type { Config } from '../settings.ts';
  */
 export function publicUrl(
   app: FastifyInstance,
-  config: Pick<Config, 'PUBLIC_URL' | 'HOST' | 'PORT'>,
+  config: Addresses & { readonly PUBLIC_URL?: string | undefined },
 ): string {
   return config.PUBLIC_URL ?? listeningUrl(app, config);
 }
 
 /** The address on which this process listens, as a person on the same machine can open it. */
-export function listeningUrl(app: FastifyInstance, { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): string {
+export function listeningUrl(app: FastifyInstance, { HOST, PORT }: Addresses): string {
   const address = app.server.address();
   const port = typeof address === 'object' && address ? address.port : PORT;
   const host = ['0.0.0.0', '::'].includes(HOST) ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST;

@@ -2,8 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { HttpError } from '../http/errors.ts';
-import type { Accounts } from './accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import {
   duplicateToken,
   hasDuplicateToken,
@@ -11,8 +10,9 @@ import {
   type Principal,
   principalOf,
   TokenError,
-} from './accounts/principal.ts';
-import { readToken } from './accounts/tokens.ts';
+} from '../accounts/principal.ts';
+import { readToken } from '../accounts/tokens.ts';
+import { HttpError } from '../http/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
-import { openAccounts } from './accounts/accounts.ts';
-import { identitySettings } from './accounts/settings.ts';
-import { accountTables } from './accounts/tables.ts';
+import { openAccounts } from '../accounts/accounts.ts';
+import { identitySettings } from '../accounts/settings.ts';
+import { accountTables } from '../accounts/tables.ts';
 
 /** What identity brings to the product. Its routes are in `routes.ts`, which only a server loads. */
 export const identityModule = {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Accounts } from './accounts/accounts.ts';
-import { startAccountMaintenance } from './accounts/maintenance.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { startAccountMaintenance } from '../accounts/maintenance.ts';
 import { serveOAuth } from './oauth/routes.ts';
 import { serveProfilePages } from './pages/routes.ts';
 

@@ -1,4 +1,4 @@
-import { SCOPE_NAMES, SCOPES } from '../identity/accounts/scopes.ts';
+import { SCOPE_NAMES, SCOPES } from '../accounts/scopes.ts';
 import { type Html, html } from './html.ts';
 import { wideTable } from './wide-table.ts';
 

@@ -1,10 +1,10 @@
 import '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts/accounts.ts';
+import { isLocator, newLocator } from '../accounts/secrets.ts';
+import { cookieRules, isSecure, sessionOf } from '../accounts/sessions.ts';
 import { HttpError } from '../http/errors.ts';
 import { EMPTY_FORM, Form } from '../http/form.ts';
-import type { Accounts } from '../identity/accounts/accounts.ts';
-import { isLocator, newLocator } from '../identity/accounts/secrets.ts';
-import { cookieRules, isSecure, sessionOf } from '../identity/accounts/sessions.ts';
 import { type Html, html } from './html.ts';
 
 /** The submitted form; empty when there is none. */

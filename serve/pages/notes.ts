@@ -1,8 +1,8 @@
-import type { Accounts } from '../identity/accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ignore } from '../../infra/ignore.ts';
-import { cookieRules, isSecure } from '../identity/accounts/sessions.ts';
+import { cookieRules, isSecure } from '../accounts/sessions.ts';
 import { knownVisitor, tokenContext, visitorOf } from './forms.ts';
 import { type Html, html } from './html.ts';
 

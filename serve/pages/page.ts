@@ -19,18 +19,12 @@
 
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts/accounts.ts';
+import { requireUser, type SignedIn, SignInNeeded, sessionOf, signInPath } from '../accounts/sessions.ts';
+import type { User } from '../accounts/tables.ts';
 import { offerCompression } from '../http/content-codings.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
-import type { Accounts } from '../identity/accounts/accounts.ts';
-import {
-  requireUser,
-  type SignedIn,
-  SignInNeeded,
-  sessionOf,
-  signInPath,
-} from '../identity/accounts/sessions.ts';
-import type { User } from '../identity/accounts/tables.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, formToken } from './forms.ts';
 import { type Html, html } from './html.ts';

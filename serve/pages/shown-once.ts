@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Accounts } from '../identity/accounts/accounts.ts';
-import { isLocator, newLocator } from '../identity/accounts/secrets.ts';
-import type { User } from '../identity/accounts/tables.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { isLocator, newLocator } from '../accounts/secrets.ts';
+import type { User } from '../accounts/tables.ts';
 import { seeOther } from './page.ts';
 
 /** Longer than any browser takes to follow a redirect. */

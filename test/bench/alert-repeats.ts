@@ -9,8 +9,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
 import { sql } from '../../infra/sql.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

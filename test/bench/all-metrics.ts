@@ -12,8 +12,8 @@ import { DATABASE, ident, join as joined, raw, type Sql, sql } from '../../infra
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { History } from '../generator/history.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { countStatements } from '../support/statements.ts';

@@ -1,7 +1,7 @@
 /** A cached answer of 365 rows and its 304, against Fastify that sends a constant buffer of the same size and a bare 304. */
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { buildServer } from '../../serve/compose-server.ts';
+import { buildServer } from '../../serve/application/compose/compose-server.ts';
 import { DAYS, openHistory, YEAR } from './history.ts';
 import { startLoad } from './load.ts';
 import { compare, type Figure, readSizes, report } from './measure.ts';

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Format, Store } from '../../infra/ports.ts';
 import type { Sql } from '../../infra/sql.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { startLoad } from './load.ts';
 import { type Compared, compare } from './measure.ts';
 

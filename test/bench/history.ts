@@ -9,8 +9,8 @@ import { raw, sql } from '../../infra/sql.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { blocks, dirtyDays, extrinsics } from '../../ingest/raw/tables.ts';
-import { openPipeline, type Pipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 
 /** A year of two chains, written by the engine itself: nothing is parsed, every block is living. */
 export const YEAR: Window = {

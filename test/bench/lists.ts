@@ -5,9 +5,9 @@ import { govVoterHistory } from '../../aggregate/metrics/governance/gov-voter-hi
 import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
 import { raw, sql } from '../../infra/sql.ts';
 import { encodeAddress } from '../../ingest/chains/address.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { buildServer } from '../../serve/compose-server.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { buildServer } from '../../serve/application/compose/compose-server.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { BENCH_SETTINGS } from './history.ts';

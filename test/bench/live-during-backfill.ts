@@ -4,9 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS } from '../../infra/days.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { buildServer } from '../../serve/compose-server.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { buildServer } from '../../serve/application/compose/compose-server.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -12,8 +12,8 @@ import {
   type Window,
 } from '../../ingest/raw/canonical.ts';
 import { readStoredHeights } from '../../ingest/raw/loaded-blocks.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { writeHistory } from '../support/made-history.ts';
 import { BENCH_SETTINGS } from './history.ts';
 

@@ -1,6 +1,6 @@
 /** Memory of the process after it has loaded a history, computed it and served it. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildServer } from '../../serve/compose-server.ts';
+import { buildServer } from '../../serve/application/compose/compose-server.ts';
 import { openHistory, YEAR } from './history.ts';
 import { type Figure, readSizes, report } from './measure.ts';
 

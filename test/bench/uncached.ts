@@ -1,5 +1,5 @@
 /** An answer that no cache holds, against the engine alone running the same query. */
-import { buildServer } from '../../serve/compose-server.ts';
+import { buildServer } from '../../serve/application/compose/compose-server.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { openHistory, YEAR } from './history.ts';
 import { type Figure, readSizes, report } from './measure.ts';

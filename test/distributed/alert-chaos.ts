@@ -5,9 +5,9 @@ import { ALERTS_TOPIC, decodeEvent } from '../../aggregate/alerts/model/event.ts
 import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
 import { sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
-import type { Pipeline } from '../../serve/compose.ts';
-import { createKey } from '../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../serve/identity/accounts/users.ts';
+import { createKey } from '../../serve/accounts/keys.ts';
+import { createUser } from '../../serve/accounts/users.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { until } from '../infra/ports/opened.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';

@@ -4,7 +4,7 @@ import { sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { until } from '../infra/ports/opened.ts';
 import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
 import type { InputLine } from '../reference/input.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Pipeline } from '../../serve/compose.ts';
-import { createKey } from '../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../serve/identity/accounts/users.ts';
+import { createKey } from '../../serve/accounts/keys.ts';
+import { createUser } from '../../serve/accounts/users.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { until } from '../infra/ports/opened.ts';
 import { Receiver } from '../serve/alerts/receiver.ts';
 import { joinPipeline } from '../support/distributed.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';

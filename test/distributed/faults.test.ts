@@ -6,7 +6,7 @@ import { DATABASE, sql } from '../../infra/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
-import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import { openPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { needed } from '../serve/metrics/contract-client.ts';
 import { ENDPOINTS } from '../serve/metrics/endpoints.ts';

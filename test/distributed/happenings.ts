@@ -5,7 +5,7 @@ import { readFailedMetrics } from '../../aggregate/runner/failures.ts';
 import { DATABASE } from '../../infra/sql.ts';
 import type { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { until } from '../infra/ports/opened.ts';
 import type { Services } from '../support/services/index.ts';
 import type { Service } from '../support/services/service.ts';

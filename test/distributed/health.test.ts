@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPipeline, type Pipeline } from '../../serve/compose.ts';
-import { createKey } from '../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../serve/identity/accounts/users.ts';
-import { StoredSchema } from '../../serve/stored-schema.ts';
+import { createKey } from '../../serve/accounts/keys.ts';
+import { createUser } from '../../serve/accounts/users.ts';
+import { createPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
+import { StoredSchema } from '../../serve/application/compose/stored-schema.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { run } from '../serve/cli/program.ts';
 import { joinPipeline } from '../support/distributed.ts';

@@ -1,6 +1,6 @@
 import type { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 
 const OWN_HEAD = {
   relay_chain: 'kusama',

@@ -1,6 +1,6 @@
 import { sql } from '../../infra/sql.ts';
 import { blocks, events, extrinsics, prices } from '../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import type { Delivery } from './deliveries.ts';
 
 interface Stored {

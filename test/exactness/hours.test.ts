@@ -5,7 +5,7 @@ import { Random } from '../../ingest/demo/random.ts';
 import { within } from '../../ingest/raw/canonical.ts';
 import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
 import { blocks, dirtyDays, dirtyHours, events, extrinsics } from '../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import type { InputLine } from '../reference/input.ts';
 import { shapeBlock } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';

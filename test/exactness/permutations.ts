@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Random } from '../../ingest/demo/random.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { findChain } from '../reference/registry.ts';

@@ -5,7 +5,7 @@ import { meta } from '../../infra/clickhouse/schema.ts';
 import { DATABASE } from '../../infra/sql.ts';
 import { DECODER_VERSIONS, decoders } from '../../ingest/raw/decoders.ts';
 import { loadedBlocks } from '../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { ingestAndCompute, openPipelineAt } from '../support/pipeline.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { isSecretSetting } from '../../infra/config/read.ts';
-import { settings } from '../../serve/settings.ts';
+import { settings } from '../../serve/settings/settings.ts';
 import { ROOT } from '../support/source-files.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');

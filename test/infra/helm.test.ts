@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { READY_SECONDS_MAX } from '../../infra/config/settings.ts';
 import { LOAD_GROUP, TOPICS } from '../../ingest/log/topics.ts';
-import { checkSettings } from '../../serve/doctor/settings-check.ts';
-import { buildProbes } from '../../serve/http/operator-app.ts';
-import { ProcessHealth } from '../../serve/process-health.ts';
-import { type Config, readConfig, settings } from '../../serve/settings.ts';
+import { buildProbes } from '../../serve/application/compose/operator-app.ts';
+import { checkSettings } from '../../serve/application/doctor/settings-check.ts';
+import { ProcessHealth } from '../../serve/http/process-health.ts';
+import { type Config, readConfig, settings } from '../../serve/settings/settings.ts';
 import {
   type Container,
   canRunHelm,
@@ -288,7 +288,7 @@ describe.runIf(canRunHelm())('the chart', () => {
     );
     const [queue] = named('production', 'ScaledObject', '-work').spec.triggers ?? [];
     const metric = /chain_metrics_\w+/.exec(queue?.metadata.query ?? '')?.[0];
-    expect(read('serve/prometheus/compute.ts')).toContain(`name: '${metric}'`);
+    expect(read('serve/application/prometheus/compute.ts')).toContain(`name: '${metric}'`);
   });
 
   test('hands over the alert rules and the dashboards as they are, in a package too, under the job that they ask for', () => {

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { sql } from '../../infra/sql.ts';
 import { calls } from '../../ingest/raw/tables.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { busyBlock } from '../bench/busiest-day.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { raw, type Sql, sql } from '../../infra/sql.ts';
 import type { Table } from '../../infra/table.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { gate } from '../infra/ports/opened.ts';
 import { openTestPipeline } from '../support/pipeline.ts';
 import { rooted } from '../support/rooted.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { createPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { openPipelineAt } from '../support/pipeline.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { ProductError } from '../../infra/errors.ts';
-import { bounds, readConfig, settings } from '../../serve/settings.ts';
+import { bounds, readConfig, settings } from '../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Every setting: default, accepted values with what they are read as, refused values. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../infra/clickhouse/migrations.ts';
 import { meta } from '../../infra/clickhouse/schema.ts';
 import { createTable } from '../../infra/table.ts';
-import { schema } from '../../serve/stored-schema.ts';
+import { schema } from '../../serve/application/compose/stored-schema.ts';
 
 // A store keeps its tables of state as they are: only a migration changes them.
 

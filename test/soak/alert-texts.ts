@@ -6,8 +6,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -25,8 +25,8 @@ import { EmbeddedStore } from '../../infra/embedded/store.ts';
 import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { blocks, calls, deadLetters, events, extrinsics, refusedFacts } from '../../ingest/raw/tables.ts';
 import { readLines } from '../../ingest/sources/lines.ts';
-import type { RunReport } from '../../serve/cli/ingest-inputs.ts';
-import { readConfig } from '../../serve/settings.ts';
+import type { RunReport } from '../../serve/application/cli/ingest-inputs.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { writeBlockFile } from '../bench/blocks.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DATABASE, raw, sql } from '../../infra/sql.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { contentOfCleanRun, everythingRecorded } from '../distributed/clean-run.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';

@@ -19,7 +19,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const [revision = 'HEAD', option] = process.argv.slice(2);
 const run = promisify(execFile);
-const SHARED_STORE = 'serve/stored-schema.ts';
+const SHARED_STORE = 'serve/application/compose/stored-schema.ts';
 const SETTLED_MS_MAX = 300_000;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 

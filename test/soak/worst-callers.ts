@@ -9,8 +9,8 @@ import { dailySummary } from '../../aggregate/metrics/activity/daily-summary.ts'
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
 import { raw, sql } from '../../infra/sql.ts';
-import { openPipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { openPipeline } from '../../serve/application/compose/compose.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { freePort } from '../support/services/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { badCallers, day } from './bad-callers.ts';

@@ -2,7 +2,7 @@ import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { aggregatorLimits } from '../../aggregate/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
-import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import { openPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { testConfig } from './test-config.ts';
 

@@ -10,7 +10,7 @@ import {
   snapshots,
 } from '../../ingest/raw/tables.ts';
 import { unknownWrappers } from '../../ingest/raw/unknown-wrappers.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { servedRows } from './served.ts';
 
 /** By table, what it says: its rows as text, sorted, without the order and the time in which they came. */

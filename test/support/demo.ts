@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { isoDay } from '../../infra/days.ts';
 import { DemoHistory, firstDemoDay } from '../../ingest/demo/history.ts';
-import { prepareDemo } from '../../serve/cli/first-data.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import { prepareDemo } from '../../serve/application/cli/first-data.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 
 /**
  * Loads the demo data that a server would make up at this time, and computes every metric. The first days are left

@@ -1,6 +1,6 @@
 import type { Clock } from '../../infra/ports.ts';
-import { openPipeline, type Pipeline } from '../../serve/compose.ts';
-import type { ProcessRole } from '../../serve/process-roles.ts';
+import { openPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
+import type { ProcessRole } from '../../serve/settings/process-roles.ts';
 import type { TestPipeline } from './pipeline.ts';
 import { startServices } from './services/index.ts';
 import { testConfig } from './test-config.ts';

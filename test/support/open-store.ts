@@ -1,6 +1,6 @@
 import { EmbeddedStore } from '../../infra/embedded/store.ts';
 import type { Store } from '../../infra/ports.ts';
-import { readConfig } from '../../serve/settings.ts';
+import { readConfig } from '../../serve/settings/settings.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A store on a directory of its own; both are gone after `close`. */

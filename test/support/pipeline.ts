@@ -8,7 +8,7 @@ import type { Clock } from '../../infra/ports.ts';
 import { DATABASE } from '../../infra/sql.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { chains } from '../../ingest/raw/tables.ts';
-import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import { openPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
 import type { InputLine } from '../reference/input.ts';
 import { scratchOfRun } from './scratch.ts';
 import { type TemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';

@@ -2,7 +2,7 @@ import { rendered } from '../../aggregate/columns.ts';
 import type { MaterializedMetric, Metric, Ordering, ViewMetric } from '../../aggregate/metric.ts';
 import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../serve/compose.ts';
+import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import type { Input } from '../reference/input.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

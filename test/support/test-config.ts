@@ -1,4 +1,4 @@
-import { bounds, type Config, readConfig } from '../../serve/settings.ts';
+import { bounds, type Config, readConfig } from '../../serve/settings/settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { type Principal, principalOf, requireScope } from '../../accounts/principal.ts';
 import { readExamples } from '../../http/examples.ts';
 import type { QueryStore, Readers } from '../../http/readers.ts';
 import { type RouteDefinition, route } from '../../http/route.ts';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
-import { type Principal, principalOf, requireScope } from '../../identity/accounts/principal.ts';
 import { type Membership, type ProjectRole, requireRole } from '../model/access.ts';
 import type { Projects } from '../projects/projects.ts';
 import { askedPage, WHOLE_DOC, wholeQuery } from './paging.ts';

@@ -1,7 +1,7 @@
 import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Clock, KeyValue, Queue, Store } from '../../../infra/ports.ts';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { Consequences } from '../consequences/consequences.ts';

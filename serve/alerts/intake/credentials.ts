@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hashSecret } from '../../identity/accounts/secrets.ts';
+import { hashSecret } from '../../accounts/secrets.ts';
 import { type CachedIntegration, NO_KEYS } from '../integrations/integration-cache.ts';
 
 /** The key: a bearer token, or the password of HTTP Basic, whose username is ignored. */

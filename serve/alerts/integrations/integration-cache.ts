@@ -1,7 +1,7 @@
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
+import { hashSecret, newLocator } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { NOTIFIED_CHANGES } from '../consequences/event-history.ts';
 import type { Integration, IntegrationSummary, Project, Webhook } from '../model/tables.ts';

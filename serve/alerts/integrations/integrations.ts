@@ -5,7 +5,7 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { hashSecret, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
+import { hashSecret, newSecret, type Seal } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration, IntegrationSummary, Project } from '../model/tables.ts';

@@ -3,7 +3,7 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock, Store, Traceparent } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { activeTraceparent, failSpan, inSpan } from '../../../infra/tracing/spans.ts';
-import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
+import { newLocator, type Seal } from '../../accounts/secrets.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import type { OncallLink } from '../integrations/oncall-link.ts';
 import { type Webhook, webhookDeliveries } from '../model/tables.ts';

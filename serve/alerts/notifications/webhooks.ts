@@ -1,7 +1,7 @@
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
+import { newLocator, newSecret, type Seal } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { NOTIFIED_CHANGES, type NotifiedChangeName } from '../consequences/event-history.ts';
 import type { Outbox } from '../consequences/outbox.ts';

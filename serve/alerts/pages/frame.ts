@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { DAY_MS, HOUR_MS } from '../../../infra/days.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { QueryStore, Readers } from '../../http/readers.ts';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
-import type { User } from '../../identity/accounts/tables.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type Membership, PROJECT_ROLES, type ProjectRole, requireRole } from '../model/access.ts';
 import type { Projects } from '../projects/projects.ts';

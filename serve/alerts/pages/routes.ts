@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import type { Readers } from '../../http/readers.ts';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { servePages } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { PayloadSizes } from '../integrations/samples.ts';

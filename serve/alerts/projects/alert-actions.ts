@@ -1,6 +1,6 @@
 import type { Alert, AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import type { User } from '../../identity/accounts/tables.ts';
+import type { User } from '../../accounts/tables.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { AlertReader } from './alert-reader.ts';
 import type { Members } from './members.ts';

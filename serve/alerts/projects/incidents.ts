@@ -3,7 +3,7 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import type { User } from '../../identity/accounts/tables.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { consumerLock } from '../consequences/consequences.ts';
 import { RequestRefused } from '../model/access.ts';

@@ -1,8 +1,8 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { Limiter, Limiters } from '../../http/limiter.ts';
-import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from '../model/access.ts';
 import type { Member } from '../model/tables.ts';

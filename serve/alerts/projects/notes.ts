@@ -1,7 +1,7 @@
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { newLocator } from '../../identity/accounts/secrets.ts';
-import type { User } from '../../identity/accounts/tables.ts';
+import { newLocator } from '../../accounts/secrets.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Note } from '../model/tables.ts';

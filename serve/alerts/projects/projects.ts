@@ -2,7 +2,7 @@ import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import type { User } from '../../identity/accounts/tables.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { type Membership, RequestRefused } from '../model/access.ts';

@@ -2,7 +2,7 @@ import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { newLocator } from '../../identity/accounts/secrets.ts';
+import { newLocator } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { SavedFilter } from '../model/tables.ts';

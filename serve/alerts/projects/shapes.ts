@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
-import type { User } from '../../identity/accounts/tables.ts';
+import type { User } from '../../accounts/tables.ts';
 import { API_TYPE_NAMES, typeOf, webhookPathOf } from '../integrations/types.ts';
 import { type Membership, roleOf } from '../model/access.ts';
 import type { Incident, Integration } from '../model/tables.ts';

@@ -1,6 +1,6 @@
-import type { Accounts } from '../../identity/accounts/accounts.ts';
-import type { User } from '../../identity/accounts/tables.ts';
-import { findUser } from '../../identity/accounts/users.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import type { User } from '../../accounts/tables.ts';
+import { findUser } from '../../accounts/users.ts';
 
 /** Finds users of the identity domain. */
 export class UserLookup {

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import type { Reader, Readers } from '../../http/readers.ts';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
 import type { Freshness } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { ListSection } from './list-page.ts';

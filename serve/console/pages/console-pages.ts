@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Registry } from '../../../ingest/chains/registry.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import type { QueryStore, Readers } from '../../http/readers.ts';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
 import type { Freshness } from '../../metrics/freshness.ts';
 import type { Page } from '../../pages/page.ts';
 import type { SeriesReader } from '../series/series.ts';

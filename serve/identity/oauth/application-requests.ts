@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ProductError } from '../../../infra/errors.ts';
 import { sql } from '../../../infra/sql.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import type { Application } from '../accounts/tables.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import type { Application } from '../../accounts/tables.ts';
 
 /** A request of an operator about applications. */
 export const applicationsRequest = z.discriminatedUnion('action', [

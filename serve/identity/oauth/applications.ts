@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from '../../../infra/sql.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { FieldError } from '../accounts/field-error.ts';
-import { registeredApplication, revokeGrant, scopesLeft } from '../accounts/grants.ts';
-import { createWithinLimit } from '../accounts/limits.ts';
-import { displayName, isOneAlphabet } from '../accounts/names.ts';
-import { isScope } from '../accounts/scopes.ts';
-import { hashSecret, newSecret } from '../accounts/secrets.ts';
-import type { Application, Grant, User } from '../accounts/tables.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { FieldError } from '../../accounts/field-error.ts';
+import { registeredApplication, revokeGrant, scopesLeft } from '../../accounts/grants.ts';
+import { createWithinLimit } from '../../accounts/limits.ts';
+import { displayName, isOneAlphabet } from '../../accounts/names.ts';
+import { isScope } from '../../accounts/scopes.ts';
+import { hashSecret, newSecret } from '../../accounts/secrets.ts';
+import type { Application, Grant, User } from '../../accounts/tables.ts';
 import { redirectUriFault } from './redirect-uri.ts';
 
 /** The prefix by which people and secret scanners recognize a client secret. */

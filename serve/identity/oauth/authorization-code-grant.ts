@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
+import { isSecretOf } from '../../accounts/secrets.ts';
+import type { Application, Grant } from '../../accounts/tables.ts';
+import { readToken } from '../../accounts/tokens.ts';
 import type { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { holderOf, revoked, scopesLeft } from '../accounts/grants.ts';
-import { isSecretOf } from '../accounts/secrets.ts';
-import type { Application, Grant } from '../accounts/tables.ts';
-import { readToken } from '../accounts/tokens.ts';
 import { authenticateClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { type TokenResponse, withPair } from './issue.ts';

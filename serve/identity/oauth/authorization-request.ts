@@ -1,5 +1,5 @@
-import type { Scope } from '../accounts/scopes.ts';
-import type { Application } from '../accounts/tables.ts';
+import type { Scope } from '../../accounts/scopes.ts';
+import type { Application } from '../../accounts/tables.ts';
 
 /** Where the response goes. It is validated first: before that, no redirect is allowed (RFC 6749 §4.1.2.1). */
 export interface Destination {

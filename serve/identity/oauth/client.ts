@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { activeApplication } from '../../accounts/grants.ts';
+import { isSecretOf } from '../../accounts/secrets.ts';
+import type { Application } from '../../accounts/tables.ts';
 import type { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { activeApplication } from '../accounts/grants.ts';
-import { isSecretOf } from '../accounts/secrets.ts';
-import type { Application } from '../accounts/tables.ts';
 import { readBasic } from './basic.ts';
 import { OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { SCOPES } from '../../accounts/scopes.ts';
+import type { User } from '../../accounts/tables.ts';
 import { html } from '../../pages/html.ts';
 import type { Page } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { SCOPES } from '../accounts/scopes.ts';
-import type { User } from '../accounts/tables.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { destinationOf } from './redirect-uri.ts';
 

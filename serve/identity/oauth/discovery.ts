@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { SCOPE_NAMES } from '../accounts/scopes.ts';
+import { SCOPE_NAMES } from '../../accounts/scopes.ts';
 import { GRANT_TYPES } from './token.ts';
 
 /**

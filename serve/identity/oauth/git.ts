@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { bearer, type Principal } from '../../accounts/principal.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { bearer, type Principal } from '../accounts/principal.ts';
 import { readBasic } from './basic.ts';
 import { type GitAccess, gitAccessOf } from './git-request.ts';
 

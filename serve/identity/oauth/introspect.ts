@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Accounts } from '../accounts/accounts.ts';
-import { holderOf, scopesLeft } from '../accounts/grants.ts';
-import { isSecretOf } from '../accounts/secrets.ts';
-import type { Grant } from '../accounts/tables.ts';
-import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { holderOf, scopesLeft } from '../../accounts/grants.ts';
+import { isSecretOf } from '../../accounts/secrets.ts';
+import type { Grant } from '../../accounts/tables.ts';
+import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
 import { authenticateClient, refusedClient } from './client.ts';
 import { neverStored } from './errors.ts';
 import { bodyParameters, required } from './parameters.ts';

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../../infra/days.ts';
-import { type Accounts, ENDED_ROW_TTL_MS } from '../accounts/accounts.ts';
-import type { NewGrant } from '../accounts/grants.ts';
-import { hashSecret, newSecret } from '../accounts/secrets.ts';
-import type { Grant } from '../accounts/tables.ts';
-import { makeToken } from '../accounts/tokens.ts';
+import { type Accounts, ENDED_ROW_TTL_MS } from '../../accounts/accounts.ts';
+import type { NewGrant } from '../../accounts/grants.ts';
+import { hashSecret, newSecret } from '../../accounts/secrets.ts';
+import type { Grant } from '../../accounts/tables.ts';
+import { makeToken } from '../../accounts/tokens.ts';
 
 /** The response of `POST /oauth/token`. The password grant omits the last two fields. */
 export interface TokenResponse {

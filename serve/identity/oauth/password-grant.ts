@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { emptyGrant } from '../../accounts/grants.ts';
+import { DEFAULT_SCOPE, SCOPE_NAMES } from '../../accounts/scopes.ts';
+import type { Application } from '../../accounts/tables.ts';
+import { userByPassword } from '../../accounts/users.ts';
 import { countedAddress } from '../../http/client-address.ts';
 import type { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { emptyGrant } from '../accounts/grants.ts';
-import { DEFAULT_SCOPE, SCOPE_NAMES } from '../accounts/scopes.ts';
-import type { Application } from '../accounts/tables.ts';
-import { userByPassword } from '../accounts/users.ts';
 import { optionalClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { type TokenResponse, withAccess } from './issue.ts';

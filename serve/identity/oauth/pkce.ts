@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { isSameText } from '../../accounts/secrets.ts';
+import type { Application } from '../../accounts/tables.ts';
 import type { Form } from '../../http/form.ts';
-import { isSameText } from '../accounts/secrets.ts';
-import type { Application } from '../accounts/tables.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 

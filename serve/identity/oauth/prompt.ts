@@ -1,6 +1,6 @@
+import type { SignedIn } from '../../accounts/sessions.ts';
+import { signInPath } from '../../accounts/sessions.ts';
 import type { Form } from '../../http/form.ts';
-import type { SignedIn } from '../accounts/sessions.ts';
-import { signInPath } from '../accounts/sessions.ts';
 import { OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { isTokenOf } from '../../accounts/grants.ts';
+import { provenAccount } from '../../accounts/principal.ts';
+import { readToken } from '../../accounts/tokens.ts';
 import { formOf } from '../../pages/forms.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { isTokenOf } from '../accounts/grants.ts';
-import { provenAccount } from '../accounts/principal.ts';
-import { readToken } from '../accounts/tokens.ts';
 
 /** The parameters that carry a token or a code. */
 const CREDENTIALS = ['refresh_token', 'code', 'token', 'access_token'];

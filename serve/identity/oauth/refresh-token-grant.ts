@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
+import { isSecretOf } from '../../accounts/secrets.ts';
+import type { Grant } from '../../accounts/tables.ts';
+import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
 import type { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { holderOf, revoked, scopesLeft } from '../accounts/grants.ts';
-import { isSecretOf } from '../accounts/secrets.ts';
-import type { Grant } from '../accounts/tables.ts';
-import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
 import { authenticateClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair } from './issue.ts';

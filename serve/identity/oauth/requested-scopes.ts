@@ -1,4 +1,4 @@
-import { isScope, type Scope } from '../accounts/scopes.ts';
+import { isScope, type Scope } from '../../accounts/scopes.ts';
 import { OAuthError } from './errors.ts';
 import { printable } from './parameters.ts';
 

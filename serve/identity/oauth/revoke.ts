@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Accounts } from '../accounts/accounts.ts';
-import { isTokenOf, revoked } from '../accounts/grants.ts';
-import { readToken } from '../accounts/tokens.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { isTokenOf, revoked } from '../../accounts/grants.ts';
+import { readToken } from '../../accounts/tokens.ts';
 import { authenticateClient } from './client.ts';
 import { neverStored, OAuthError } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { oauthDialect } from '../../http/dialects.ts';
 import { handleErrors } from '../../http/errors.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
 import { describeOnly } from '../../http/route.ts';
 import { servePages } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
 import { allowCrossOrigin } from './cors.ts';
 import { serveDiscovery } from './discovery.ts';

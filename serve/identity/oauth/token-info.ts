@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Accounts } from '../accounts/accounts.ts';
-import { principalOf, TokenError } from '../accounts/principal.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { principalOf, TokenError } from '../../accounts/principal.ts';
 import { neverStored } from './errors.ts';
 
 /** Information about a token for its holder. `expires_in` is the remaining lifetime in seconds. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
 import type { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
 import { exchangeCode } from './authorization-code-grant.ts';
 import { neverStored, OAuthError } from './errors.ts';
 import type { TokenResponse } from './issue.ts';

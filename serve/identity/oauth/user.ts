@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { bearer, type Principal, principalOf, requireScope, TokenError } from '../../accounts/principal.ts';
 import { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { bearer, type Principal, principalOf, requireScope, TokenError } from '../accounts/principal.ts';
 import { neverStored } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';
 

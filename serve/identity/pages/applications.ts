@@ -1,4 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { FieldError, faultOf } from '../../accounts/field-error.ts';
+import { registeredApplication } from '../../accounts/grants.ts';
+import { isScope } from '../../accounts/scopes.ts';
+import type { Application, User } from '../../accounts/tables.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
@@ -17,11 +22,6 @@ import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { FieldError, faultOf } from '../accounts/field-error.ts';
-import { registeredApplication } from '../accounts/grants.ts';
-import { isScope } from '../accounts/scopes.ts';
-import type { Application, User } from '../accounts/tables.ts';
 import {
   applicationsOf,
   authorizedApplications,

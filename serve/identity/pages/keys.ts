@@ -1,4 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { FieldError, faultOf } from '../../accounts/field-error.ts';
+import { revokeGrant } from '../../accounts/grants.ts';
+import { activeKeys, createKey, KEY_NOUNS, type KeyKind, type NewKey } from '../../accounts/keys.ts';
+import { isScope } from '../../accounts/scopes.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { Form } from '../../http/form.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formCard, scopeField, secretCard, table, tags, textField, time } from '../../pages/fields.ts';
@@ -6,12 +12,6 @@ import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { FieldError, faultOf } from '../accounts/field-error.ts';
-import { revokeGrant } from '../accounts/grants.ts';
-import { activeKeys, createKey, KEY_NOUNS, type KeyKind, type NewKey } from '../accounts/keys.ts';
-import { isScope } from '../accounts/scopes.ts';
-import type { User } from '../accounts/tables.ts';
 
 interface KeyPage {
   readonly kind: KeyKind;

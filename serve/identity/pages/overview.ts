@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { activeKeys } from '../../accounts/keys.ts';
+import { walletsOf } from '../../accounts/wallets.ts';
 import { time } from '../../pages/fields.ts';
 import { html } from '../../pages/html.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { activeKeys } from '../accounts/keys.ts';
-import { walletsOf } from '../accounts/wallets.ts';
 import { applicationsOf, authorizedApplications } from '../oauth/applications.ts';
 
 /** The start page of the profile. */

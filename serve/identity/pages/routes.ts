@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import { serveAssets } from '../../pages/assets.ts';
 import { servePages } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
 import { serveApplications } from './applications.ts';
 import { serveKeys } from './keys.ts';
 import { serveProfileOverview } from './overview.ts';

@@ -1,19 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
-import { countedAddress } from '../../http/client-address.ts';
-import { HttpError } from '../../http/errors.ts';
-import { formCard, textField } from '../../pages/fields.ts';
-import { formOf } from '../../pages/forms.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { rememberCaller } from '../accounts/devices.ts';
-import { FieldError, faultOf } from '../accounts/field-error.ts';
-import { setPassword } from '../accounts/password-change.ts';
-import { isPasswordOf, PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
-import { startSession } from '../accounts/sessions.ts';
-import type { User } from '../accounts/tables.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { rememberCaller } from '../../accounts/devices.ts';
+import { FieldError, faultOf } from '../../accounts/field-error.ts';
+import { setPassword } from '../../accounts/password-change.ts';
+import { isPasswordOf, PASSWORD_CHARACTERS_MIN } from '../../accounts/passwords.ts';
+import { startSession } from '../../accounts/sessions.ts';
+import type { User } from '../../accounts/tables.ts';
 import {
   disableTwoFactor,
   enableTwoFactor,
@@ -21,8 +14,15 @@ import {
   newTotpSecret,
   regenerateRecoveryCodes,
   totpUri,
-} from '../accounts/two-factor.ts';
-import { walletsOf } from '../accounts/wallets.ts';
+} from '../../accounts/two-factor.ts';
+import { walletsOf } from '../../accounts/wallets.ts';
+import { countedAddress } from '../../http/client-address.ts';
+import { HttpError } from '../../http/errors.ts';
+import { formCard, textField } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 
 const PATH = '/profile/security';
 const CODES = `${PATH}/recovery-codes`;

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../infra/sql.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { clearSessionCookie, endSessionById } from '../../accounts/sessions.ts';
+import { signOutEverywhere } from '../../accounts/users.ts';
 import { button, table, time } from '../../pages/fields.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { clearSessionCookie, endSessionById } from '../accounts/sessions.ts';
-import { signOutEverywhere } from '../accounts/users.ts';
 
 const PATH = '/profile/sessions';
 

@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { rememberCaller } from '../../accounts/devices.ts';
+import { startSession } from '../../accounts/sessions.ts';
+import type { User } from '../../accounts/tables.ts';
+import { recordSignIn } from '../../accounts/users.ts';
 import { localPath, seeOther } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { rememberCaller } from '../accounts/devices.ts';
-import { startSession } from '../accounts/sessions.ts';
-import type { User } from '../accounts/tables.ts';
-import { recordSignIn } from '../accounts/users.ts';
 
 const HOME = '/profile';
 

@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { AttemptRefused } from '../../accounts/attempts.ts';
+import { callerOf } from '../../accounts/devices.ts';
+import { activeApplication } from '../../accounts/grants.ts';
+import { clearSessionCookie, endSession, pendingSessionOf, signInPath } from '../../accounts/sessions.ts';
+import type { Application } from '../../accounts/tables.ts';
+import { isSecondFactor } from '../../accounts/two-factor.ts';
+import { userByPassword } from '../../accounts/users.ts';
 import { textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { AttemptRefused } from '../accounts/attempts.ts';
-import { callerOf } from '../accounts/devices.ts';
-import { activeApplication } from '../accounts/grants.ts';
-import { clearSessionCookie, endSession, pendingSessionOf, signInPath } from '../accounts/sessions.ts';
-import type { Application } from '../accounts/tables.ts';
-import { isSecondFactor } from '../accounts/two-factor.ts';
-import { userByPassword } from '../accounts/users.ts';
 import { completeSignIn, continueSignIn, nextPath } from './sign-in-steps.ts';
 import { walletButton } from './wallet-sign-in.ts';
 

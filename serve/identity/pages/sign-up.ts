@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { FieldError, faultOf } from '../../accounts/field-error.ts';
+import { PASSWORD_CHARACTERS_MIN } from '../../accounts/passwords.ts';
+import { signInPath } from '../../accounts/sessions.ts';
+import type { User } from '../../accounts/tables.ts';
+import { createUser } from '../../accounts/users.ts';
 import { countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { FieldError, faultOf } from '../accounts/field-error.ts';
-import { PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
-import { signInPath } from '../accounts/sessions.ts';
-import type { User } from '../accounts/tables.ts';
-import { createUser } from '../accounts/users.ts';
 import { completeSignIn, nextPath } from './sign-in-steps.ts';
 
 /** Sign-up, when the operator has enabled it. */

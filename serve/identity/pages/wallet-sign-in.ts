@@ -1,13 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { countedAddress } from '../../http/client-address.ts';
-import { limitEveryone } from '../../http/rate-limit.ts';
-import { formOf, visitorOf } from '../../pages/forms.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { seeOther } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { FieldError } from '../accounts/field-error.ts';
-import { provenAccount } from '../accounts/principal.ts';
-import { signInPath } from '../accounts/sessions.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { FieldError } from '../../accounts/field-error.ts';
+import { provenAccount } from '../../accounts/principal.ts';
+import { signInPath } from '../../accounts/sessions.ts';
 import {
   challengeWallet,
   linkWallet,
@@ -16,7 +11,12 @@ import {
   WalletError,
   type WalletProof,
   type WalletPurpose,
-} from '../accounts/wallets.ts';
+} from '../../accounts/wallets.ts';
+import { countedAddress } from '../../http/client-address.ts';
+import { limitEveryone } from '../../http/rate-limit.ts';
+import { formOf, visitorOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import { reauthenticate } from './security.ts';
 import { continueSignIn, nextPath } from './sign-in-steps.ts';
 

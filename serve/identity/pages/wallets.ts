@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { unlinkWallet, WalletError, walletsOf } from '../../accounts/wallets.ts';
 import { button, table, time } from '../../pages/fields.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { Accounts } from '../accounts/accounts.ts';
-import { unlinkWallet, WalletError, walletsOf } from '../accounts/wallets.ts';
 import { confirmationField } from './security.ts';
 import { walletButton } from './wallet-sign-in.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type DeliveryHead, decodeEvent, encodeEvent } from '../../../aggregate/alerts/model/event.ts';
 import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 const HEAD: DeliveryHead = {
   kind: 'delivery',

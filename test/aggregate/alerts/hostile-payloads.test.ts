@@ -7,7 +7,7 @@ import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { Random } from '../../../ingest/demo/random.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { prometheusBody } from '../../serve/alerts/made.ts';
 
 const BODIES = 1000;

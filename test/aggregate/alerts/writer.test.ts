@@ -11,7 +11,7 @@ import { ProductError } from '../../../infra/errors.ts';
 import type { Pieces, Store } from '../../../infra/ports.ts';
 import { startSpan } from '../../../infra/tracing/spans.ts';
 import { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 const settings = readConfig({});
 const rules = eventRules(settings);

@@ -7,8 +7,8 @@ import { partsOf } from '../../../aggregate/runner/window-parts.ts';
 import { sql } from '../../../infra/sql.ts';
 import { hourSql } from '../../../ingest/raw/canonical.ts';
 import { blocks, dirtyDays, extrinsics } from '../../../ingest/raw/tables.ts';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { writeHistory } from '../../support/made-history.ts';
 import { openPipelineAt, readyDirectory } from '../../support/pipeline.ts';
 

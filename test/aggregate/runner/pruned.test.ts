@@ -5,7 +5,7 @@ import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { raw, type Sql, sql } from '../../../infra/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../../serve/compose.ts';
+import type { Pipeline } from '../../../serve/application/compose/compose.ts';
 import { ALICE, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
 import { writeHistory } from '../../support/made-history.ts';
 import { ingestLines, openTestPipeline } from '../../support/pipeline.ts';

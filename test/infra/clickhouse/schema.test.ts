@@ -12,7 +12,7 @@ import {
   table,
   view,
 } from '../../../infra/table.ts';
-import { schema as product } from '../../../serve/stored-schema.ts';
+import { schema as product } from '../../../serve/application/compose/stored-schema.ts';
 import { useEmptyStore } from '../../support/empty-store.ts';
 import { schemaDrift } from '../../support/schema-drift.ts';
 

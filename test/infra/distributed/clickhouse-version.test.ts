@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { DistributedStore } from '../../../infra/distributed/store.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 /** Connects to a server that says it is of a version; returns the error. */
 async function connectTo(version: string): Promise<unknown> {

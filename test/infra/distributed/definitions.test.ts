@@ -4,7 +4,7 @@ import { onCluster } from '../../../infra/clickhouse/cluster.ts';
 import { inDatabase } from '../../../infra/clickhouse/database.ts';
 import { sql } from '../../../infra/sql.ts';
 import { createTable, createView } from '../../../infra/table.ts';
-import { schema } from '../../../serve/stored-schema.ts';
+import { schema } from '../../../serve/application/compose/stored-schema.ts';
 
 describe('definitions on a cluster', () => {
   const statements = [

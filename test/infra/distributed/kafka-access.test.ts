@@ -4,7 +4,7 @@ import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DistributedLog } from '../../../infra/distributed/log.ts';
 import type { Message } from '../../../infra/ports.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { guideBlocks } from '../../support/guide-blocks.ts';
 import { type SecureKafka, startSecureKafka } from '../../support/services/secure-kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

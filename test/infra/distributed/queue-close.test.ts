@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DistributedQueue } from '../../../infra/distributed/queue.ts';
 import { newRedis } from '../../../infra/distributed/redis.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { startRedis } from '../../support/services/redis.ts';
 import { pause } from '../ports/opened.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { TABLE_RIGHTS } from '../../../infra/distributed/services-check.ts';
 import { DistributedStore } from '../../../infra/distributed/store.ts';
 import { sql } from '../../../infra/sql.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { documentedRights } from '../../support/clickhouse/rights.ts';
 
 /** A server that answers nothing to everything, and keeps who asked. */

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { sql } from '../../../infra/sql.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const LIMITS = { memoryBytesMax: 2 ** 28 };

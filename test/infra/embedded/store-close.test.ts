@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const openAt = ({ path }: { path: string }) => EmbeddedStore.open(readConfig({ DATA_DIR: path }));

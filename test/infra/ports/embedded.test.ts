@@ -13,7 +13,7 @@ import { ProductError } from '../../../infra/errors.ts';
 import type { Ack, QueryOptions } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { createTable, landingTable } from '../../../infra/table.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { clockContract } from './clock.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
@@ -227,7 +227,7 @@ describe('embedded store: the directory', () => {
     const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
     const program = `
       import { EmbeddedStore } from ${JSON.stringify(new URL('../../../infra/embedded/store.ts', import.meta.url).href)};
-      import { readConfig } from ${JSON.stringify(new URL('../../../serve/settings.ts', import.meta.url).href)};
+      import { readConfig } from ${JSON.stringify(new URL('../../../serve/settings/settings.ts', import.meta.url).href)};
       try { await EmbeddedStore.open(readConfig({ DATA_DIR: ${JSON.stringify(directory)} })); console.log('opened'); }
       catch (error) { console.log(error.code, error.message); }
       process.exit(0);`;

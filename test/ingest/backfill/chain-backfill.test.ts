@@ -14,7 +14,7 @@ import { FairShare } from '../../../ingest/backfill/fair-share.ts';
 import { GENESIS } from '../../../ingest/chains/genesis.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import { type Heights, rangesOf } from '../../../ingest/sources/heights.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type FakeOptions, FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SourceFollower } from '../../../ingest/follow/source-follower.ts';
-import { ingestTarget } from '../../../serve/cli/ingest-target.ts';
-import { LocalClient } from '../../../serve/operations/client.ts';
+import { ingestTarget } from '../../../serve/application/cli/ingest-target.ts';
+import { LocalClient } from '../../../serve/application/operations/client.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';

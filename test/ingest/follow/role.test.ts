@@ -8,7 +8,7 @@ import type { KeyValue } from '../../../infra/ports.ts';
 import { startIngestRole } from '../../../ingest/follow/role.ts';
 import type { IngestTarget } from '../../../ingest/follow/source-follower.ts';
 import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
 

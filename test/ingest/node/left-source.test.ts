@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type IngestTarget, SourceFollower } from '../../../ingest/follow/source-follower.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { ReplayError, ReplayedChain } from './replayed-chain.ts';
 import { serve } from './replaying.ts';
 

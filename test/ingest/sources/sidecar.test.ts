@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type FetchedHeight, fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import { openSource } from '../../../ingest/backfill/open-source.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { type FakeOptions, FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
 
 const recorded = recordedBlocks('polkadot');

@@ -10,7 +10,7 @@ import {
   deadLetterRequest,
 } from '../../../ingest/dead-letters/dead-letter-requests.ts';
 import { writeDeadLetters } from '../../../ingest/dead-letters/dead-letters.ts';
-import { operations } from '../../../serve/operations/operations.ts';
+import { operations } from '../../../serve/application/operations/operations.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service, type Source } from './service.ts';
 

@@ -3,10 +3,10 @@
  * to a file; every start prints the port.
  */
 import { existsSync, writeFileSync } from 'node:fs';
-import { openPipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
-import { createKey } from '../../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../../serve/identity/accounts/users.ts';
+import { createKey } from '../../../serve/accounts/keys.ts';
+import { createUser } from '../../../serve/accounts/users.ts';
+import { openPipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { testConfig } from '../../support/test-config.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);

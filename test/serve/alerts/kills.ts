@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
 import { Random } from '../../../ingest/demo/random.ts';
-import { openPipeline } from '../../../serve/compose.ts';
+import { openPipeline } from '../../../serve/application/compose/compose.ts';
 import { placeIn } from '../../support/power-cut.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testConfig } from '../../support/test-config.ts';

@@ -176,7 +176,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
 
   test('list alerts of several integrations by status, severity and search', async () => {
     const ann = (await service.accounts.users.get('1')) as never;
-    const { createKey } = await import('../../../serve/identity/accounts/keys.ts');
+    const { createKey } = await import('../../../serve/accounts/keys.ts');
     const { text: token } = await createKey(service.accounts, ann, 'personal', {
       name: 'test',
       scopes: ['api'],

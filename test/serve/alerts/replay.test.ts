@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/sql.ts';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { firing, prometheusBody } from './made.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeEvent } from '../../../aggregate/alerts/model/event.ts';
-import type { Pipeline } from '../../../serve/compose.ts';
+import type { Pipeline } from '../../../serve/application/compose/compose.ts';
 import { gate } from '../../infra/ports/opened.ts';
 import { openPipelineAt } from '../../support/pipeline.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';

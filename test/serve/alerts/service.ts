@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
-import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
-import { createKey } from '../../../serve/identity/accounts/keys.ts';
-import type { User } from '../../../serve/identity/accounts/tables.ts';
-import { createUser } from '../../../serve/identity/accounts/users.ts';
+import type { Accounts } from '../../../serve/accounts/accounts.ts';
+import { createKey } from '../../../serve/accounts/keys.ts';
+import type { User } from '../../../serve/accounts/tables.ts';
+import { createUser } from '../../../serve/accounts/users.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { PATIENT, readyDirectory } from '../../support/pipeline.ts';
 import { testConfig } from '../../support/test-config.ts';
 

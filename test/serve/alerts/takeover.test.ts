@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../infra/ports.ts';
 import { Random } from '../../../ingest/demo/random.ts';
-import type { Pipeline } from '../../../serve/compose.ts';
+import type { Pipeline } from '../../../serve/application/compose/compose.ts';
 import { openPipelineAt } from '../../support/pipeline.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge } from './accepted.ts';

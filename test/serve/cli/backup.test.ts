@@ -15,9 +15,9 @@ import { type BackupManifest, writeBackup } from '../../../infra/embedded/backup
 import { readRestored, restoreBackup } from '../../../infra/embedded/restore.ts';
 import { sql } from '../../../infra/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
-import { handleUsersRequest } from '../../../serve/identity/accounts/operator.ts';
-import { LocalClient } from '../../../serve/operations/client.ts';
-import { SocketClient } from '../../../serve/operations/socket-client.ts';
+import { handleUsersRequest } from '../../../serve/accounts/operator.ts';
+import { LocalClient } from '../../../serve/application/operations/client.ts';
+import { SocketClient } from '../../../serve/application/operations/socket-client.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { contentOf, differences } from '../../support/content.ts';
 import { openPipelineAt, openTestPipeline } from '../../support/pipeline.ts';

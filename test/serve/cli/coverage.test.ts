@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
-import type { Pipeline } from '../../../serve/compose.ts';
+import type { Pipeline } from '../../../serve/application/compose/compose.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { rooted } from '../../support/rooted.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { sql } from '../../../infra/sql.ts';
 import { extrinsics } from '../../../ingest/raw/tables.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';
 import { runHere } from './run-here.ts';

@@ -2,8 +2,8 @@ import { PassThrough } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openDisplay, type ProgressStep } from '../../../serve/cli/display.ts';
-import { openDisplays } from '../../../serve/cli/several-displays.ts';
+import { openDisplay, type ProgressStep } from '../../../serve/application/cli/display.ts';
+import { openDisplays } from '../../../serve/application/cli/several-displays.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { readyDirectory } from '../../support/pipeline.ts';
 import type { TemporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import type { Finding } from '../../../infra/finding.ts';
-import type { RunReport } from '../../../serve/cli/ingest-inputs.ts';
+import type { RunReport } from '../../../serve/application/cli/ingest-inputs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 

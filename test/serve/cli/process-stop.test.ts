@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { ProcessStop } from '../../../serve/cli/process-stop.ts';
+import { ProcessStop } from '../../../serve/application/cli/process-stop.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { runProgram } from '../../../serve/cli/program.ts';
+import { runProgram } from '../../../serve/application/program.ts';
 import type { Ended } from './program.ts';
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { guideFile } from '../../../serve/guides/guides.ts';
-import { settings } from '../../../serve/settings.ts';
+import { settings } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Ended, linesOf, run } from './program.ts';
 import { runHere } from './run-here.ts';

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { readColourOption } from '../../../serve/cli/colour.ts';
-import { age, alignedTable, bytes, cut, duration, number, wrapped } from '../../../serve/cli/words.ts';
+import { readColourOption } from '../../../serve/application/cli/colour.ts';
+import {
+  age,
+  alignedTable,
+  bytes,
+  cut,
+  duration,
+  number,
+  wrapped,
+} from '../../../serve/application/cli/words.ts';
 
 describe('numbers for people', () => {
   it.each([

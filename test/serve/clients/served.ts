@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { sql } from '../../../infra/sql.ts';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
-import { createKey } from '../../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../../serve/identity/accounts/users.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { createKey } from '../../../serve/accounts/keys.ts';
+import { createUser } from '../../../serve/accounts/users.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { loadDemo } from '../../support/demo.ts';
 import { PATIENT, readyDirectory } from '../../support/pipeline.ts';
 import { ENDPOINTS } from '../metrics/endpoints.ts';

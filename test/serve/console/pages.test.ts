@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { heatmaps } from '../../../serve/console/charts/heatmap.ts';
 import { shownMetrics } from '../../../serve/console/pages/shown-metrics.ts';
 import { drawnMetrics, lineId } from '../../../serve/console/series/drawn.ts';

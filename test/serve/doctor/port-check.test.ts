@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { checkPort } from '../../../serve/doctor/port-check.ts';
+import { checkPort } from '../../../serve/application/doctor/port-check.ts';
 import { serverAddress } from '../../../serve/http/listen-address.ts';
 
 it('tells whether a port is free or held by something', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkSettings } from '../../../serve/doctor/settings-check.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { checkSettings } from '../../../serve/application/doctor/settings-check.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 const GIB = 2 ** 30;
 const KEY = `${'A'.repeat(43)}=`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { guideFile } from '../../../serve/guides/guides.ts';
 import { blocksOf } from '../../support/guide-blocks.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';

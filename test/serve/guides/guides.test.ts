@@ -6,7 +6,7 @@ import { prometheusIntegration } from '../../../serve/alerts/integrations/promet
 import { addressesOf, snippetsOf } from '../../../serve/alerts/integrations/snippets.ts';
 import { guideFile, readGuides } from '../../../serve/guides/guides.ts';
 import { renderGuide } from '../../../serve/guides/render.ts';
-import { settings } from '../../../serve/settings.ts';
+import { settings } from '../../../serve/settings/settings.ts';
 import { documents, ROOT } from '../../support/source-files.ts';
 
 const guides = [...readGuides().values()].flat();

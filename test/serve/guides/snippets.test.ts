@@ -4,8 +4,8 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createKey } from '../../../serve/accounts/keys.ts';
 import { readGuides } from '../../../serve/guides/guides.ts';
-import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { FakeSidecar, recordedBlocks } from '../../ingest/sources/fake-sidecar.ts';
 import { folderOf } from '../../support/fixtures.ts';
 import { blocksOf } from '../../support/guide-blocks.ts';

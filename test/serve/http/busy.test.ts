@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { Accounts } from '../../../serve/accounts/accounts.ts';
 import { createApp } from '../../../serve/http/app.ts';
 import { allowReading } from '../../../serve/http/cross-origin.ts';
-import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
 import { allowCrossOrigin } from '../../../serve/identity/oauth/cors.ts';
 import { servePages } from '../../../serve/pages/page.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 /** Takes the event loop as a long computation does, without the computation. */
 async function block(): Promise<void> {

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../../serve/http/app.ts';
 import { clientAddress, countedAddress } from '../../../serve/http/client-address.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 /** A server that answers what it knows of its caller. */
 async function anApp(TRUST_PROXY: string): Promise<FastifyInstance> {

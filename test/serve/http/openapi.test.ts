@@ -2,9 +2,9 @@ import { brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from '
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildServer } from '../../../serve/compose-server.ts';
-import { createKey } from '../../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../../serve/identity/accounts/users.ts';
+import { createKey } from '../../../serve/accounts/keys.ts';
+import { createUser } from '../../../serve/accounts/users.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { allNames } from '../metrics/contract-client.ts';
 import { ENDPOINTS, OUR_PATHS } from '../metrics/endpoints.ts';

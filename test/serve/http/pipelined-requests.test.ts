@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { openPipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { openPipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { readyDirectory } from '../../support/pipeline.ts';
 
 test('requests that a connection sends without waiting are answered in their order, also after others left', async () => {

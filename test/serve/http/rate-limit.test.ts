@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testConfig } from '../../support/test-config.ts';
 

@@ -9,8 +9,8 @@ import { sql } from '../../../infra/sql.ts';
 import { createApp } from '../../../serve/http/app.ts';
 import { serveHealth } from '../../../serve/http/health.ts';
 import { openLimiters } from '../../../serve/http/limiter.ts';
+import { ProcessHealth } from '../../../serve/http/process-health.ts';
 import { Readers } from '../../../serve/http/readers.ts';
-import { ProcessHealth } from '../../../serve/process-health.ts';
 import { openStore } from '../../support/open-store.ts';
 import { testConfig } from '../../support/test-config.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bareApp } from '../../../serve/http/bare-app.ts';
 import { refuseOtherMethods } from '../../../serve/http/refusals.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 
 const app = bareApp(readConfig({}), {}, () => false);
 let port = 0;

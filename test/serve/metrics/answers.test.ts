@@ -4,7 +4,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw } from '../../../infra/sql.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 

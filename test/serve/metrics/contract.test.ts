@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { ingestAndCompute, PATIENT, readyDirectory } from '../../support/pipeline.ts';
 import type { TemporaryDirectory } from '../../support/temporary-directory.ts';
 import {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { OUR_PATHS } from './endpoints.ts';
 

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { dailySummary } from '../../../aggregate/metrics/activity/daily-summary.ts';
 import { sql } from '../../../infra/sql.ts';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testConfig } from '../../support/test-config.ts';
 

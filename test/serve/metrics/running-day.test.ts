@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
-import { buildServer } from '../../../serve/compose-server.ts';
-import { operations } from '../../../serve/operations/operations.ts';
-import { readConfig } from '../../../serve/settings.ts';
+import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
+import { operations } from '../../../serve/application/operations/operations.ts';
+import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { madeBlock } from './made-blocks.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildServer } from '../../../serve/compose-server.ts';
+import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { ALICE, batch, Writer } from '../../aggregate/metrics/governance/story.ts';
 import { shapeCall } from '../../reference/shaped.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { LocalClient } from '../../../serve/operations/client.ts';
+import { LocalClient } from '../../../serve/application/operations/client.ts';
 
 test('a wrong input is reported as wrong usage, by the name of its field', async () => {
   const client = new LocalClient({ runtime: { location: 'nowhere' } } as never);

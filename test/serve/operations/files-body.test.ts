@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { packFiles, unpackFiles } from '../../../serve/operations/files-body.ts';
+import { packFiles, unpackFiles } from '../../../serve/application/operations/files-body.ts';
 
 const FILES = [
   { name: 'kusama.ndjson', pieces: ['{"a":1}\n', '', '{"b":2}'] },

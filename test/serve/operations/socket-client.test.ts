@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import { ProductError, unwritable } from '../../../infra/errors.ts';
-import type { OperationClient } from '../../../serve/operations/client.ts';
-import { unpackFiles } from '../../../serve/operations/files-body.ts';
-import { SocketClient } from '../../../serve/operations/socket-client.ts';
-import { openOperationSocket } from '../../../serve/operations/socket-server.ts';
+import type { OperationClient } from '../../../serve/application/operations/client.ts';
+import { unpackFiles } from '../../../serve/application/operations/files-body.ts';
+import { SocketClient } from '../../../serve/application/operations/socket-client.ts';
+import { openOperationSocket } from '../../../serve/application/operations/socket-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PIECE = Buffer.alloc(2 ** 20, 'x');

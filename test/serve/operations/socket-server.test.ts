@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
-import type { OperationClient } from '../../../serve/operations/client.ts';
-import { openOperationSocket } from '../../../serve/operations/socket-server.ts';
+import type { OperationClient } from '../../../serve/application/operations/client.ts';
+import { openOperationSocket } from '../../../serve/application/operations/socket-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A socket whose calls answer with what `answer` makes, and calls of it over one connection. */

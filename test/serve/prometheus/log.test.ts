@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { Lag } from '../../../infra/ports.ts';
-import { logSeries } from '../../../serve/prometheus/log.ts';
+import { logSeries } from '../../../serve/application/prometheus/log.ts';
 
 const lagOf = (count: number): Lag => ({
   topic: 'blocks',

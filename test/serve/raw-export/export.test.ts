@@ -7,9 +7,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { DAY_MS } from '../../../infra/days.ts';
 import { raw, sql } from '../../../infra/sql.ts';
 import { type RawColumn, rawData } from '../../../ingest/raw/raw-data.ts';
-import { LocalClient, type OperationClient } from '../../../serve/operations/client.ts';
+import { exportRaw, type RawExportOptions } from '../../../serve/application/cli/raw-exporter.ts';
+import { LocalClient, type OperationClient } from '../../../serve/application/operations/client.ts';
 import { DirectoryTarget } from '../../../serve/raw-export/directory-target.ts';
-import { exportRaw, type RawExportOptions } from '../../../serve/raw-export/exporter.ts';
 import { openTarget } from '../../../serve/raw-export/open-target.ts';
 import { parquetOf } from '../../../serve/raw-export/partition.ts';
 import {

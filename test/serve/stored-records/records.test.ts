@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ProductError } from '../../../infra/errors.ts';
-import { users } from '../../../serve/identity/accounts/tables.ts';
+import { users } from '../../../serve/accounts/tables.ts';
 import { type RecordContext, Records } from '../../../serve/stored-records/records.ts';
 
 it('a record is read where the cache stops answering meanwhile', async () => {

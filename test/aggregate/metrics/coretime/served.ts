@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../../infra/sql.ts';
 import { blocks, refusedFacts } from '../../../../ingest/raw/tables.ts';
-import type { Pipeline } from '../../../../serve/compose.ts';
-import { buildServer } from '../../../../serve/compose-server.ts';
+import type { Pipeline } from '../../../../serve/application/compose/compose.ts';
+import { buildServer } from '../../../../serve/application/compose/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
 import { exactRows } from '../../../support/compared.ts';

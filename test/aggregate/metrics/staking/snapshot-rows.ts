@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { buildServer } from '../../../../serve/compose-server.ts';
+import { buildServer } from '../../../../serve/application/compose/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
 

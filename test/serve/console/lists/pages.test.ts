@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../../aggregate/status/status.ts';
-import { buildServer } from '../../../../serve/compose-server.ts';
+import { buildServer } from '../../../../serve/application/compose/compose-server.ts';
 import { contracts } from '../../../../serve/console/lists/contracts.ts';
 import { coretime } from '../../../../serve/console/lists/coretime.ts';
 import { governance } from '../../../../serve/console/lists/governance.ts';

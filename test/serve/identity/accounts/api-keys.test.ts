@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { KEYS_PER_ACCOUNT } from '../../../../serve/identity/accounts/limits.ts';
-import { changeUser } from '../../../../serve/identity/accounts/users.ts';
+import { revokeGrant } from '../../../../serve/accounts/grants.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
+import { KEYS_PER_ACCOUNT } from '../../../../serve/accounts/limits.ts';
+import { changeUser } from '../../../../serve/accounts/users.ts';
 import { Browser } from './browser.ts';
 import { aKey, anApplication, aUser, openWorld, signedIn, type World } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../../infra/days.ts';
-import type { User } from '../../../../serve/identity/accounts/tables.ts';
-import { changeUser } from '../../../../serve/identity/accounts/users.ts';
+import type { User } from '../../../../serve/accounts/tables.ts';
+import { changeUser } from '../../../../serve/accounts/users.ts';
 import { Browser } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { newSecret } from '../../../../serve/identity/accounts/secrets.ts';
-import { makeToken } from '../../../../serve/identity/accounts/tokens.ts';
+import { revokeGrant } from '../../../../serve/accounts/grants.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
+import { newSecret } from '../../../../serve/accounts/secrets.ts';
+import { makeToken } from '../../../../serve/accounts/tokens.ts';
 import { aPair, party } from '../oauth/flow.ts';
 import type { Browser } from './browser.ts';
 import { aKey, aUser, openWorld, signedIn, type World } from './world.ts';

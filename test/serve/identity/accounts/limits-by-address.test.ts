@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
 import { aPair, authorizeUrl, type Pair, type Party, party, post, refreshOf } from '../oauth/flow.ts';
 import type { Browser } from './browser.ts';
 import { aUser, openWorld, signedIn, type World } from './world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { FieldError } from '../../../../serve/identity/accounts/field-error.ts';
-import { displayName, isOneAlphabet } from '../../../../serve/identity/accounts/names.ts';
+import { FieldError } from '../../../../serve/accounts/field-error.ts';
+import { displayName, isOneAlphabet } from '../../../../serve/accounts/names.ts';
 
 describe('a name of which nothing is seen', () => {
   test.each(['', ' ', '\t', '\u00a0', '\u3000 \u2003'])('%j is none', (name) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import type { User } from '../../../../serve/identity/accounts/tables.ts';
+import { revokeGrant } from '../../../../serve/accounts/grants.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
+import type { User } from '../../../../serve/accounts/tables.ts';
 import { aPair, party } from '../oauth/flow.ts';
 import { aKey, aUser, openWorld, type World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Seal } from '../../../../serve/identity/accounts/secrets.ts';
+import { Seal } from '../../../../serve/accounts/secrets.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 let place: TemporaryDirectory;

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { User } from '../../../../serve/identity/accounts/tables.ts';
+import type { User } from '../../../../serve/accounts/tables.ts';
 import { Browser, plain } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 

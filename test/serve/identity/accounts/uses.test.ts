@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Store } from '../../../../infra/ports.ts';
-import { Uses } from '../../../../serve/identity/accounts/uses.ts';
+import { Uses } from '../../../../serve/accounts/uses.ts';
 
 it('uses that the store did not take are written with the next ones', async () => {
   let isAway = true;

@@ -1,10 +1,10 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { handleUsersRequest } from '../../../../serve/identity/accounts/operator.ts';
-import { setPassword } from '../../../../serve/identity/accounts/password-change.ts';
-import type { User } from '../../../../serve/identity/accounts/tables.ts';
-import type { Scheme } from '../../../../serve/identity/accounts/wallet-signature.ts';
-import { linkWallet, walletsOf } from '../../../../serve/identity/accounts/wallets.ts';
+import { handleUsersRequest } from '../../../../serve/accounts/operator.ts';
+import { setPassword } from '../../../../serve/accounts/password-change.ts';
+import type { User } from '../../../../serve/accounts/tables.ts';
+import type { Scheme } from '../../../../serve/accounts/wallet-signature.ts';
+import { linkWallet, walletsOf } from '../../../../serve/accounts/wallets.ts';
 import { Browser, hiddenFields } from './browser.ts';
 import { challenge, isIn, type Key, keyOf, SCHEMES, signIn } from './wallet.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';

@@ -3,7 +3,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { blake2b } from '@noble/hashes/blake2.js';
 import * as sr25519 from '@scure/sr25519';
 import { encodeAddress } from '../../../../ingest/chains/address.ts';
-import type { Scheme } from '../../../../serve/identity/accounts/wallet-signature.ts';
+import type { Scheme } from '../../../../serve/accounts/wallet-signature.ts';
 import type { Browser } from './browser.ts';
 
 const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`;

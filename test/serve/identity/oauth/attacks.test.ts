@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
 import { Browser, encoded, hiddenFields } from '../accounts/browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from '../accounts/world.ts';
 import {

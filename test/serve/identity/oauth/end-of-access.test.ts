@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { handleUsersRequest } from '../../../../serve/identity/accounts/operator.ts';
+import { handleUsersRequest } from '../../../../serve/accounts/operator.ts';
 import { handleApplicationsRequest } from '../../../../serve/identity/oauth/application-requests.ts';
 import { updateApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { plain } from '../accounts/browser.ts';

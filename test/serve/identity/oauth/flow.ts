@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
+import type { Application, User } from '../../../../serve/accounts/tables.ts';
 import { type Answer, type Browser, encoded, type Fields, hiddenFields } from '../accounts/browser.ts';
 import { anApplication, aUser, CALLBACK, signedIn, type World } from '../accounts/world.ts';
 

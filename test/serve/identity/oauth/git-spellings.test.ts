@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
 import { canRun } from '../../../support/needed.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { aUser, openWorld, type World } from '../accounts/world.ts';

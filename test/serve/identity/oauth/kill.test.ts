@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { openPipeline } from '../../../../serve/compose.ts';
-import { createUser } from '../../../../serve/identity/accounts/users.ts';
+import { createUser } from '../../../../serve/accounts/users.ts';
+import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { testConfig } from '../../../support/test-config.ts';

@@ -1,8 +1,8 @@
-import type { Accounts } from '../../../../serve/identity/accounts/accounts.ts';
-import { emptyGrant } from '../../../../serve/identity/accounts/grants.ts';
-import { hashSecret } from '../../../../serve/identity/accounts/secrets.ts';
-import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
-import { makeToken } from '../../../../serve/identity/accounts/tokens.ts';
+import type { Accounts } from '../../../../serve/accounts/accounts.ts';
+import { emptyGrant } from '../../../../serve/accounts/grants.ts';
+import { hashSecret } from '../../../../serve/accounts/secrets.ts';
+import type { Application, User } from '../../../../serve/accounts/tables.ts';
+import { makeToken } from '../../../../serve/accounts/tokens.ts';
 
 /** Creates a code without the authorization page, for tests that need many. */
 export async function mintCode(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { changeUser } from '../../../../serve/identity/accounts/users.ts';
+import { createKey } from '../../../../serve/accounts/keys.ts';
+import { changeUser } from '../../../../serve/accounts/users.ts';
 import { deleteApplication, revokeAuthorization } from '../../../../serve/identity/oauth/applications.ts';
 import { aKey, openWorld, type World } from '../accounts/world.ts';
 import {

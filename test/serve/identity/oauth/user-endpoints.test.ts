@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { handleUsersRequest } from '../../../../serve/identity/accounts/operator.ts';
+import { handleUsersRequest } from '../../../../serve/accounts/operator.ts';
 import { aKey, openWorld, type World } from '../accounts/world.ts';
 import { aPair, bearer, type Party, party, post, refusal } from './flow.ts';
 

@@ -1,8 +1,8 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { User } from '../../../../serve/identity/accounts/tables.ts';
-import { enableTwoFactor, newTotpSecret } from '../../../../serve/identity/accounts/two-factor.ts';
+import type { User } from '../../../../serve/accounts/tables.ts';
+import { enableTwoFactor, newTotpSecret } from '../../../../serve/accounts/two-factor.ts';
 import { launchBrowser } from '../../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../../support/needed.ts';
 import { anApplication, aUser, openWorld, PASSWORD, type World } from '../accounts/world.ts';

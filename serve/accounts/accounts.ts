@@ -1,0 +1,92 @@
+import type { z } from 'zod';
+import { Locks } from '../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../infra/days.ts';
+import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
+import { type Limiters, openLimiters } from '../http/limiter.ts';
+import type { HttpSettings } from '../http/settings.ts';
+import { type RecordContext, Records } from '../stored-records/records.ts';
+import { AttemptLimits } from './attempts.ts';
+import { CredentialFailures } from './credential-failures.ts';
+import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
+import { Seal } from './secrets.ts';
+import type { identityBounds, identitySettings } from './settings.ts';
+import {
+  type Application,
+  applications,
+  type Grant,
+  grants,
+  type Session,
+  sessions,
+  type User,
+  users,
+  type Wallet,
+  wallets,
+} from './tables.ts';
+import { Uses } from './uses.ts';
+
+/** The settings that identity uses: its own, the data directory and the listen address. */
+type IdentitySettings = Readonly<
+  z.output<z.ZodObject<typeof identitySettings>> &
+    typeof identityBounds &
+    Pick<HttpSettings, 'HOST' | 'PORT' | 'LIMITS_WITHOUT_REDIS'> & { DATA_DIR: string }
+>;
+
+/** The state of the identity domain: its records, its key and its settings. */
+export interface Accounts extends RecordContext {
+  readonly settings: IdentitySettings;
+  readonly seal: Seal;
+  readonly limiters: Limiters;
+  readonly attempts: AttemptLimits;
+  readonly failures: CredentialFailures;
+  readonly users: Records<User>;
+  readonly sessions: Records<Session>;
+  readonly wallets: Records<Wallet>;
+  readonly applications: Records<Application>;
+  readonly grants: Records<Grant>;
+  /** When keys and tokens were last used. */
+  readonly uses: Uses;
+  readonly measures: IdentityMeasures;
+}
+
+/** A request fails when another process holds the lock of a record for longer. */
+const RECORD_LOCKS = { ttlMs: 30_000, waitMsMax: 20_000 };
+
+/**
+ * Opens the identity domain; the schema must have been applied. A process calls it once: caches are invalidated by
+ * the changes of this one instance.
+ */
+export function openAccounts({
+  store,
+  keyValue,
+  clock,
+  settings,
+  measures = identityMeasures(),
+}: {
+  store: Store;
+  keyValue: KeyValue;
+  clock: Clock;
+  settings: IdentitySettings;
+  measures?: IdentityMeasures;
+}): Accounts {
+  const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
+  const seal = Seal.open(settings);
+  const limiters = openLimiters({ keyValue, clock }, settings);
+  return {
+    ...context,
+    settings,
+    seal,
+    measures,
+    limiters,
+    attempts: new AttemptLimits({ ...context, limiters, seal, measures }, settings),
+    failures: new CredentialFailures({ limiters, perMinute: settings.FAILED_KEYS_PER_MINUTE }),
+    users: new Records(context, users),
+    sessions: new Records(context, sessions),
+    wallets: new Records(context, wallets),
+    applications: new Records(context, applications),
+    grants: new Records(context, grants),
+    uses: new Uses(store, clock),
+  };
+}
+
+/** Ended rows are kept this long, so that a used token can be distinguished from one that never existed. */
+export const ENDED_ROW_TTL_MS = 30 * DAY_MS;

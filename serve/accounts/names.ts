@@ -1,0 +1,40 @@
+import { hasHidden } from '../../infra/hidden-characters.ts';
+import { FieldError } from './field-error.ts';
+
+const CHARACTERS_MAX = 100;
+
+/** A name that people see, normalized; '' for none. Throws a `FieldError` when it is invalid. */
+export function displayName(given: string, charactersMax = CHARACTERS_MAX): string {
+  const name = given.normalize('NFKC').trim().replace(/ +/g, ' ');
+  if ([...name].length > charactersMax) {
+    throw new FieldError('name', `Use at most ${charactersMax} characters.`);
+  }
+  // They change how the surrounding text is displayed, or make a name that looks like another one or like none.
+  if (hasHidden(name)) throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
+  return name;
+}
+
+/**
+ * The recommended scripts of Unicode (UAX #31, table 5). Letters of other scripts are hardly known to anybody, and many
+ * look like Latin ones.
+ */
+const SCRIPTS = [
+  ...['Arabic', 'Armenian', 'Bengali', 'Bopomofo', 'Cyrillic', 'Devanagari', 'Ethiopic', 'Georgian', 'Greek'],
+  ...['Gujarati', 'Gurmukhi', 'Han', 'Hangul', 'Hebrew', 'Hiragana', 'Kannada', 'Katakana', 'Khmer', 'Lao'],
+  ...['Latin', 'Malayalam', 'Myanmar', 'Oriya', 'Sinhala', 'Tamil', 'Telugu', 'Thaana', 'Thai', 'Tibetan'],
+];
+
+/** Each script alone, and those that are written together (UTS #39 §5.2, highly restrictive). */
+const WRITTEN_TOGETHER = [
+  ...SCRIPTS.map((script) => [script]),
+  ['Latin', 'Han', 'Hiragana', 'Katakana'],
+  ['Latin', 'Han', 'Bopomofo'],
+  ['Latin', 'Han', 'Hangul'],
+].map((scripts) => {
+  const letters = ['Common', 'Inherited', ...scripts].map((script) => `\\p{Script_Extensions=${script}}`);
+  return new RegExp(`^[${letters.join('')}]*$`, 'u');
+});
+
+/** Whether all letters are of one alphabet: many letters of other ones look alike, so that a name imitates another one. */
+export const isOneAlphabet = (name: string): boolean =>
+  WRITTEN_TOGETHER.some((pattern) => pattern.test(name));

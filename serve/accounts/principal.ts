@@ -1,0 +1,167 @@
+/**
+ * Authentication of API requests. Other domains use it like this:
+ *
+ *     const caller = await principalOf(accounts, request);   // throws 401
+ *     requireScope(caller, 'api');                            // throws 403
+ *     caller.user.id
+ *
+ * An access token, a personal access token or an API key comes as `Authorization: Bearer …`, a personal access token also
+ * as `PRIVATE-TOKEN: …`. A session cookie is accepted only for requests that change nothing; forms of pages are protected
+ * by their token.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Addressed } from '../http/client-address.ts';
+import { HttpError } from '../http/errors.ts';
+import type { Accounts } from './accounts.ts';
+import { holderOf, scopesLeft } from './grants.ts';
+import type { Scope } from './scopes.ts';
+import { isSecretOf } from './secrets.ts';
+import { sessionOf } from './sessions.ts';
+import type { Grant, User } from './tables.ts';
+import { readToken, type TokenKind } from './tokens.ts';
+
+export interface Principal {
+  readonly by: 'session' | 'access token' | 'personal access token' | 'API key';
+  readonly user: User;
+  /** The scopes of the token; 'all' for a session, none for an API key. */
+  readonly scopes: readonly string[] | 'all';
+  /** The grant of the token or key; null for a session. */
+  readonly grant: Grant | null;
+}
+
+/** A missing or invalid token (RFC 6750 §3.1). */
+export class TokenError extends HttpError {
+  constructor(
+    code: 'invalid_token' | 'insufficient_scope' | 'invalid_request' | 'unauthorized',
+    description: string,
+    more: Readonly<Record<string, string>> = {},
+  ) {
+    const attributes = Object.entries({
+      ...(code === 'unauthorized' ? {} : { error: code, error_description: description }),
+      ...more,
+    });
+    const challenge = `Bearer ${[['realm', 'Chain Metrics'], ...attributes].map(([name, value]) => `${name}="${value}"`).join(', ')}`;
+    super(code, description, code === 'invalid_request' ? {} : { 'www-authenticate': challenge });
+  }
+}
+
+type BearerFault = 'unknown' | 'expired' | 'revoked' | 'locked';
+
+const PRINCIPAL_TYPES: Partial<Record<TokenKind, Principal['by']>> = {
+  access: 'access token',
+  personal: 'personal access token',
+  key: 'API key',
+};
+
+const FAULTS: Record<BearerFault, string> = {
+  unknown: 'The access token is invalid',
+  expired: 'Token is expired. You can either do re-authorization or token refresh.',
+  revoked: 'Token was revoked. You have to re-authorize from the user.',
+  locked: 'The account of this token is locked.',
+};
+
+/**
+ * The principal of a bearer token, or why it is refused. Only a caller with the right secret learns the reason. Throws for
+ * a sender of too many that are not valid.
+ */
+export function bearer(
+  accounts: Accounts,
+  text: string,
+  sender: Addressed,
+): Promise<Principal | BearerFault> {
+  return accounts.failures.look(sender, {
+    isStored: async () => accounts.grants.has(readToken(text)?.id ?? ''),
+    find: () => findBearer(accounts, text),
+    isFailure: (found) => typeof found === 'string',
+  });
+}
+
+async function findBearer(accounts: Accounts, text: string): Promise<Principal | BearerFault> {
+  const token = readToken(text);
+  const by = token && PRINCIPAL_TYPES[token.kind];
+  if (!token || !by) return 'unknown';
+  const grant = await accounts.grants.get(token.id);
+  if (!grant || !isSecretOf(grant.access_hash, token.secret)) return 'unknown';
+  const isOfKind = token.kind === 'access' ? isOfApplication(grant) : grant.kind === token.kind;
+  if (!isOfKind) return 'unknown';
+  const fault = faultOf(grant, accounts.clock.now());
+  if (fault) return fault;
+  const holder = await holderOf(accounts, grant);
+  if (typeof holder === 'string') return holder;
+  accounts.uses.record(grant.id);
+  const scopes = scopesLeft(grant.access_scopes, holder.application);
+  return { by, user: holder.user, scopes, grant };
+}
+
+function faultOf(grant: Grant, now: number): BearerFault | null {
+  if (grant.revoked_ms > 0) return 'revoked';
+  if (grant.access_expires_ms > 0 && grant.access_expires_ms <= now) return 'expired';
+  return null;
+}
+
+const isOfApplication = ({ kind }: Grant) => kind === 'code' || kind === 'password';
+
+/** The token of `Authorization: Bearer …`; no token for another scheme. */
+function bearerText(authorization: string): string {
+  const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+  return token ?? '';
+}
+
+/** The header in which clients of GitLab send a personal access token. */
+export const PRIVATE_TOKEN = 'private-token';
+
+/**
+ * RFC 6750 §2: a request must not send a token in more than one way. A single one was moved to the header `Authorization`
+ * before, so one that is still elsewhere is a duplicate.
+ */
+export const hasDuplicateToken = ({ url, headers }: FastifyRequest): boolean =>
+  headers[PRIVATE_TOKEN] !== undefined || (url.includes('access_token=') && /[?&]access_token=/.test(url));
+
+export const duplicateToken = () =>
+  new TokenError(
+    'invalid_request',
+    'Send one access token, in one way: in a header, Authorization or PRIVATE-TOKEN, or as access_token.',
+  );
+
+/** The caller of a request; throws a `TokenError` with 401 when there is none. */
+export async function principalOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
+  if (hasDuplicateToken(request)) throw duplicateToken();
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const found = await bearer(accounts, bearerText(authorization), request);
+    if (typeof found === 'string') throw new TokenError('invalid_token', FAULTS[found]);
+    return found;
+  }
+  const isSafe = request.method === 'GET' || request.method === 'HEAD';
+  const signedIn = isSafe ? await sessionOf(accounts, request) : null;
+  if (signedIn === null)
+    throw new TokenError('unauthorized', 'Sign in, or send a token as `Authorization: Bearer TOKEN`.');
+  return { by: 'session', user: signedIn.user, scopes: 'all', grant: null };
+}
+
+/** The account that a request proves to act for by a token or a session; null where it proves none. */
+export async function provenAccount(accounts: Accounts, request: FastifyRequest): Promise<string | null> {
+  const { authorization } = request.headers;
+  try {
+    if (authorization === undefined) return (await sessionOf(accounts, request))?.user.id ?? null;
+    const text = bearerText(authorization);
+    const found = text === '' ? 'unknown' : await bearer(accounts, text, request);
+    return typeof found === 'string' ? null : found.user.id;
+  } catch (error) {
+    // Its sender has failed too often.
+    if (error instanceof HttpError) return null;
+    throw error;
+  }
+}
+
+/** Throws a `TokenError` with 403 unless the caller has one of the scopes. */
+export function requireScope(caller: Principal, ...anyOf: readonly Scope[]): void {
+  if (caller.scopes === 'all' || anyOf.some((scope) => caller.scopes.includes(scope))) return;
+  throw new TokenError(
+    'insufficient_scope',
+    'The request requires higher privileges than provided by the access token.',
+    {
+      scope: anyOf.join(' '),
+    },
+  );
+}

@@ -1,0 +1,141 @@
+import { type Table, table } from '../../infra/table.ts';
+import { type RowOf, storedTable } from '../stored-records/stored-table.ts';
+
+// Times are milliseconds since the epoch; 0 and '' mean none. Secrets are stored as hashes.
+
+export const users = storedTable({
+  name: 'users',
+  doc: 'Accounts of people. The id is a whole number as text.',
+  columns: {
+    /** Lowercase letters, digits, `.`, `_` and `-`. */
+    username: 'String',
+    name: 'String',
+    email: 'String',
+    /** When an operator vouched for the email; 0 = never. */
+    email_confirmed_ms: 'Int64',
+    /** Argon2id in the PHC form; '' when the account has no password. */
+    password_hash: 'String',
+    /** Tokens that a password obtained before are revoked. */
+    password_changed_ms: 'Int64',
+    /** Encrypted; '' when two-factor authentication is off. */
+    totp_secret: 'String',
+    /** Time step of the last accepted code, so that no code is accepted twice. */
+    totp_step: 'UInt64',
+    recovery_hashes: 'Array(String)',
+    /** Sessions of an earlier epoch have ended; raised to sign out of all sessions. */
+    session_epoch: 'UInt64',
+    is_operator: 'Bool',
+    locked_ms: 'Int64',
+    created_ms: 'Int64',
+    last_sign_in_ms: 'Int64',
+    current_sign_in_ms: 'Int64',
+  },
+});
+export type User = RowOf<typeof users>;
+
+export const sessions = storedTable({
+  name: 'sessions',
+  doc: 'Browsers that are signed in, or on the way to it. The id is the hash of the secret in the cookie.',
+  columns: {
+    user_id: 'String',
+    epoch: 'UInt64',
+    /** What the session awaits before it is valid: '' or `two-factor`. */
+    awaits: 'LowCardinality(String)',
+    created_ms: 'Int64',
+    seen_ms: 'Int64',
+    ended_ms: 'Int64',
+    address: 'String',
+    agent: 'String',
+  },
+  foundBy: 'user_id',
+});
+export type Session = RowOf<typeof sessions>;
+
+export const wallets = storedTable({
+  name: 'wallets',
+  doc: 'Polkadot accounts that sign in as a user. The id is the account id, 32 bytes as 0x hex.',
+  columns: {
+    /** '' when it was unlinked. */
+    user_id: 'String',
+    /** In the format of the wallet. */
+    address: 'String',
+    /** Kind of key: sr25519, ed25519 or ecdsa. */
+    scheme: 'LowCardinality(String)',
+    linked_ms: 'Int64',
+    used_ms: 'Int64',
+  },
+});
+export type Wallet = RowOf<typeof wallets>;
+
+export const applications = storedTable({
+  name: 'applications',
+  doc: 'Registered applications of third parties. The id is the client_id.',
+  columns: {
+    owner_id: 'String',
+    name: 'String',
+    redirect_uris: 'Array(String)',
+    scopes: 'Array(String)',
+    /** Whether it has a client secret; public applications must use PKCE. */
+    is_confidential: 'Bool',
+    /** '' for public applications. */
+    secret_hash: 'String',
+    created_ms: 'Int64',
+    revoked_ms: 'Int64',
+    /** When an operator stopped it; 0 = not stopped. */
+    blocked_ms: 'Int64',
+  },
+  foundBy: 'owner_id',
+});
+export type Application = RowOf<typeof applications>;
+
+/**
+ * An authorization: a code with its current pair of tokens, a personal access token, or an API key. All of it is one
+ * row that is replaced as a whole, so that two pairs are never valid at the same time.
+ */
+export const grants = storedTable({
+  name: 'grants',
+  doc: 'Codes, tokens and keys, as hashes.',
+  columns: {
+    /** code, password, personal or key. */
+    kind: 'LowCardinality(String)',
+    user_id: 'String',
+    /** '' without an application. */
+    application_id: 'String',
+    /** Given by the user; '' for grants of applications. */
+    name: 'String',
+    scopes: 'Array(LowCardinality(String))',
+    redirect_uri: 'String',
+    code_hash: 'String',
+    code_challenge: 'String',
+    code_expires_ms: 'Int64',
+    code_used_ms: 'Int64',
+    access_hash: 'String',
+    /** A refresh may request fewer scopes than were granted. */
+    access_scopes: 'Array(LowCardinality(String))',
+    access_created_ms: 'Int64',
+    /** 0 = never. */
+    access_expires_ms: 'Int64',
+    /** Of the part that all refresh tokens of the grant share: it identifies a used token. */
+    family_hash: 'String',
+    refresh_hash: 'String',
+    previous_refresh_hash: 'String',
+    refreshed_ms: 'Int64',
+    refresh_expires_ms: 'Int64',
+    created_ms: 'Int64',
+    revoked_ms: 'Int64',
+  },
+  foundBy: 'user_id',
+});
+export type Grant = RowOf<typeof grants>;
+export type GrantKind = 'code' | 'password' | 'personal' | 'key';
+
+/** Separate from the grants, since it is written often and may be lost. */
+export const uses = table({
+  name: 'grant_uses',
+  doc: 'When keys and tokens were last used.',
+  columns: { id: 'String', used_ms: 'Int64' },
+  engine: 'ReplacingMergeTree(used_ms)',
+  orderBy: ['id'],
+});
+
+export const accountTables: readonly Table[] = [users, sessions, wallets, applications, grants, uses];

@@ -1,0 +1,178 @@
+import { Readable } from 'node:stream';
+import type { FailedMetric } from '../../../aggregate/runner/failures.ts';
+import { reasonOf } from '../../../infra/errors.ts';
+import { awaitedLater } from '../../../infra/ignore.ts';
+import type { Feed, LoadPortion, SourceProgress } from '../../../ingest/sources/feed.ts';
+import type { OperationClient } from '../operations/client.ts';
+import type { IngestReport } from '../operations/ingest.ts';
+import { pausingCompute } from '../operations/pausing.ts';
+import type { Display, ProgressStep } from './display.ts';
+import { showComputation } from './ingest-inputs.ts';
+import type { Displays } from './several-displays.ts';
+import { bytes, number, plural } from './words.ts';
+
+/** Blocks and time between two computations: metrics of what is there appear while a long backfill still runs. */
+const ROUND_BLOCKS = 50_000;
+const ROUND_MS_MAX = 600_000;
+const REFRESH_MS = 200;
+
+/** The name of the line that shows the computation. */
+export const METRICS = 'metrics';
+
+interface RoundsWork {
+  readonly client: OperationClient;
+  readonly loads: readonly FeedLoad[];
+  readonly displays: Displays;
+  readonly stop: AbortSignal;
+}
+
+/** Loads all chains side by side, and computes now and then. Returns the metrics that fail, or null when it was stopped. */
+export async function loadInRounds(work: RoundsWork): Promise<readonly FailedMetric[] | null> {
+  const { client, loads, displays, stop } = work;
+  let failed: readonly FailedMetric[] = [];
+  const refresh = setInterval(() => {
+    for (const load of loads) load.show();
+  }, REFRESH_MS);
+  try {
+    do {
+      const round = new Round();
+      await pausingCompute(client, () => runAll(loads, round));
+      if (stop.aborted) return null;
+      failed = await showComputation(client, displays.of(METRICS));
+    } while (loads.some(({ isDone }) => !isDone));
+    return failed;
+  } finally {
+    clearInterval(refresh);
+  }
+}
+
+/** Loads all chains side by side where metrics follow by themselves, so that they appear block by block. */
+export async function loadMeanwhile({ loads, stop }: Pick<RoundsWork, 'loads' | 'stop'>): Promise<void> {
+  const refresh = setInterval(() => {
+    for (const load of loads) load.show();
+  }, REFRESH_MS);
+  try {
+    while (!stop.aborted && loads.some(({ isDone }) => !isDone)) await runAll(loads, new Round());
+  } finally {
+    clearInterval(refresh);
+  }
+}
+
+/** A store that fails one chain fails all: the others end what they are at. */
+async function runAll(loads: readonly FeedLoad[], round: Round): Promise<void> {
+  const ended = await Promise.allSettled(
+    loads.map((load) =>
+      load.run(round).catch((error) => {
+        round.end();
+        throw error;
+      }),
+    ),
+  );
+  round.end();
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+}
+
+/** The time between two computations: it is over after so many blocks of all chains, or so much time. */
+class Round {
+  readonly over: Promise<typeof OVER>;
+  readonly end: () => void;
+  isOver = false;
+  readonly #timer: NodeJS.Timeout;
+  #blocks = 0;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<typeof OVER>();
+    this.over = promise;
+    this.end = () => {
+      this.isOver = true;
+      clearTimeout(this.#timer);
+      resolve(OVER);
+    };
+    this.#timer = setTimeout(this.end, ROUND_MS_MAX);
+  }
+
+  loaded(blocks: number): void {
+    this.#blocks += blocks;
+    if (this.#blocks >= ROUND_BLOCKS) this.end();
+  }
+}
+
+const OVER = Symbol('over');
+
+interface LoadOptions {
+  readonly client: OperationClient;
+  readonly display: Display;
+  readonly portions: AsyncGenerator<LoadPortion>;
+  /** Of bare blocks. */
+  readonly chain?: string;
+  /** Whether the display says why the feed failed; of a single one the command does. */
+  readonly tellsFailure: boolean;
+}
+
+/** Loads what one feed gives. */
+export class FeedLoad {
+  readonly feed: Feed;
+  isDone = false;
+  refused = 0;
+  readonly #options: LoadOptions;
+  /** Asked for in an earlier round, when it had not come by its end. */
+  #next: Promise<IteratorResult<LoadPortion>> | undefined;
+
+  constructor(feed: Feed, options: LoadOptions) {
+    this.feed = feed;
+    this.#options = options;
+  }
+
+  async run(round: Round): Promise<void> {
+    while (!this.isDone && !round.isOver) {
+      this.#next ??= awaitedLater(this.#options.portions.next());
+      const next = await Promise.race([this.#next, round.over]);
+      if (next === OVER) return;
+      this.#next = undefined;
+      if (next.done) return this.#end();
+      round.loaded(await this.#load(next.value));
+    }
+  }
+
+  show(): void {
+    const { progress } = this.feed;
+    if (progress) this.#options.display.show(progress.stage, stepOf(progress, this.feed));
+  }
+
+  async #load({ name, lines, firstLine }: LoadPortion): Promise<number> {
+    const { client, chain } = this.#options;
+    const input = {
+      name,
+      ...(chain === undefined ? {} : { chain }),
+      ...(firstLine === undefined ? {} : { firstLine }),
+    };
+    // As objects, since a stream of bytes joins them.
+    const body = Readable.from(lines);
+    const report: IngestReport = await client.call('ingest', input, { body });
+    this.refused += report.refused_lines + report.refused_facts;
+    return report.blocks;
+  }
+
+  #end(): void {
+    this.isDone = true;
+    const { faults, got, unit, hasFailed } = this.feed;
+    const { display, tellsFailure } = this.#options;
+    if (!hasFailed) display.complete(plural(got, unit));
+    else if (tellsFailure) display.show('failed', { done: null, words: reasonOf(faults.at(-1)?.error) });
+  }
+}
+
+function stepOf(
+  { stage, source, began, done: part, total }: SourceProgress,
+  { got, unit }: Feed,
+): ProgressStep {
+  if (stage === 'connecting') return { done: null, words: source };
+  const seconds = Math.max(0.001, (performance.now() - began) / 1000);
+  const done = total === null ? null : total === 0 ? 1 : Math.min(1, part / total);
+  const secondsLeft = done === null || done === 0 ? undefined : (seconds / done) * (1 - done);
+  const words =
+    stage === 'fetching'
+      ? [`${number(part)} of ${plural(total ?? 0, unit)}`, `${number(part / seconds)} ${unit}s/s`]
+      : [`${bytes(part)}${total === null ? '' : ` of ${bytes(total)}`} of ${source}`, plural(got, unit)];
+  return { done, words: words.join(', '), secondsLeft };
+}

@@ -1,0 +1,160 @@
+import type { Missing } from '../../../../aggregate/status/heights.ts';
+import type { ChainCoverage } from '../../../../aggregate/status/status.ts';
+import type { SkippedDays } from '../../../../ingest/raw/skipped-snapshots.ts';
+import { headings } from '../colour.ts';
+import { command, print, withOperations } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { alignedTable, number, plural } from '../words.ts';
+
+export const gaps = command<[], { chain?: string; json?: boolean }>({
+  name: 'gaps',
+  description:
+    'show missing heights, days, snapshots, prices and timestamps, and the commands that fill them',
+  args: (command) =>
+    command
+      .option('--chain <name>', 'only that chain, by its name or an alias')
+      .option('--json', 'print it as JSON, with up to a thousand ranges of each kind'),
+  help: `A height is missing if it lies between stored ones; \`backfill --dry-run\` shows those outside them. A day is missing if it
+has no block and its neighbours do not prove that the chain stood still. Snapshots that a node did not give are listed
+with the reason: pruned state, or an item that the runtime lacks. Without a price for the day, amounts in USD are
+null, never 0.
+
+Examples:
+  chain-metrics gaps
+  chain-metrics gaps --chain statemint
+  chain-metrics gaps --json | jq '.[] | {chain, missing: .missing_blocks.ranges}'`,
+  run: async ({ options, config }) => {
+    const { findChain, readRegistry } = await import('../../../../ingest/chains/registry.ts');
+    const chain = options.chain === undefined ? undefined : findChain(readRegistry(config), options.chain);
+    const filter = chain === undefined ? {} : { relay_chain: chain.relay_chain, chain: chain.name };
+    return withOperations(config, async (client) => {
+      const coverage = await client.call('coverage', filter);
+      const skipped = await client.call('skippedSnapshots', chain === undefined ? {} : { chain: chain.name });
+      const report = coverage.map((one) => ({
+        ...one,
+        skipped_snapshots: skipped.filter(
+          (days) => days.relay_chain === one.relay_chain && days.chain === one.chain,
+        ),
+      }));
+      print(report, options, () => describe(coverage, skipped, chain?.name));
+      return EXIT.ok;
+    });
+  },
+});
+
+function describe(
+  chains: readonly ChainCoverage[],
+  skipped: readonly SkippedDays[],
+  wanted: string | undefined,
+): string {
+  const state = skippedDaysOf(skipped);
+  if (chains.length === 0) {
+    const of = wanted === undefined ? '' : ` of ${wanted}`;
+    const none = `No blocks${of} yet: \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\` takes them in.`;
+    return `${[none, ...state].join('\n\n')}\n`;
+  }
+  const head = [
+    'chain',
+    'heights',
+    'missing',
+    'skipped',
+    'days',
+    'missing',
+    'without price',
+    'untimed blocks',
+  ];
+  const rows = chains.map((chain) => [
+    chain.chain,
+    `${chain.lowest_block} to ${chain.highest_block}`,
+    number(chain.missing_blocks.total),
+    number(chain.skipped_heights.total),
+    chain.first_day === null ? 'none' : `${chain.first_day} to ${chain.last_day}`,
+    number(chain.missing_days.total),
+    number(chain.days_without_price.total),
+    number(chain.untimed_blocks),
+  ]);
+  const parts = [
+    alignedTable([headings(head), ...rows], [2, 3, 5, 6, 7]),
+    ...chains.flatMap(gapsOf),
+    ...state,
+  ];
+  if (parts.length === 1) parts.push('Nothing is missing.');
+  return `${parts.join('\n\n')}\n`;
+}
+
+const SHOWN = 20;
+
+function gapsOf({ chain, missing_blocks, missing_days, days_without_price: prices, ...more }: ChainCoverage) {
+  const command = `chain-metrics backfill --url URL --chain ${chain}`;
+  return [
+    ...section(
+      `${chain}: missing heights, and what fills them`,
+      missing_blocks,
+      ({ from, to }) => `${command} --from ${from} --to ${to}`,
+    ),
+    ...skippedOf(chain, more.skipped_heights),
+    ...section(`${chain}: days without a block that are not proven to be empty`, missing_days),
+    ...section(
+      `${chain}: days without a price of ${prices.token}; \`price\` snapshots fill them, until then amounts in USD are null`,
+      prices,
+    ),
+    ...(more.untimed_blocks === 0
+      ? []
+      : [
+          `${chain}: ${plural(more.untimed_blocks, 'block has', 'blocks have')} no timestamp; they are stored, and in no metric`,
+        ]),
+  ];
+}
+
+function skippedOf(chain: string, { total, heights }: ChainCoverage['skipped_heights']): string[] {
+  if (total === 0) return [];
+  const shown = heights
+    .slice(0, SHOWN)
+    .map(({ number: height, tries, last_tried_at, reason }) => [
+      `  ${height}`,
+      plural(tries, 'try', 'tries'),
+      last_tried_at.replace('T', ' ').slice(0, 19),
+      reason,
+    ]);
+  const more = total - shown.length;
+  return [
+    [
+      `${chain}: heights that the source did not serve while it served others; \`follow\` and the next \`backfill\` try them again`,
+      alignedTable(shown),
+      ...(more > 0 ? [`  … and ${plural(more, 'height')} more`] : []),
+    ].join('\n'),
+  ];
+}
+
+/** Kinds of state that a node did not give, chain by chain: an archive node may. */
+function skippedDaysOf(skipped: readonly SkippedDays[]): string[] {
+  return Object.entries(Object.groupBy(skipped, ({ chain }) => chain)).map(([chain, days = []]) => {
+    const rows = days
+      .slice(0, SHOWN)
+      .map(({ kind, from, to, reason }) => [`  ${kind}`, from === to ? from : `${from} to ${to}`, reason]);
+    const more = days.length - SHOWN;
+    return [
+      `${chain}: days without a snapshot that a node did not give; \`chain-metrics backfill --snapshots\` tries them again`,
+      alignedTable(rows),
+      ...(more > 0 ? [`  … and ${plural(more, 'range')} more`] : []),
+    ].join('\n');
+  });
+}
+
+/** A list of ranges below its title; nothing when there are none. */
+function section<Point extends string | number>(
+  title: string,
+  { ranges, ranges_total }: Missing<Point>,
+  remedy: (range: { from: Point; to: Point }) => string = () => '',
+): string[] {
+  if (ranges_total === 0) return [];
+  const shown = ranges.slice(0, SHOWN);
+  const rows = shown.map((range) => [
+    `  ${range.from === range.to ? range.from : `${range.from} to ${range.to}`}`,
+    remedy(range),
+  ]);
+  const more = ranges_total - shown.length;
+  return [
+    [title, alignedTable(rows), ...(more > 0 ? [`  … and ${plural(more, 'range')} more`] : [])].join('\n'),
+  ];
+}

@@ -1,0 +1,105 @@
+import type { Config } from '../../../settings/settings.ts';
+import { paint } from '../colour.ts';
+import { command, print, withOperations } from '../command.ts';
+import { openDisplay } from '../display.ts';
+import { EXIT, killSelf } from '../failure.ts';
+import { failedWords, ingestInputs, type RunReport } from '../ingest-inputs.ts';
+import { findInputs } from '../inputs.ts';
+import { duration, number, plural } from '../words.ts';
+
+export const ingest = command<[paths: string[]], { chain?: string; json?: boolean }>({
+  name: 'ingest',
+  description: 'ingest blocks and snapshots, and compute every metric that depends on them',
+  args: (command) =>
+    command
+      .argument('<path...>', 'files, directories, or - for standard input')
+      .option('--chain <name>', 'chain of bare blocks, if the file is not named after it')
+      .option('--json', 'print the summary as JSON, and nothing else'),
+  help: `A file has one JSON document per line: a Sidecar block of the chain that the file is named after (polkadot.ndjson,
+polkadot-2024-01.ndjson.gz), or an envelope (schema block/1 or snapshot/1). It may be compressed (gzip, zstd). A .parquet
+file has one document per row, its fields in columns, which may hold JSON as text. In a directory every .ndjson, .jsonl,
+.json and .parquet file is read, in the order of names. Nothing is stored twice: you can pass the same file again at any
+time. While a server runs on the data directory, it does the work.
+
+Examples:
+  chain-metrics ingest kusama.ndjson.gz
+  chain-metrics ingest --chain asset-hub-polkadot 2024-*.ndjson.zst
+  zcat export.gz | chain-metrics ingest --chain polkadot -
+
+Exit code 3: something was refused; \`chain-metrics dead-letters list\` shows the lines and the reasons, with
+\`--kind facts\` those refused inside stored blocks. Exit code 1: metrics failed while all others were computed;
+\`chain-metrics status\` shows which and why.`,
+  run: async ({ args: [paths], options: { chain, json = false }, config }) => {
+    const inputs = await findInputs(paths);
+    const display = openDisplay(process.stderr, { silent: json });
+    process.once('SIGINT', () => {
+      display.end();
+      process.stderr.write(
+        '\nchain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
+      );
+      killSelf('SIGINT');
+    });
+    return withOperations(
+      config,
+      async (client) => {
+        try {
+          const report = await ingestInputs(client, inputs, chain, display);
+          print(report, { json }, () => describe(report, client.location));
+          if (!json) await warnOfOtherChains(report, config);
+          if (report.failed_metrics.length > 0) return EXIT.failure;
+          return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
+        } finally {
+          display.end();
+        }
+      },
+      { makesStore: true },
+    );
+  },
+});
+
+async function warnOfOtherChains({ foreign_addresses }: RunReport, config: Config) {
+  if (foreign_addresses.length === 0) return;
+  const [{ readRegistry }, { prefixWords }] = await Promise.all([
+    import('../../../../ingest/chains/registry.ts'),
+    import('../../../../ingest/raw/printed-prefixes.ts'),
+  ]);
+  const registry = readRegistry(config);
+  for (const { first_file, files, chain, prefix, own_prefix } of foreign_addresses) {
+    const where = files === 1 ? first_file : `${first_file} and ${plural(files - 1, 'more file')}`;
+    process.stderr.write(
+      `${paint('caution', 'WARNING', process.stderr)} ${where}: the first address has ${prefixWords(registry, prefix)}, and addresses of ${chain} have ${own_prefix}.\n` +
+        `  Either these are blocks of another chain, or their source prints this prefix for every chain, which changes nothing.\n` +
+        `  Blocks of another chain can be removed: see "Blocks of another chain" in the guide "Load a chain from nothing".\n`,
+    );
+  }
+}
+
+const REASONS_SHOWN = 20;
+
+function describe(report: RunReport, place: string): string {
+  const lines = [
+    `${plural(report.files, 'file')}, ${plural(report.lines, 'line')} in ${duration(report.seconds)}, metrics included: ` +
+      `${plural(report.blocks, 'block')}, ${plural(report.snapshots, 'snapshot')} into ${place}`,
+  ];
+  if (report.refused_lines > 0) {
+    const shown = report.reasons.slice(0, REASONS_SHOWN);
+    const kinds = report.reasons_total - shown.length;
+    const rest = report.refused_lines - shown.reduce((sum, { lines }) => sum + lines, 0);
+    lines.push(
+      report.refused_lines === 1
+        ? '1 line was refused; it is kept with its reason as a dead letter:'
+        : `${number(report.refused_lines)} lines were refused; they are kept with their reason as dead letters:`,
+      ...shown.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
+      ...(kinds > 0 ? [`  and ${plural(kinds, 'more kind')}, ${plural(rest, 'line')}`] : []),
+      'see `chain-metrics dead-letters list`',
+    );
+  }
+  if (report.refused_facts > 0) {
+    lines.push(
+      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept: see \`chain-metrics dead-letters list --kind facts\``,
+    );
+  }
+  const isRefused = report.refused_lines + report.refused_facts > 0;
+  const isDone = !isRefused || report.failed_metrics.length > 0;
+  return `${lines.join('\n')}\n${failedWords(report.failed_metrics)}${isDone ? 'see `chain-metrics status`\n' : ''}`;
+}

@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify';
+import { openLogger } from '../../../infra/logger.ts';
+import { bareApp } from '../../http/bare-app.ts';
+import type { ConnectionSettings } from '../../http/connections.ts';
+import { serveHealth } from '../../http/health.ts';
+import type { ProcessHealth } from '../../http/process-health.ts';
+import { refuseOtherMethods } from '../../http/refusals.ts';
+import { measureRequests, type RequestMeasures } from '../../http/request-measures.ts';
+import { type ScrapeSources, servePrometheus } from '../prometheus/scrape.ts';
+
+/** A server of its own for probes: no caller of the API can keep them waiting. With metrics also for Prometheus. */
+export async function buildProbes({
+  settings,
+  health,
+  metrics,
+}: {
+  settings: ConnectionSettings & Parameters<typeof openLogger>[0];
+  health: ProcessHealth;
+  metrics?: { readonly sources: ScrapeSources; readonly requests: RequestMeasures };
+}): Promise<FastifyInstance> {
+  const app = bareApp(settings, { loggerInstance: openLogger(settings) }, () => false);
+  if (metrics) measureRequests(app, metrics.requests);
+  const refuseOthers = refuseOtherMethods(app);
+  await serveHealth(app, health);
+  if (metrics) await servePrometheus(app, metrics.sources);
+  refuseOthers();
+  return app;
+}

@@ -1,0 +1,249 @@
+import { setTimeout } from 'node:timers/promises';
+import { aggregateModule } from '../../../aggregate/composition/module.ts';
+import { applySchema, type Schema } from '../../../infra/clickhouse/schema.ts';
+import {
+  announceSchema,
+  hasSchema,
+  identityOf,
+  readAnnouncedSchemas,
+  readSchemaState,
+  readWantedSchema,
+  recordSchema,
+  type SchemaState,
+} from '../../../infra/clickhouse/schema-state.ts';
+import { Lease, Locks } from '../../../infra/coordination/lock.ts';
+import { pause } from '../../../infra/coordination/pause.ts';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { ignore } from '../../../infra/ignore.ts';
+import { openLogger } from '../../../infra/logger.ts';
+import type { Runtime } from '../../../infra/ports.ts';
+import { ingestModule } from '../../../ingest/module.ts';
+import { DECODER_VERSIONS } from '../../../ingest/raw/decoders.ts';
+import { alertServingModule } from '../../alerts/module.ts';
+import { identityModule } from '../../identity/module.ts';
+import type { ProcessRole } from '../../settings/process-roles.ts';
+import type { Config } from '../../settings/settings.ts';
+
+/** Every table and view of the product. */
+export const schema: Schema = {
+  tables: [
+    ...ingestModule.tables,
+    ...ingestModule.landingTables,
+    ...aggregateModule.tables,
+    ...identityModule.tables,
+    ...alertServingModule.tables,
+  ],
+  derived: aggregateModule.derivedTables,
+  views: ingestModule.views,
+  irreplaceable: (store, table) => aggregateModule.irreplaceableRows(store, table.name),
+  forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
+};
+
+const POLL_MS = 1000;
+/** Longest time that a migration waits for processes of another schema; then it fails, and nothing has changed. */
+const LEAVE_MS_MAX = 120_000;
+const LEAVE_POLL_MS = 100;
+
+/** Settings of tables whose parts are forced to the disk before an insert is acknowledged, or a merge replaces others. */
+const FORCED = [
+  'fsync_after_insert = 1',
+  'fsync_part_directory = 1',
+  'min_rows_to_fsync_after_merge = 1',
+  'min_compressed_bytes_to_fsync_after_merge = 1',
+];
+
+/** The group of the processes that write rows by a schema. */
+const writersOf = (identity: string) => `schema/${identity}`;
+/** Key of the identity that the store is migrated to; the table of facts has it too. */
+const WANTED_KEY = 'schema';
+
+/** Errors that end by themselves. */
+const isPassing = (error: unknown): error is ProductError =>
+  error instanceof ProductError && (error.code === 'service_unreachable' || error.code === 'schema_in_use');
+
+/**
+ * The schema of the store, as this process may use it. In a rolling upgrade two versions share a store. What they read
+ * and publish they tolerate from each other; rows of the raw and metric tables are written by one of them only: a
+ * migration first tells the processes of the other schema, which end and wait at their next start.
+ */
+export class StoredSchema {
+  readonly #runtime: Runtime;
+  readonly #config: Config;
+  readonly #identity: string;
+  /** Whether this process writes rows of the raw or metric tables. */
+  readonly #writes: boolean;
+  readonly #waits: boolean;
+  readonly #closing = new AbortController();
+  readonly #replaced = Promise.withResolvers<void>();
+
+  constructor(options: {
+    readonly runtime: Runtime;
+    readonly config: Config;
+    readonly roles: ReadonlySet<ProcessRole>;
+    readonly waits: boolean;
+    /** Of another version, in tests. */
+    readonly version?: string;
+  }) {
+    const { runtime, config, roles, waits, version } = options;
+    this.#runtime = runtime;
+    this.#config = config;
+    this.#identity = identityOf(schema, { decoders: DECODER_VERSIONS, version });
+    this.#writes = roles.has('load') || roles.has('work');
+    this.#waits = waits;
+  }
+
+  /** Resolves when another version migrates the store, and this process must write nothing more. */
+  get replaced(): Promise<void> {
+    return this.#replaced.promise;
+  }
+
+  /**
+   * Resolves when the store has a schema that this process can work with; applies its own where that is its task. Calls
+   * back before it waits.
+   */
+  async open(onWait: () => void = () => undefined): Promise<void> {
+    const logger = openLogger(this.#config);
+    let said = '';
+    while (!this.#closing.signal.aborted) {
+      const reason = await this.#tryToOpen();
+      if (reason === null) break;
+      onWait();
+      if (reason !== said) logger.warn({ reason }, 'waiting for the schema of the store');
+      said = reason;
+      await pause(POLL_MS, this.#closing.signal);
+    }
+  }
+
+  /**
+   * Migrates the store to the schema of this process, also where another one of the same version has replaced it; false
+   * when there was nothing to do.
+   */
+  async migrate(): Promise<boolean> {
+    const { keyValue, store } = this.#runtime;
+    const locks = new Locks(keyValue, { ttlMs: this.#config.LEASE_MS });
+    return locks.run('schema', async (lease) => {
+      const state = await this.#state();
+      // One server of a cluster cannot tell what a new replica lacks.
+      if (state === 'current' && !this.#config.CLICKHOUSE_CLUSTER) return false;
+      if (state !== 'current') {
+        await announceSchema(store, this.#identity, this.#tableSettings);
+        await keyValue.set(WANTED_KEY, this.#identity);
+        await this.#waitForOthers();
+      }
+      await lease.ensure();
+      await this.#apply();
+      await recordSchema(store, this.#identity);
+      return true;
+    });
+  }
+
+  stop(): void {
+    this.#closing.abort();
+  }
+
+  /** Null when the store can be used, or why not yet. */
+  async #tryToOpen(): Promise<string | null> {
+    try {
+      await this.#prepare();
+      await ingestModule.forgetAfterDamage(this.#runtime);
+      if (this.#writes) await this.#watch();
+      return null;
+    } catch (error) {
+      if (!this.#waits || !(isPassing(error) || isUnfit(error))) throw error;
+      return reasonOf(error);
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const state = await this.#state();
+    if (state === 'current' && !this.#config.CLICKHOUSE_CLUSTER) return;
+    if (state === 'replaced') return this.#useAnother();
+    if (this.#config.MIGRATE_ON_START) await this.migrate();
+    else if (state === 'due') throw unfit('the schema is not applied yet; run `chain-metrics migrate`');
+  }
+
+  /** A process that writes no rows of metrics works with the schema of another version that has all it needs. */
+  async #useAnother(): Promise<void> {
+    if (!this.#writes && (await hasSchema(this.#runtime.store, schema))) return;
+    throw unfit(
+      'another version has migrated the store; `chain-metrics migrate` of this version would migrate it back',
+    );
+  }
+
+  get #tableSettings(): readonly string[] {
+    return this.#config.STORE_FSYNC ? FORCED : [];
+  }
+
+  #state(): Promise<SchemaState> {
+    return readSchemaState(this.#runtime.store, schema, this.#identity);
+  }
+
+  async #apply(): Promise<void> {
+    const { store, clock } = this.#runtime;
+    await applySchema(store, schema, {
+      tableSettings: this.#tableSettings,
+      isCluster: this.#config.CLICKHOUSE_CLUSTER !== undefined,
+    });
+    await ingestModule.recordDecoders(store, clock.now());
+  }
+
+  async #waitForOthers(): Promise<void> {
+    const { keyValue, store } = this.#runtime;
+    const others = (await readAnnouncedSchemas(store)).filter((one) => one !== this.#identity);
+    const isWriting = async () => {
+      const members = await Promise.all(others.map((one) => keyValue.members(writersOf(one))));
+      return members.some(({ length }) => length > 0);
+    };
+    for (const deadline = performance.now() + LEAVE_MS_MAX; await isWriting(); ) {
+      if (performance.now() > deadline) {
+        throw new ProductError('schema_in_use', 'processes of another version write to the store still');
+      }
+      await setTimeout(LEAVE_POLL_MS);
+    }
+  }
+
+  /**
+   * Makes a migration wait for this process, and notices one. The lease ends with the connection, when nothing is
+   * written any more.
+   */
+  async #watch(): Promise<void> {
+    let lease = await this.#enter();
+    // A migration may have begun before the lease.
+    if (await this.#isReplaced()) {
+      await lease.release();
+      throw unfit('another version migrates the store');
+    }
+    const { signal } = this.#closing;
+    const watch = async () => {
+      while (!signal.aborted) {
+        await pause(POLL_MS, signal);
+        if (await this.#isReplaced()) return this.#replaced.resolve();
+        if (!(await lease.isHeld())) lease = await this.#enter();
+      }
+    };
+    const keepWatching = async () => {
+      // While a service is away nothing can be written, so nothing can be missed.
+      while (!(await watch().then(() => true, ignore('schema.watch', false)))) await pause(POLL_MS, signal);
+    };
+    void keepWatching();
+  }
+
+  async #enter(): Promise<Lease> {
+    const { keyValue } = this.#runtime;
+    return (await Lease.acquire(keyValue, writersOf(this.#identity), this.#config.LEASE_MS)) as Lease;
+  }
+
+  /** The key answers quickly; the store knows. */
+  async #isReplaced(): Promise<boolean> {
+    const { keyValue, store } = this.#runtime;
+    const identity = this.#identity;
+    if ((await keyValue.get(WANTED_KEY)) === identity) return false;
+    if ((await readWantedSchema(store)) !== identity) return true;
+    await keyValue.set(WANTED_KEY, identity);
+    return false;
+  }
+}
+
+class UnfitSchema extends ProductError {}
+const unfit = (reason: string) => new UnfitSchema('store_newer', reason);
+const isUnfit = (error: unknown): error is UnfitSchema => error instanceof UnfitSchema;

@@ -1,0 +1,25 @@
+import { createServer } from 'node:net';
+import { type Finding, failed, fine } from '../../../infra/finding.ts';
+import { type ListenAddress, listenRefusal } from '../../http/listen-address.ts';
+
+/** Whether a process could listen there. */
+export async function checkPort(address: ListenAddress): Promise<Finding> {
+  const { host, port } = address;
+  const check = port.name.toLowerCase().replace('_', ' ');
+  if (port.value === 0) return fine(check, 'a free one is chosen at each start');
+  const refusal = await refusalOf(address);
+  if (refusal === null) return fine(check, `${host.value}:${port.value} is free`);
+  const [fault = refusal, remedy = 'correct the setting'] = refusal.split('; ');
+  return failed(check, fault, remedy);
+}
+
+/** Null where it could listen. */
+function refusalOf(address: ListenAddress): Promise<string | null> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', (error) => resolve(listenRefusal(address, error)));
+    server.listen({ host: address.host.value, port: address.port.value, exclusive: true }, () =>
+      server.close(() => resolve(null)),
+    );
+  });
+}

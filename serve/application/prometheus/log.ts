@@ -1,0 +1,44 @@
+import { Gauge, type Registry } from 'prom-client';
+import { inTime } from '../../../infra/coordination/in-time.ts';
+import { recent } from '../../../infra/coordination/recent.ts';
+import type { Log } from '../../../infra/ports.ts';
+
+/** Age of the figures, and the time that a scrape waits for them. */
+const LAG_MS_MAX = 5000;
+const WAIT_MS_MAX = 5000;
+/** Partitions of a topic that have a series of their own. */
+const PARTITIONS_MAX = 1000;
+
+/**
+ * What waits on the log, read at a scrape. Any process that reaches the log exports it, so that it is known while
+ * nothing loads. Resolves to false when the log does not answer in time; then the figures are those of an earlier scrape.
+ */
+export function logSeries(registers: Registry[], log: Pick<Log, 'lag'>): () => Promise<boolean> {
+  const unread = new Gauge({
+    name: 'chain_metrics_log_lag_messages',
+    help: 'Messages of a topic that its group has not consumed yet.',
+    labelNames: ['topic', 'group'],
+    registers,
+  });
+  const unreadOfPartition = new Gauge({
+    name: 'chain_metrics_log_partition_lag_messages',
+    help: `Messages of a partition that the group has not consumed yet; of the first ${PARTITIONS_MAX} partitions of a topic.`,
+    labelNames: ['topic', 'group', 'partition'],
+    registers,
+  });
+  const read = recent(LAG_MS_MAX, async () => {
+    const lags = await inTime(WAIT_MS_MAX, log.lag());
+    for (const { topic, group, messages, partitions } of lags) {
+      unread.set({ topic, group }, messages);
+      for (const { partition, messages } of partitions) {
+        if (partition < PARTITIONS_MAX)
+          unreadOfPartition.set({ topic, group, partition: String(partition) }, messages);
+      }
+    }
+  });
+  return () =>
+    read().then(
+      () => true,
+      () => false,
+    );
+}

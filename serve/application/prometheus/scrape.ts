@@ -1,0 +1,137 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { z } from 'zod';
+import type { AlertFigures } from '../../../aggregate/alerts/pipeline.ts';
+import type { Aggregator } from '../../../aggregate/runner/aggregator.ts';
+import { inTime } from '../../../infra/coordination/in-time.ts';
+import { recent } from '../../../infra/coordination/recent.ts';
+import type { Clock, DamageList, Log } from '../../../infra/ports.ts';
+import type { Sql } from '../../../infra/sql.ts';
+import type { LoadCounters } from '../../../ingest/load/load-measures.ts';
+import { problemResponse } from '../../http/responses.ts';
+import { route } from '../../http/route.ts';
+import { alertSeries } from './alerts.ts';
+import { chainSeries } from './chains.ts';
+import { computeSeries } from './compute.ts';
+import { ingestSeries, loadSeries } from './ingest.ts';
+import { logSeries } from './log.ts';
+import { type ProcessSources, processSeries } from './process.ts';
+
+/** What the gauges read when Prometheus scrapes them. */
+export interface ScrapeSources extends ProcessSources {
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'lag'>;
+  readonly damage: DamageList;
+  readonly aggregator: Pick<Aggregator, 'jobs' | 'pending' | 'chainsAsOf'>;
+  /** What this process has loaded since its start. */
+  readonly loads: () => Readonly<LoadCounters>;
+  /** Of a process that receives alerts. */
+  readonly alerts?: () => AlertFigures;
+  /** Queries of readers that wait, in a process that has readers. */
+  readonly readersWaiting?: () => number;
+  /** What the domains measure themselves. */
+  readonly measures: readonly Metric[];
+}
+
+/** Gauges of libraries whose names say that they are counters. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
+/** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */
+export async function servePrometheus(app: FastifyInstance, sources: ScrapeSources): Promise<void> {
+  const registers = [new Registry()] as [Registry];
+  const [registry] = registers;
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  for (const measure of sources.measures) registry.registerMetric(measure);
+  const readServices = serviceSeries(sources, registers);
+  const readProcess = localSeries(sources, registers);
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/metrics',
+      tag: 'For operators',
+      summary: 'Metrics for Prometheus',
+      responses: {
+        200: {
+          description: 'In the text format of Prometheus',
+          content: { 'text/plain': { schema: z.string(), example: EXAMPLE } },
+        },
+        503: problemResponse('The server is busy'),
+      },
+    },
+    async ({ reply }) => {
+      readProcess();
+      await readServices();
+      return reply.type(registry.contentType).send(await registry.metrics());
+    },
+  );
+}
+
+/** Age of the metrics that are read from the services, and the time that a scrape waits for them. */
+const DATA_MS_MAX = 1000;
+const WAIT_MS_MAX = 5000;
+
+const EXAMPLE = `# HELP chain_metrics_dead_letters Refused lines that are kept.
+# TYPE chain_metrics_dead_letters gauge
+chain_metrics_dead_letters 0
+`;
+
+/** What the process knows itself. */
+function localSeries({ loads, alerts, readersWaiting }: ScrapeSources, registers: Registry[]): () => void {
+  const readLoads = loadSeries(registers, loads);
+  const readAlerts = alerts && alertSeries(registers, alerts);
+  const waiting = new Gauge({
+    name: 'chain_metrics_reader_queries_waiting',
+    help: 'Queries of readers that wait for their turn.',
+    registers,
+  });
+  return () => {
+    readLoads();
+    readAlerts?.();
+    waiting.set(readersWaiting?.() ?? 0);
+  };
+}
+
+/** What the services have to be asked for. */
+function serviceSeries(sources: ScrapeSources, registers: Registry[]): () => Promise<void> {
+  const { store, clock, log, damage, aggregator } = sources;
+  const failures = new Counter({
+    name: 'chain_metrics_scrape_failures_total',
+    help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
+    registers,
+  });
+  const { readReady, readStore } = processSeries(registers, sources);
+  const readLog = logSeries(registers, log);
+  const readComputation = computeSeries(registers, aggregator, clock);
+  const readIngest = ingestSeries(registers, damage);
+  const readChains = chainSeries(registers, aggregator);
+  const probes = { rows: <Row>(query: Sql) => store.rows<Row>(query, { lane: 'probes' }) };
+  const stored = recent(DATA_MS_MAX, () =>
+    inTime(
+      WAIT_MS_MAX,
+      (async () => {
+        await readStore();
+        await readChains(probes);
+        await readIngest(probes);
+        await readComputation(probes);
+      })(),
+    ),
+  );
+  const ready = recent(DATA_MS_MAX, readReady);
+  return async () => {
+    const isRead = await Promise.all([
+      readLog(),
+      stored().then(
+        () => true,
+        () => false,
+      ),
+      ready(),
+    ]);
+    if (isRead.includes(false)) failures.inc();
+  };
+}
