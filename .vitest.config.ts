@@ -12,7 +12,7 @@ const LONG = [
   'test/aggregate/metrics/equality',
   'test/distributed/',
   'test/infra/ports/',
-  'test/serve/cli/',
+  'test/serve/application/cli/',
   'test/serve/http/',
   'test/ingest/follow/role',
   'test/serve/clients/clients',

@@ -3,7 +3,7 @@
  * header that nobody looks at. Processor time of the server, since the check is small beside what else a machine does.
  */
 import type { AddressInfo } from 'node:net';
-import { aKey, aUser, openWorld } from '../serve/identity/accounts/world.ts';
+import { aKey, aUser, openWorld } from '../serve/accounts/world.ts';
 import { startLoad } from './load.ts';
 import { compare, readSizes, report } from './measure.ts';
 

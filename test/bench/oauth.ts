@@ -8,7 +8,7 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import Provider from 'oidc-provider';
-import { CALLBACK } from '../serve/identity/accounts/world.ts';
+import { CALLBACK } from '../serve/accounts/world.ts';
 import { mintCode } from '../serve/identity/oauth/mint-code.ts';
 import { compare, readSizes, report } from './measure.ts';
 
@@ -80,7 +80,7 @@ async function cycles({ port, codes, exchange, lookUp, revoke }: Work): Promise<
 }
 
 async function measure(): Promise<void> {
-  const { openWorld, aUser, anApplication } = await import('../serve/identity/accounts/world.ts');
+  const { openWorld, aUser, anApplication } = await import('../serve/accounts/world.ts');
   const world = await openWorld();
   await world.app.listen({ host: '127.0.0.1', port: 0 });
   const user = await aUser(world);

@@ -5,7 +5,7 @@ import { createUser } from '../../serve/accounts/users.ts';
 import { createPipeline, type Pipeline } from '../../serve/application/compose/compose.ts';
 import { StoredSchema } from '../../serve/application/compose/stored-schema.ts';
 import { pause, until } from '../infra/ports/opened.ts';
-import { run } from '../serve/cli/program.ts';
+import { run } from '../serve/application/cli/program.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';

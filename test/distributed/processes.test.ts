@@ -11,7 +11,7 @@ import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { LocalClient } from '../../serve/application/operations/client.ts';
 import { DirectoryTarget } from '../../serve/raw-export/directory-target.ts';
 import { pause, until } from '../infra/ports/opened.ts';
-import { run } from '../serve/cli/program.ts';
+import { run } from '../serve/application/cli/program.ts';
 import { type CollectedSpan, Collector } from '../support/collector.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';

@@ -39,8 +39,8 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/serve/metrics/running-day.test.ts',
   ],
   'applications sign users in': [
-    'test/serve/identity/accounts/api-keys.test.ts',
-    'test/serve/identity/accounts/sign-in.test.ts',
+    'test/serve/accounts/api-keys.test.ts',
+    'test/serve/accounts/sign-in.test.ts',
     'test/serve/identity/oauth/attacks.test.ts',
     'test/serve/identity/oauth/authorize.test.ts',
     'test/serve/identity/oauth/bad-input.test.ts',

@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs';
 /** Debian's packages of the programs that some tests drive, by where the programs are. */
 const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/chromium': 'chromium',
-  '/usr/bin/fish': 'fish',
-  '/usr/bin/zsh': 'zsh',
   '/usr/bin/prometheus': 'prometheus',
   '/usr/bin/promtool': 'prometheus',
   '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../infra/ports/opened.ts';
-import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { PASSWORD, signedIn } from '../accounts/world.ts';
 import { firing, prometheusBody } from './made.ts';
 import { Receiver } from './receiver.ts';
 import { type Person, Service, type Source } from './service.ts';

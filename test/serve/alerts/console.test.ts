@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../infra/ports/opened.ts';
 import { canRun } from '../../support/needed.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { Browser, plain } from '../identity/accounts/browser.ts';
-import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { Browser, plain } from '../accounts/browser.ts';
+import { PASSWORD, signedIn } from '../accounts/world.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service } from './service.ts';
 

@@ -3,8 +3,8 @@ import { sql } from '../../../infra/sql.ts';
 import { Refusals } from '../../../serve/alerts/intake/refusals.ts';
 import { alertRefusals } from '../../../serve/alerts/model/tables.ts';
 import { until } from '../../infra/ports/opened.ts';
-import { type Browser, plain } from '../identity/accounts/browser.ts';
-import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { type Browser, plain } from '../accounts/browser.ts';
+import { PASSWORD, signedIn } from '../accounts/world.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service, type Source } from './service.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Browser, type Fields, plain } from '../identity/accounts/browser.ts';
-import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { type Browser, type Fields, plain } from '../accounts/browser.ts';
+import { PASSWORD, signedIn } from '../accounts/world.ts';
 import { type Person, Service, type Source } from './service.ts';
 
 let service: Service;

@@ -13,7 +13,7 @@ import { ingestAndCompute } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { ROOT } from '../../support/source-files.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { aKey, openWorld, type World } from '../identity/accounts/world.ts';
+import { aKey, openWorld, type World } from '../accounts/world.ts';
 import { aCode, challengeOf, party, verifierOf } from '../identity/oauth/flow.ts';
 
 /** Blocks that are not run here, and what runs them or what they do. */
@@ -26,9 +26,9 @@ const RUN_ELSEWHERE = {
   clients: 'test/serve/clients',
   monitoring: 'test/infra/prometheus',
   tracing: 'test/serve/tracing.test.ts',
-  nodes: 'test/serve/cli/nodes.test.ts',
-  days: 'test/serve/cli/start-node.test.ts',
-  state: 'test/serve/cli/snapshots.test.ts',
+  nodes: 'test/serve/application/cli/nodes.test.ts',
+  days: 'test/serve/application/cli/start-node.test.ts',
+  state: 'test/serve/application/cli/snapshots.test.ts',
 } as const;
 
 const place = temporaryDirectory();

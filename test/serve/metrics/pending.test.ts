@@ -8,7 +8,7 @@ import { openOperationSocket } from '../../../serve/application/operations/socke
 import { History } from '../../generator/history.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { runHere } from '../cli/run-here.ts';
+import { runHere } from '../application/cli/run-here.ts';
 
 const { lines } = new History(5, { blocks: 60 });
 const half = Math.floor(lines.length / 2);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { aUser, openWorld, signedIn } from '../identity/accounts/world.ts';
+import { aUser, openWorld, signedIn } from '../accounts/world.ts';
 
 test('a failure is a page that says what to do, also where it cannot be told who visits it', async () => {
   await using world = await openWorld({ LOG_LEVEL: 'silent' });

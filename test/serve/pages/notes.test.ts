@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, Browser } from '../identity/accounts/browser.ts';
-import { aUser, openWorld, PASSWORD, signedIn, type World } from '../identity/accounts/world.ts';
+import { type Answer, Browser } from '../accounts/browser.ts';
+import { aUser, openWorld, PASSWORD, signedIn, type World } from '../accounts/world.ts';
 
 let world: World;
 beforeAll(async () => {

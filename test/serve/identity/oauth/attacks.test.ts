@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../../../serve/accounts/keys.ts';
-import { Browser, encoded, hiddenFields } from '../accounts/browser.ts';
-import { aUser, openWorld, PASSWORD, signedIn, type World } from '../accounts/world.ts';
+import { Browser, encoded, hiddenFields } from '../../accounts/browser.ts';
+import { aUser, openWorld, PASSWORD, signedIn, type World } from '../../accounts/world.ts';
 import {
   aCode,
   answerOf,

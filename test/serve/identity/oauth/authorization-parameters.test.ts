@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hiddenFields } from '../accounts/browser.ts';
-import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { hiddenFields } from '../../accounts/browser.ts';
+import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import {
   aCode,
   answerOf,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, Browser, hiddenFields, plain } from '../accounts/browser.ts';
-import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { type Answer, Browser, hiddenFields, plain } from '../../accounts/browser.ts';
+import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import {
   answerOf,
   authorizeUrl,

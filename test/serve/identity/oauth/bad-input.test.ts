@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../../infra/sql.ts';
 import { FieldError } from '../../../../serve/accounts/field-error.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
-import { CALLBACK, openWorld, type World } from '../accounts/world.ts';
+import { CALLBACK, openWorld, type World } from '../../accounts/world.ts';
 import {
   aCode,
   aPair,

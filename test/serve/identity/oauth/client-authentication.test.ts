@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renewSecret } from '../../../../serve/identity/oauth/applications.ts';
-import { openWorld, type World } from '../accounts/world.ts';
+import { openWorld, type World } from '../../accounts/world.ts';
 import { aCode, basic, exchangeOf, type Party, party, pkceExchange, post, refusal } from './flow.ts';
 
 let world: World;

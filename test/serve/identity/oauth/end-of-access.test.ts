@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { handleUsersRequest } from '../../../../serve/accounts/operator.ts';
 import { handleApplicationsRequest } from '../../../../serve/identity/oauth/application-requests.ts';
 import { updateApplication } from '../../../../serve/identity/oauth/applications.ts';
-import { plain } from '../accounts/browser.ts';
-import { aUser, openWorld, PASSWORD, signedIn, type World } from '../accounts/world.ts';
+import { plain } from '../../accounts/browser.ts';
+import { aUser, openWorld, PASSWORD, signedIn, type World } from '../../accounts/world.ts';
 import {
   aCode,
   aPair,

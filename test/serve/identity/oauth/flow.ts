@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Application, User } from '../../../../serve/accounts/tables.ts';
-import { type Answer, type Browser, encoded, type Fields, hiddenFields } from '../accounts/browser.ts';
-import { anApplication, aUser, CALLBACK, signedIn, type World } from '../accounts/world.ts';
+import { type Answer, type Browser, encoded, type Fields, hiddenFields } from '../../accounts/browser.ts';
+import { anApplication, aUser, CALLBACK, signedIn, type World } from '../../accounts/world.ts';
 
 /** A user with a browser, and an application of another user. */
 export interface Party {

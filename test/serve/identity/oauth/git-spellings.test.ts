@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../../../serve/accounts/keys.ts';
 import { canRun } from '../../../support/needed.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { aUser, openWorld, type World } from '../accounts/world.ts';
+import { aUser, openWorld, type World } from '../../accounts/world.ts';
 import { FCGIWRAP, type GitFront, NGINX, startGitFront } from './git-front.ts';
 import { type Spelling, spellings } from './git-spellings.ts';
 

@@ -9,7 +9,7 @@ import type { User } from '../../../../serve/accounts/tables.ts';
 import { guideBlocks } from '../../../support/guide-blocks.ts';
 import { canRun } from '../../../support/needed.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { aUser, openWorld, type World } from '../accounts/world.ts';
+import { aUser, openWorld, type World } from '../../accounts/world.ts';
 import { aPair, party } from './flow.ts';
 import { FCGIWRAP, type GitFront, NGINX, startGitFront } from './git-front.ts';
 

@@ -5,8 +5,8 @@ import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { testConfig } from '../../../support/test-config.ts';
-import { type Server, serve } from '../../cli/program.ts';
-import { CALLBACK, PASSWORD } from '../accounts/world.ts';
+import { CALLBACK, PASSWORD } from '../../accounts/world.ts';
+import { type Server, serve } from '../../application/cli/program.ts';
 import type { Pair } from './flow.ts';
 import { mintCode } from './mint-code.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Browser, type Fields, hiddenFields } from '../accounts/browser.ts';
-import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { Browser, type Fields, hiddenFields } from '../../accounts/browser.ts';
+import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import { answerOf, authorizeUrl, type Party, party } from './flow.ts';
 
 let world: World;

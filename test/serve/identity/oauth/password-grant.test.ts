@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { changeUser } from '../../../../serve/accounts/users.ts';
-import { aUser, openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { aUser, openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import { basic, infoOf, type Party, party, post, refusal } from './flow.ts';
 
 let world: World;

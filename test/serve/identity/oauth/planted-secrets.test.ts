@@ -8,8 +8,8 @@ import { DATABASE, ident, sql } from '../../../../infra/sql.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { readConfig } from '../../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { run, type Server, serve } from '../../cli/program.ts';
-import { hiddenFields, plain } from '../accounts/browser.ts';
+import { hiddenFields, plain } from '../../accounts/browser.ts';
+import { run, type Server, serve } from '../../application/cli/program.ts';
 
 const PASSWORD = 'planted-password-4711 quiet';
 const WRONG = 'planted-wrong-password-4712';

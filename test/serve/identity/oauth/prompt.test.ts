@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, Browser } from '../accounts/browser.ts';
-import { openWorld, PASSWORD, signedIn, type World } from '../accounts/world.ts';
+import { type Answer, Browser } from '../../accounts/browser.ts';
+import { openWorld, PASSWORD, signedIn, type World } from '../../accounts/world.ts';
 import { answerOf, aPair, authorizeUrl, type Party, party } from './flow.ts';
 
 let world: World;

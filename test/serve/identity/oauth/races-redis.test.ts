@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DistributedKeyValue } from '../../../../infra/distributed/key-value.ts';
 import { startRedis } from '../../../support/services/redis.ts';
 import { isInstalled, type Service } from '../../../support/services/service.ts';
-import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import { aCode, aPair, exchangeOf, isActive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
 
 const isMissing = !(await isInstalled('redis-server'));

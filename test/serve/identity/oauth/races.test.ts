@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../../infra/sql.ts';
 import { sweep } from '../../../../serve/accounts/maintenance.ts';
-import { openWorld, type World } from '../accounts/world.ts';
+import { openWorld, type World } from '../../accounts/world.ts';
 import { aCode, aPair, exchangeOf, isActive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
 import { mintCode } from './mint-code.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWorld, type World } from '../accounts/world.ts';
+import { openWorld, type World } from '../../accounts/world.ts';
 import { aPair, infoOf, isActive, type Pair, type Party, party, post, refreshOf, refusal } from './flow.ts';
 
 const GRACE = { OAUTH_REFRESH_GRACE_SECONDS: '60' };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../../../serve/accounts/keys.ts';
 import { changeUser } from '../../../../serve/accounts/users.ts';
 import { deleteApplication, revokeAuthorization } from '../../../../serve/identity/oauth/applications.ts';
-import { aKey, openWorld, type World } from '../accounts/world.ts';
+import { aKey, openWorld, type World } from '../../accounts/world.ts';
 import {
   aPair,
   basic,

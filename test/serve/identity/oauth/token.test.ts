@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWorld, type World } from '../accounts/world.ts';
+import { openWorld, type World } from '../../accounts/world.ts';
 import {
   aCode,
   aPair,

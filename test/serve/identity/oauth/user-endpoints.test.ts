@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { handleUsersRequest } from '../../../../serve/accounts/operator.ts';
-import { aKey, openWorld, type World } from '../accounts/world.ts';
+import { aKey, openWorld, type World } from '../../accounts/world.ts';
 import { aPair, bearer, type Party, party, post, refusal } from './flow.ts';
 
 let world: World;

@@ -5,7 +5,7 @@ import type { User } from '../../../../serve/accounts/tables.ts';
 import { enableTwoFactor, newTotpSecret } from '../../../../serve/accounts/two-factor.ts';
 import { launchBrowser } from '../../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../../support/needed.ts';
-import { anApplication, aUser, openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { anApplication, aUser, openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import { type ClientApplication, openClientApplication } from './client-application.ts';
 
 const hasChromium = canRun(CHROMIUM);

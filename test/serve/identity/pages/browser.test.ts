@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeAddress } from '../../../../ingest/chains/address.ts';
 import { launchBrowser } from '../../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../../support/needed.ts';
-import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
+import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import { challengeOf, verifierOf } from '../oauth/flow.ts';
 
 const hasChromium = canRun(CHROMIUM);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../accounts/browser.ts';
-import { aUser, CALLBACK, openWorld, signedIn, type World } from '../accounts/world.ts';
+import type { Browser } from '../../accounts/browser.ts';
+import { aUser, CALLBACK, openWorld, signedIn, type World } from '../../accounts/world.ts';
 
 let world: World;
 let browser: Browser;

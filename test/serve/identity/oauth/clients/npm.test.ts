@@ -6,7 +6,7 @@ import * as client from 'openid-client';
 import OAuth2Strategy from 'passport-oauth2';
 import { AuthorizationCode, ResourceOwnerPassword } from 'simple-oauth2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
+import { openWorld, PASSWORD, type World } from '../../../accounts/world.ts';
 import { isActive, type Party, party } from '../flow.ts';
 import { allow } from './person.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
+import { openWorld, PASSWORD, type World } from '../../../accounts/world.ts';
 import { type Party, party } from '../flow.ts';
 import { allow } from './person.ts';
 

@@ -1,4 +1,4 @@
-import { hiddenFields } from '../../accounts/browser.ts';
+import { hiddenFields } from '../../../accounts/browser.ts';
 import type { Party } from '../flow.ts';
 
 /** Opens an authorization URL, authorizes the application and follows the redirect. */

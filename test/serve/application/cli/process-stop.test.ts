@@ -1,0 +1,31 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { ProcessStop } from '../../../../serve/application/cli/process-stop.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+function newStop(): ProcessStop {
+  const before = SIGNALS.map((signal) => new Set(process.listeners(signal)));
+  onTestFinished(() => {
+    SIGNALS.forEach((signal, i) => {
+      for (const listener of process.listeners(signal)) {
+        if (!before[i]?.has(listener)) process.off(signal, listener);
+      }
+    });
+  });
+  return new ProcessStop({ STOP_SECONDS_MAX: 60, STOP_DELAY_SECONDS: 0 }, false);
+}
+
+it('closes all that was opened, in reverse, also behind something that does not close', async () => {
+  const closed: string[] = [];
+  const stop = newStop();
+  stop.first(async () => void closed.push('pipeline'));
+  stop.last(async () => void closed.push('probes'));
+  stop.first(async () => {
+    closed.push('server');
+    throw new Error('the store is away');
+  });
+  stop.first(async () => void closed.push('socket'));
+  stop.ask('SIGTERM');
+  await expect(stop.ended).rejects.toThrow('the store is away');
+  expect(closed).toEqual(['socket', 'server', 'pipeline', 'probes']);
+});
