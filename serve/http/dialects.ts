@@ -78,7 +78,7 @@ const OAUTH_CODES: Partial<Record<HttpErrorCode, HttpErrorCode>> = {
 /** OAuth 2.0: RFC 6749 §5.2. */
 export const oauthDialect: Dialect = {
   explains: [],
-  failure: new HttpError('server_error', 'The server failed; nothing was changed.'),
+  failure: new HttpError('server_error', 'The server failed; the operator’s log says why.'),
   translate: (error) => {
     const { statusCode = 500 } = error as { statusCode?: number };
     if (statusCode === 503)
