@@ -25,8 +25,17 @@ const VARIABLES = [
 /** Whether the environment asks for traces. The SDK of OpenTelemetry reads its other variables itself. */
 export const isTraced = (): boolean => VARIABLES.some((name) => (process.env[name] ?? '') !== '');
 
+/** What spans tell of their process. */
+interface TracedProcess {
+  readonly version: string;
+  readonly roles: readonly string[];
+}
+
 /** Starts the SDK if the environment asks for traces; otherwise it is not even loaded. Returns how to stop it. */
-export async function startTracing(version: string, logger: Logger): Promise<() => Promise<void>> {
+export async function startTracing(
+  { version, roles }: TracedProcess,
+  logger: Logger,
+): Promise<() => Promise<void>> {
   if (!isTraced()) return async () => undefined;
   const [{ NodeSDK }, { setGlobalErrorHandler }, { defaultResource, resourceFromAttributes }] =
     await Promise.all([
@@ -37,7 +46,11 @@ export async function startTracing(version: string, logger: Logger): Promise<() 
   process.env.OTEL_NODE_RESOURCE_DETECTORS ||= DETECTORS;
   const headers = readSecret(HEADERS, process.env);
   if (headers !== undefined) process.env[HEADERS] = headers;
-  const product = { 'service.name': SERVICE_NAME, 'service.version': version };
+  const product = {
+    'service.name': SERVICE_NAME,
+    'service.version': version,
+    'chain_metrics.roles': [...roles],
+  };
   const sdk = new NodeSDK({
     resource: defaultResource().merge(resourceFromAttributes(product)),
     metricReaders: [],

@@ -236,7 +236,7 @@ const LOGGING = `
   const { startTracing } = await import('${FROM}infra/tracing/start-tracing.ts');
   const { inSpan } = await import('${FROM}infra/tracing/spans.ts');
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:1';
-  await startTracing('1', openLogger({ LOG_LEVEL: 'silent' }));
+  await startTracing({ version: '1', roles: ['serve'] }, openLogger({ LOG_LEVEL: 'silent' }));
   const logger = openLogger({ LOG_LEVEL: 'info' });
   await inSpan('work', {}, async () => logger.info('in'));
   logger.info('out');

@@ -109,7 +109,7 @@ export async function createPipeline(
   const registry = readRegistry(config);
   const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
   const measures = processMeasures();
-  const stopTracing = await startTracing(VERSION, logger);
+  const stopTracing = await startTracing({ version: VERSION, roles: [...roles] }, logger);
   const runtime = measuredRuntime(await openRuntime(config, consumed, clock), measures.ports);
   return construct({ config, runtime, stopTracing, measures, registry, roles, needed, waits, logger });
 }

@@ -25,7 +25,7 @@ afterEach(async () => {
 async function start(variables: Record<string, string> = {}): Promise<void> {
   Object.assign(process.env, collector.settings, variables);
   const logger = { warn: ({ reason }: { reason: string }) => void logged.push(reason) };
-  stop = await startTracing('1.2.3', logger as unknown as Logger);
+  stop = await startTracing({ version: '1.2.3', roles: ['serve'] }, logger as unknown as Logger);
 }
 
 /** The spans that the collector has after the stop. */
