@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { acceptedCoding, type ContentCoding, codingOf, compress } from './content-codings.ts';
+import { acceptedCoding, type ContentCoding, codingOf, compressConstant } from './content-codings.ts';
 import { hasAnswer } from './entity-tags.ts';
 
 /** What stays the same while the process runs: it is made, and compressed, when the first client asks. */
@@ -35,7 +35,7 @@ export class ConstantAnswer {
   #in(coding: ContentCoding, body: Buffer): Promise<Buffer> {
     let coded = this.#coded.get(coding);
     if (!coded) {
-      coded = compress(body, coding);
+      coded = compressConstant(body, coding);
       this.#coded.set(coding, coded);
       coded.catch(() => this.#coded.delete(coding));
     }

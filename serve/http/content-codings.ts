@@ -12,8 +12,11 @@ export type ContentCoding = 'zstd' | 'br' | 'gzip' | 'identity';
 const CODINGS = ['zstd', 'br', 'gzip', 'identity'] as const satisfies readonly ContentCoding[];
 /** A shorter answer fits in the packet that its headers are in. */
 const BYTES_MIN = 1024;
-/** Beyond it Brotli takes ten times as long for a tenth less. */
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+/** Of what is compressed for each version of the data: beyond it Brotli takes ten times as long for a tenth less. */
+const BROTLI_QUALITY = 4;
+/** Of what is compressed once, by Brotli and by zstd. */
+const CONSTANT_QUALITY = 9;
+const CONSTANT_LEVEL = 19;
 
 /** Compresses each answer of the routes that are added to a scope afterwards; none may hold a secret. */
 export async function compressAnswers(scope: FastifyInstance): Promise<void> {
@@ -35,15 +38,30 @@ const OFFERED = { encodings: [...CODINGS], threshold: BYTES_MIN };
 // them. So what is cached, or never changes, is compressed once and sent with its Content-Encoding, which the plugin
 // passes on.
 
-const compressors: Readonly<Record<ContentCoding, (body: Buffer) => Promise<Buffer>>> = {
+type Compressors = Readonly<Record<ContentCoding, (body: Buffer) => Promise<Buffer>>>;
+
+const compressors: Compressors = {
   zstd: promisify<Buffer, Buffer>(zstdCompress),
-  br: (body) => promisify(brotliCompress)(body, BROTLI),
+  br: (body) => byBrotli(body, BROTLI_QUALITY),
   gzip: promisify<Buffer, Buffer>(gzip),
   identity: async (body) => body,
 };
+const constantCompressors: Compressors = {
+  ...compressors,
+  zstd: (body) =>
+    promisify(zstdCompress)(body, { params: { [constants.ZSTD_c_compressionLevel]: CONSTANT_LEVEL } }),
+  br: (body) => byBrotli(body, CONSTANT_QUALITY),
+};
+
+const byBrotli = (body: Buffer, quality: number): Promise<Buffer> =>
+  promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } });
 
 /** Compresses in another thread. */
 export const compress = (body: Buffer, coding: ContentCoding): Promise<Buffer> => compressors[coding](body);
+
+/** Compresses in another thread what never changes, as small as that takes little time. */
+export const compressConstant = (body: Buffer, coding: ContentCoding): Promise<Buffer> =>
+  constantCompressors[coding](body);
 
 const negotiator = new Negotiator<ContentCoding>({ supportedValues: [...CODINGS] });
 /** Far longer than the header of any client. */
