@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import { Negotiator } from '@fastify/accept-negotiator';
-import compressPlugin from '@fastify/compress';
 import type { FastifyInstance } from 'fastify';
 import { leaveLengthOut } from './head-length.ts';
 
@@ -24,12 +23,12 @@ export async function compressAnswers(scope: FastifyInstance): Promise<void> {
     scope,
     ({ headers }, reply) => headers['accept-encoding'] !== undefined && !reply.hasHeader('content-encoding'),
   );
-  await scope.register(compressPlugin, { ...OFFERED, globalDecompression: false });
+  await scope.register(import('@fastify/compress'), { ...OFFERED, globalDecompression: false });
 }
 
 /** Lets the routes that are added to a scope afterwards send an answer by `reply.compress`. */
 export async function offerCompression(scope: FastifyInstance): Promise<void> {
-  await scope.register(compressPlugin, { ...OFFERED, global: false });
+  await scope.register(import('@fastify/compress'), { ...OFFERED, global: false });
 }
 
 const OFFERED = { encodings: [...CODINGS], threshold: BYTES_MIN };

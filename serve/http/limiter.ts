@@ -1,4 +1,4 @@
-import { RateLimiterRes } from 'rate-limiter-flexible';
+import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import RateLimiterStoreAbstract from 'rate-limiter-flexible/lib/RateLimiterStoreAbstract.js';
 import { EmbeddedKeyValue } from '../../infra/embedded/key-value.ts';
 import type { Clock, KeyValue, Runtime } from '../../infra/ports.ts';
