@@ -78,7 +78,7 @@ describe('the image of the product', () => {
     const [all = 0, base = 0] = (await docker('image', 'inspect', '--format', '{{.Size}}', image, NODE_IMAGE))
       .split('\n')
       .map(Number);
-    expect((all - base) / MEGABYTE).toBeLessThan(80);
+    expect((all - base) / MEGABYTE).toBeLessThan(75);
     expect(await docker('exec', product, 'id', '--user')).toBe('1000');
   });
 

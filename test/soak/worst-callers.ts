@@ -22,7 +22,7 @@ const seconds = Number(process.argv[2] ?? 60);
 const REWARDS = 2_000_000;
 const addresses = process.argv[3] ?? '1';
 /** Largest ratio of the p99 beside bad callers to that of a quiet server, and most memory above that of a quiet one. */
-const SLOWER_MAX = 4;
+const SLOWER_MAX = 3;
 const GROWTH_BYTES_MAX = 1024 * 2 ** 20;
 const MIB = 2 ** 20;
 const BIN = fileURLToPath(new URL('../../serve/chain-metrics', import.meta.url));
