@@ -6,8 +6,8 @@ import type { Logger } from '../logger.ts';
 
 const SERVICE_NAME = 'chain-metrics';
 /**
- * Without the command line, which may hold addresses with keys, and without what is read in the background: until then no
- * span is sent, and the engine may hold the threads that read files.
+ * The command line is left out, since it may hold addresses with keys. So is what is read in the background: no span is
+ * sent before that ends, and the engine may hold the threads that read files.
  */
 const DETECTORS = 'serviceinstance,env';
 /** They may hold the key of a collector, and the chart mounts secrets as files. */

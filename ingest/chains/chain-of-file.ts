@@ -11,8 +11,8 @@ export function bareName(file: string): string {
 
 /**
  * The chain that a file is named after. Files of one chain are often numbered or dated, as `polkadot-2024-01.ndjson.gz`:
- * its name is then what stands before the numbers, of which one alone must not be the id of a parachain: `polkadot-2004`
- * may be Moonbeam.
+ * the name of the chain stands before the numbers. A single number may be the id of a parachain, so `polkadot-2004` is
+ * not taken for Polkadot: it may be Moonbeam.
  */
 export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: string): Chain | undefined {
   const name = bareName(file);

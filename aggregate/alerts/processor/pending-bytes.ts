@@ -5,8 +5,7 @@ const TIMES_FREE = 4;
  * The bytes of alerts that wait for the store. A project is full before all are: however many flood, what is accepted of
  * them leaves room for one that does not. What another process accepted is added without being asked.
  *
- * Not `Admission`: an alert is accepted or refused at once, since its sender repeats it, and what was accepted is stored
- * in its order.
+ * Not `Admission`, where requests wait: a sender repeats a refused alert, and accepted ones are stored in their order.
  */
 export class PendingBytes {
   readonly #bytesMax: number;
