@@ -237,7 +237,7 @@ interface CountedRow {
   readonly iid: number;
 }
 
-/** The newest first. */
+/** The newest first, of one event its last item: an item may be counted again under the key of an earlier one. */
 async function readCounted(
   store: Store,
   { project, position, counted, named }: ProjectState,
@@ -248,11 +248,11 @@ async function readCounted(
   const since = (windowMs: number) => next - windowMs - CLOCK_SKEW_MS;
   const rows = await store.rows<CountedRow>(
     sql`SELECT at, item.1 AS key, item.2 AS outcome, item.3 AS iid FROM ${alertEvents} FINAL
-      ARRAY JOIN arrayZip(retry_keys, outcomes, iids) AS item
+      ARRAY JOIN arrayZip(retry_keys, outcomes, iids) AS item, arrayEnumerate(retry_keys) AS number
       WHERE project = ${project} AND position <= ${position} AND key != ''
         AND at >= ${since(Math.max(counted.windowMs, named.windowMs))}
         AND (at >= ${since(counted.windowMs)} OR startsWith(key, ${NAMED_PREFIX})) AND ${condition}
-      ORDER BY ${raw('alert_events.position')} DESC LIMIT ${limit}`,
+      ORDER BY ${raw('alert_events.position')} DESC, number DESC LIMIT ${limit}`,
   );
   return rows;
 }

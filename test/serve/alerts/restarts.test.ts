@@ -5,7 +5,7 @@ import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/application/compose/compose.ts';
 import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { randomBody, randomIdempotencyKey } from './made.ts';
+import { firing, prometheusBody, randomBody, randomIdempotencyKey } from './made.ts';
 import { type ReferenceEvent, replay } from './reference.ts';
 
 const EVENTS = 150;
@@ -67,3 +67,35 @@ test.each([
       expect(stored[i]).toMatchObject(alert);
   },
 );
+
+test('a resolve that one delivery counts twice is remembered as it was counted last', async () => {
+  using directory = temporaryDirectory();
+  const config = readConfig({ DATA_DIR: directory.path });
+  const startsAt = '2026-11-21T03:10:27.487Z';
+  const ended = firing({ startsAt, status: 'resolved' });
+  const outcomes: (readonly string[])[] = [];
+  const bodies = [
+    // The first resolve finds nothing, the second ends the alert between them.
+    prometheusBody([ended, firing({ startsAt }), ended]),
+    prometheusBody([firing({ startsAt })], { groupKey: '{}:{alertname="B"}' }),
+    prometheusBody([ended]),
+  ];
+  for (const content of bodies) {
+    const pipeline = await openPipeline(config);
+    const alerts = await pipeline.alerts();
+    const body = Buffer.from(JSON.stringify(content));
+    const head = {
+      kind: 'delivery' as const,
+      project: 1,
+      integration: 'i1',
+      endpoint: 'http' as const,
+      mapping: null,
+      groups_by_payload: true,
+      idempotency_key: '',
+    };
+    outcomes.push((await alerts.deliver(head, body, alerts.parse(head, body))).outcomes);
+    await alerts.waitUntilWritten();
+    await pipeline.close();
+  }
+  expect(outcomes).toEqual([['unmatched', 'created', 'resolved'], ['created'], ['retried']]);
+});
