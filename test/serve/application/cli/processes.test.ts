@@ -15,7 +15,9 @@ const BIN = join(ROOT, 'serve/chain-metrics');
 /** Starts a server by a command line, and returns when it answers. */
 async function started(command: string, args: readonly string[], DATA_DIR: string, settings = {}) {
   const { UV_THREADPOOL_SIZE: _, ...inherited } = process.env;
-  const env = { ...inherited, DATA_DIR, PORT: '0', LOG_LEVEL: 'info', ...settings };
+  // npx links the command into npm's cache and keeps a link of an earlier version to a file that may be gone.
+  const npm_config_cache = join(place.path, 'npm');
+  const env = { ...inherited, DATA_DIR, PORT: '0', LOG_LEVEL: 'info', npm_config_cache, ...settings };
   const child = spawn(command, args, { cwd: ROOT, env, stdio: 'pipe' });
   const said = { out: '', err: '' };
   child.stdout.on('data', (piece) => {
