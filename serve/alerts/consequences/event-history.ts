@@ -17,8 +17,10 @@ export interface DecidedChange {
   readonly item: number;
   /** When the event was accepted. */
   readonly at: number;
-  readonly name: NotifiedChangeName | 'reopened';
+  readonly name: NotifiedChangeName | 'reopened' | 'triggered' | 'ignored';
   readonly iid: number;
+  /** Id of the user who made it; '' for the source. */
+  readonly by: string;
 }
 
 /** A change that webhooks and on-call tools are told of. */
@@ -44,9 +46,10 @@ const OUTCOMES = ['created', 'raised', 'resolved', 'changed'];
 interface EventRow {
   readonly position: number;
   readonly at: number;
-  /** Of an action: the status that it sets, and whether that reopens the alert. */
+  /** Of an action: the status that it sets, whether that reopens a resolved alert, and its user. */
   readonly status: string;
   readonly reopens: boolean;
+  readonly by: string;
   readonly outcomes: readonly string[];
   readonly iids: readonly number[];
 }
@@ -67,10 +70,11 @@ export async function changesAfter(
   const until = stored?.newest ?? 0;
   if (until <= position) return { changes: [], position, isFull: false };
   const rows = await store.rows<EventRow>(
-    sql`SELECT position, at, status, reopens, outcomes, iids FROM (
+    sql`SELECT position, at, status, reopens, by, outcomes, iids FROM (
         SELECT *, sum(length(iids)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS items
         FROM (SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
-            kind = 'action' AND JSONExtractBool(head, 'reopens') AS reopens, outcomes, iids
+            kind = 'action' AND JSONExtractBool(head, 'reopens') AS reopens,
+            if(kind = 'action', JSONExtractString(head, 'by'), '') AS by, outcomes, iids
           FROM ${alertEvents} FINAL
           WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
           ORDER BY position LIMIT ${eventsMax}))
@@ -85,16 +89,16 @@ export async function changesAfter(
   };
 }
 
-function changesIn({ position, at, status, reopens, outcomes, iids }: EventRow): DecidedChange[] {
+function changesIn({ position, at, status, reopens, by, outcomes, iids }: EventRow): DecidedChange[] {
   return outcomes.flatMap((outcome, item): DecidedChange[] => {
-    const change = { position, item, at, iid: iids[item] ?? 0 };
+    const change = { position, item, at, iid: iids[item] ?? 0, by };
     if (outcome === 'created' || outcome === 'raised' || outcome === 'resolved')
       return [{ ...change, name: outcome }];
     if (outcome !== 'changed') return [];
-    return [
-      ...(reopens ? [{ ...change, name: 'reopened' as const }] : []),
-      ...(status === 'acknowledged' ? [{ ...change, name: 'acknowledged' as const }] : []),
-    ];
+    const names: DecidedChange['name'][] = reopens ? ['reopened'] : [];
+    if (status === 'acknowledged' || status === 'ignored') names.push(status);
+    else if (status === 'triggered' && !reopens) names.push(status);
+    return names.map((name) => ({ ...change, name }));
   });
 }
 

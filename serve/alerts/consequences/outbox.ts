@@ -7,7 +7,7 @@ import type { ConsequenceProgress } from './progress.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 
 /** A change of an alert that a target is to be told of. */
-export interface Notification extends NotifiedChange {
+export interface Notification extends Omit<NotifiedChange, 'by'> {
   readonly attempts: number;
   /** When it is due; 0 = now. */
   readonly next_ms: number;

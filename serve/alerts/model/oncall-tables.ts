@@ -167,12 +167,9 @@ const pages = table({
     step: 'UInt32',
     /** When something is to be done again; 0 = never. */
     next_ms: 'Int64',
-    /** When the step that was carried out last began. */
+    /** When the step was carried out. */
     step_ms: 'Int64',
-    /** Whether the step, and a step of this cycle, reached anybody. */
-    step_reached: 'Bool',
-    cycle_reached: 'Bool',
-    /** Position of the newest event of the alert that it follows. */
+    /** Of the newest event of the alert that it follows. */
     position: 'UInt64',
     created_ms: 'Int64',
     acknowledged_by: 'String',
@@ -182,6 +179,7 @@ const pages = table({
   },
   engine: 'ReplacingMergeTree(version)',
   orderBy: ['project', 'alert', 'policy'],
+  ttl: 'toDateTime(intDiv(closed_ms, 1000)) + INTERVAL 400 DAY DELETE WHERE closed_ms > 0',
 });
 
 const pageNotifications = table({
@@ -191,7 +189,7 @@ const pageNotifications = table({
     project: 'UInt64',
     /** The id of a contact or a channel. */
     destination: 'String',
-    /** ALERT/POLICY/ROUND.CYCLE.STEP/DESTINATION/RULE, of status updates ALERT/POLICY/ROUND.KIND/DESTINATION. */
+    /** ALERT/POLICY/ROUND.CYCLE.STEP/DESTINATION/MINUTES, of other kinds ALERT/POLICY/ROUND.KIND/DESTINATION. */
     id: 'String',
     alert: 'UInt64',
     policy: 'String',
@@ -203,12 +201,14 @@ const pageNotifications = table({
     /** triggered, acknowledged, resolved or exhausted. */
     kind: 'LowCardinality(String)',
     severity: 'LowCardinality(String)',
-    /** Who acknowledged, or why. */
+    /** Id of the user who acknowledged or resolved. */
+    by: 'String',
+    /** Why the policy ended. */
     reason: 'String',
     due_ms: 'Int64',
     /** pending, sending, sent, failed or cancelled. */
     state: 'LowCardinality(String)',
-    /** The id of the first notification of the message that it is sent with. */
+    /** Id of the first notification of the message that it is sent with. */
     message: 'String',
     attempts: 'UInt32',
     started_ms: 'Int64',
@@ -217,11 +217,15 @@ const pageNotifications = table({
     status: 'UInt16',
     fault: 'String',
     sent_ms: 'Int64',
+    /** Of the first of a message: when the link in it was used. */
+    used_ms: 'Int64',
     created_ms: 'Int64',
+    /** Counted from 1, so that a repeated first row does not replace a later one. */
     version: 'UInt64',
   },
   engine: 'ReplacingMergeTree(version)',
   orderBy: ['project', 'destination', 'id'],
+  ttl: 'toDateTime(intDiv(created_ms, 1000)) + INTERVAL 400 DAY',
 });
 
 const pageLog = table({
@@ -232,14 +236,15 @@ const pageLog = table({
     alert: 'UInt64',
     policy: 'String',
     at: 'Int64',
-    /** Distinguishes entries of one moment, and makes one that is written twice one. */
+    /** POLICY/ROUND.CYCLE.STEP/WHAT, so that an entry that a kill repeats is one. */
     id: 'String',
     what: 'String',
+    /** Id of the user; '' for the source or the server. */
     by: 'String',
-    destination: 'String',
   },
   engine: 'ReplacingMergeTree',
-  orderBy: ['project', 'alert', 'at', 'id'],
+  orderBy: ['project', 'alert', 'id'],
+  ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 400 DAY',
 });
 
 export const oncallTables: readonly Table[] = [

@@ -28,6 +28,14 @@ interface IncidentFollowerDependencies {
   readonly measures: ConsequenceMeasures;
 }
 
+/** Changes of alerts that incidents follow. */
+const INCIDENT_CHANGES: ReadonlySet<DecidedChange['name']> = new Set([
+  'created',
+  'raised',
+  'resolved',
+  'reopened',
+]);
+
 /**
  * Creates incidents for new alerts and closes those of resolved alerts, where the project is set up for it. Incidents
  * follow alerts that are reopened or whose severity is raised.
@@ -43,7 +51,7 @@ export class IncidentFollower implements EventConsumer {
   async apply(number: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
     const { clock, projects, measures } = this.#deps;
     const project = await projects.find(String(number));
-    const relevant = changes.filter(({ name }) => name !== 'acknowledged');
+    const relevant = changes.filter(({ name }) => INCIDENT_CHANGES.has(name));
     if (project === null || relevant.length === 0) return true;
     if (!(await this.#updateTraced(project, relevant, lease))) return false;
     for (const { at } of relevant) {
