@@ -6,6 +6,7 @@ import type { Readers } from '../http/readers.ts';
 import { serveAlertRoutes } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
 import { Api } from './api/endpoint.ts';
+import { serveEscalation } from './api/escalation.ts';
 import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
@@ -55,6 +56,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveAlertRoutes(api, domain, url);
     serveIncidents(api, domain, url);
     serveWebhooks(api, domain);
+    serveEscalation(api, domain);
     serveAnalytics(api, domain, runtime.clock);
   });
 }

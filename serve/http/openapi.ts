@@ -97,6 +97,7 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
     { name: 'Alert intake', description: 'Webhooks that monitoring tools send alerts to' },
     { name: 'Alerts', description: 'Alerts, their notes, incidents and analytics' },
     { name: 'Alert integrations', description: 'Sources of alerts, with their keys and mappings' },
+    { name: 'On call', description: 'Schedules, escalation policies, and how people are paged' },
     { name: 'Projects', description: 'Projects, their members and webhooks' },
     { name: 'For operators', description: 'Health probes and metrics for Prometheus' },
   ],

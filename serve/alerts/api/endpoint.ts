@@ -14,7 +14,7 @@ interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body 
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind `/api/v4`, with `:name` for each of the path's parameters. */
   readonly path: string;
-  readonly tag: 'Projects' | 'Alert integrations' | 'Alerts';
+  readonly tag: 'Projects' | 'Alert integrations' | 'Alerts' | 'On call';
   readonly summary: string;
   readonly doc?: string;
   /** Least role in the project; null where the path names no project and any signed-in caller may call. */
@@ -184,6 +184,7 @@ const NAMED: Readonly<Record<string, string | number>> = {
   note_id: '9d2e5b7c',
   incident_iid: 3,
   hook_id: '5a8e1c3f',
+  policy_id: '7c41e0b2',
 };
 
 const REFUSED = {

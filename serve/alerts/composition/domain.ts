@@ -32,6 +32,7 @@ import { Notes } from '../projects/notes.ts';
 import { Projects } from '../projects/projects.ts';
 import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
+import { type OncallParts, openOncall } from './oncall.ts';
 
 export interface AlertDomainDependencies {
   readonly runtime: {
@@ -56,7 +57,7 @@ export interface AlertDomainDependencies {
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
-export interface AlertDomain {
+export interface AlertDomain extends OncallParts {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
@@ -117,13 +118,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const members = new Members({ records: records.members, users, clock, locks, limiters });
   const progress = new ConsequenceProgress({ store, clock, pipeline });
   const projects = new Projects({
-    records: records.projects,
-    store,
-    clock,
-    locks,
-    members,
-    cache,
-    defaultPlan,
+    ...{ records: records.projects, store, clock, locks, members, cache, defaultPlan },
     onCreate: (project) => consequences.begin(project),
     beforeIncidentRules: (project) => consequences.catchUp(project, INCIDENTS),
   });
@@ -144,6 +139,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };
   return {
+    ...openOncall({ accounts, clock, cache, members }),
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,

@@ -44,6 +44,7 @@ export class IntegrationCache {
   readonly #webhooks: Records<Webhook>;
   #targets: ReadonlyMap<string, readonly CachedTarget[]> = new Map();
   #entries: ReadonlyMap<string, CachedIntegration> = new Map();
+  #forwarding: ReadonlySet<string> = new Set();
   #version = '';
   #loading: Promise<void> | undefined;
 
@@ -71,6 +72,12 @@ export class IntegrationCache {
   async targetsOf(project: number): Promise<readonly CachedTarget[]> {
     await this.#refresh();
     return this.#targets.get(String(project)) ?? [];
+  }
+
+  /** Whether all alerts of a project are forwarded to an on-call tool. */
+  async isForwarding(projectId: string): Promise<boolean> {
+    await this.#refresh();
+    return this.#forwarding.has(projectId);
   }
 
   /** Called after every durable change of a project, an integration or a webhook. */
@@ -118,6 +125,7 @@ export class IntegrationCache {
         ]),
     );
     const links = integrations.filter(isActiveOncallLink);
+    this.#forwarding = new Set(links.map(({ project_id }) => project_id));
     const targets = [
       ...webhooks.map(({ id, project_id, events }) => ({ id, project_id, events })),
       ...links.map(({ id, project_id }) => ({ id, project_id, events: NOTIFIED_CHANGES })),

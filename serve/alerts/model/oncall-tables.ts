@@ -1,5 +1,5 @@
 import { type Table, table } from '../../../infra/table.ts';
-import { storedTable } from '../../stored-records/stored-table.ts';
+import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Lists of objects are JSON texts.
 
@@ -71,7 +71,7 @@ const oncallOverrides = storedTable({
   foundBy: 'schedule_id',
 });
 
-const escalationPolicies = storedTable({
+export const escalationPolicies = storedTable({
   name: 'escalation_policies',
   doc: 'Escalation policies: who is paged, in which order.',
   columns: {
@@ -88,8 +88,9 @@ const escalationPolicies = storedTable({
   },
   foundBy: 'project_id',
 });
+export type EscalationPolicy = RowOf<typeof escalationPolicies>;
 
-const alertRoutes = storedTable({
+export const alertRoutes = storedTable({
   name: 'alert_routes',
   doc: 'The list of routes of each project, from alerts to policies. The id is the project.',
   columns: {
@@ -99,6 +100,7 @@ const alertRoutes = storedTable({
     created_ms: 'Int64',
   },
 });
+export type AlertRouteList = RowOf<typeof alertRoutes>;
 
 const notificationChannels = storedTable({
   name: 'notification_channels',

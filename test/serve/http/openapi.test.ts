@@ -98,16 +98,18 @@ async function signedIn() {
   const { id } = await post('', { name: 'Watch' });
   const integration = await post(`/${id}/integrations`, { type: 'HTTP', name: 'Tool' });
   const hook = await post(`/${id}/hooks`, { url: 'https://example.org/hook' });
+  const steps = [{ targets: [{ type: 'user', id: user.id }], delay_minutes: 5 }];
+  const policy = await post(`/${id}/escalation_policies`, { name: 'Night', steps });
   const endpoint = new URL(integration.url).pathname.split('/')[2];
   return {
     headers: (path: string) =>
       path.startsWith('/alerts/')
         ? { authorization: `Bearer ${integration.authorization_key}`, 'content-type': 'application/json' }
         : own,
-    names: { id: String(id), endpoint, integration_id: integration.id, hook_id: hook.id } as Record<
-      string,
-      string
-    >,
+    names: {
+      ...{ id: String(id), endpoint, integration_id: integration.id, hook_id: hook.id },
+      policy_id: policy.id,
+    } as Record<string, string>,
   };
 }
 
