@@ -11,7 +11,7 @@ interface TextField {
   readonly hint?: string;
   /** Why the value was refused. */
   readonly fault?: string | null | undefined;
-  readonly type?: 'text' | 'password' | 'email' | 'date';
+  readonly type?: 'text' | 'password' | 'email' | 'date' | 'datetime-local' | 'time' | 'number';
   readonly autocomplete?: string;
   readonly required?: boolean;
   /** For verification codes. */

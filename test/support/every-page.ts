@@ -42,6 +42,8 @@ const PROJECT = [
   '/incidents/1',
   '/integrations',
   '/hooks',
+  '/escalation',
+  '/escalation/new',
   '/analytics',
   '/members',
   '/settings',

@@ -14,6 +14,7 @@ const TABS = [
   { name: 'analytics', label: 'Analytics', least: 'Reporter' },
   { name: 'integrations', label: 'Integrations', least: 'Developer' },
   { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },
+  { name: 'escalation', label: 'Escalation', least: 'Reporter' },
   { name: 'members', label: 'Members', least: 'Guest' },
   { name: 'settings', label: 'Settings', least: 'Maintainer' },
 ] as const;

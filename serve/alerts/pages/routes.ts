@@ -8,6 +8,7 @@ import type { PayloadSizes } from '../integrations/samples.ts';
 import { serveAnalyticsPages } from './analytics.ts';
 import { serveBulk } from './bulk.ts';
 import { serveDetails } from './details.ts';
+import { serveEscalationPages } from './escalation.ts';
 import { ProjectFrame } from './frame.ts';
 import { serveIncidentPages } from './incidents.ts';
 import { serveIntegrationPages } from './integrations.ts';
@@ -41,6 +42,7 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveIntegrationPages(pages, { ...domain, frame, clock, url, live });
     serveMappingPages(pages, { ...domain, frame, payloadSizes });
     serveWebhookPages(pages, { ...domain, frame, clock });
+    serveEscalationPages(pages, { ...domain, frame });
     serveIncidentPages(pages, frame, domain);
     serveAnalyticsPages(pages, frame, domain, clock);
   });
