@@ -1,0 +1,277 @@
+import { Temporal } from 'temporal-polyfill';
+import { firstInstant, wallTimeAt } from './first-instant.ts';
+import { activeSpans, type Span, type TimeInterval } from './time-intervals.ts';
+
+export const ROTATION_UNITS = ['hours', 'days', 'weeks', 'months'] as const;
+export type RotationUnit = (typeof ROTATION_UNITS)[number];
+
+/** A rotation as it is from a moment on, until the next revision of it. Wall times are in the schedule's zone. */
+export interface RotationRevision {
+  readonly rotation: string;
+  readonly effective: number;
+  /** Whether the rotation ends at that moment, for good. */
+  readonly endsRotation: boolean;
+  /** The highest of those with somebody in an active turn decides. */
+  readonly priority: number;
+  /** Wall time to the minute. */
+  readonly startsAt: string;
+  /** '' for none. */
+  readonly endsAt: string;
+  readonly length: number;
+  readonly unit: RotationUnit;
+  /** Users of each turn; an empty turn is off. */
+  readonly turns: readonly (readonly string[])[];
+  /** Empty for always. */
+  readonly activeTimes: readonly TimeInterval[];
+}
+
+export interface Override extends Span {
+  readonly id: string;
+  /** '' for nobody. */
+  readonly user: string;
+  /** Who gives way; '' for everybody. */
+  readonly replaces: string;
+}
+
+export interface ScheduleData {
+  readonly timeZone: string;
+  /** In order of creation: of two revisions with the same effective time, the later one counts. */
+  readonly rotations: readonly RotationRevision[];
+  /** In order of creation, which is the order in which they apply. */
+  readonly overrides: readonly Override[];
+  /** Whether a user may be on call now (Developer or more, not locked). */
+  readonly isAvailable: (user: string) => boolean;
+}
+
+/** A stretch in which the same users are on call, by the same turns and overrides. */
+export interface Shift extends Span {
+  readonly users: readonly string[];
+  /** Ids of the rotations and overrides that it follows from. */
+  readonly rotations: readonly string[];
+  readonly overrides: readonly string[];
+}
+
+/** A stretch in which a turn is active, with the users who can be on call. */
+interface ActiveTurn extends Span {
+  readonly rotation: string;
+  readonly index: number;
+  readonly priority: number;
+  readonly users: readonly string[];
+}
+
+export function onCallAt(schedule: ScheduleData, at: number): readonly string[] {
+  return shiftsBetween(schedule, at, at + 1)[0]?.users ?? [];
+}
+
+/** Shifts in order; where none is, nobody is on call. Those at the ends are cut off there. */
+export function shiftsBetween(schedule: ScheduleData, from: number, until: number): readonly Shift[] {
+  const shifts: Shift[] = [];
+  let newest: Stretch | undefined;
+  for (const stretch of stretchesBetween(schedule, { from, until })) {
+    const last = shifts.at(-1);
+    if (stretch.users.length === 0) continue;
+    if (last?.until === stretch.from && newest !== undefined && hasSameOrigin(newest, stretch)) {
+      shifts[shifts.length - 1] = { ...last, until: stretch.until };
+    } else {
+      const { users, turns, overrides } = stretch;
+      shifts.push({
+        from: stretch.from,
+        until: stretch.until,
+        users,
+        rotations: turns.map(({ rotation }) => rotation),
+        overrides: overrides.map(({ id }) => id),
+      });
+    }
+    newest = stretch;
+  }
+  return shifts;
+}
+
+/** The stretches in which nobody is on call. */
+export const gapsBetween = (schedule: ScheduleData, from: number, until: number): readonly Span[] =>
+  gapsIn(shiftsBetween(schedule, from, until), { from, until });
+
+/** The stretches between the shifts of a window. */
+export function gapsIn(shifts: readonly Span[], { from, until }: Span): readonly Span[] {
+  const gaps: Span[] = [];
+  let covered = from;
+  for (const shift of shifts) {
+    if (shift.from > covered) gaps.push({ from: covered, until: shift.from });
+    covered = shift.until;
+  }
+  if (covered < until) gaps.push({ from: covered, until });
+  return gaps;
+}
+
+/** Between two moments at which something may change. */
+interface Stretch extends Span {
+  readonly users: readonly string[];
+  readonly turns: readonly ActiveTurn[];
+  readonly overrides: readonly Override[];
+}
+
+const hasSameOrigin = (a: Stretch, b: Stretch): boolean =>
+  a.turns.length === b.turns.length &&
+  a.overrides.length === b.overrides.length &&
+  a.users.join() === b.users.join() &&
+  a.overrides.every((override, i) => override === b.overrides[i]) &&
+  a.turns.every(({ rotation, index }, i) => rotation === b.turns[i]?.rotation && index === b.turns[i].index);
+
+function* stretchesBetween(schedule: ScheduleData, window: Span): Generator<Stretch> {
+  const rotations = [...Map.groupBy(schedule.rotations, ({ rotation }) => rotation).values()].map(
+    (revisions) => new TurnCursor(turnsOfRotation(revisions, schedule, window)),
+  );
+  const overrides = schedule.overrides.filter(
+    ({ user, from, until }) =>
+      from < window.until && until > window.from && (user === '' || schedule.isAvailable(user)),
+  );
+  const bounds = overrides.flatMap(({ from, until }) => [from, until]).sort((a, b) => a - b);
+  let nextBound = 0;
+  for (let at = window.from; at < window.until; ) {
+    while ((bounds[nextBound] ?? Infinity) <= at) nextBound++;
+    const turns = rotations.flatMap((cursor) => cursor.turnAt(at) ?? []);
+    const until = Math.min(
+      window.until,
+      bounds[nextBound] ?? Infinity,
+      ...rotations.map((cursor) => cursor.nextChange(at)),
+    );
+    const priority = Math.max(...turns.map((turn) => turn.priority));
+    const deciding = turns.filter((turn) => turn.priority === priority);
+    const now = overrides.filter((override) => override.from <= at && at < override.until);
+    yield { from: at, until, ...applyOverrides(deciding, now) };
+    at = until;
+  }
+}
+
+/** Without the turns and overrides that another override makes irrelevant. */
+function applyOverrides(
+  deciding: readonly ActiveTurn[],
+  active: readonly Override[],
+): Pick<Stretch, 'users' | 'turns' | 'overrides'> {
+  let turns = deciding;
+  let overrides: readonly Override[] = [];
+  let users: readonly string[] = [...new Set(turns.flatMap((turn) => turn.users))];
+  for (const override of active) {
+    const { user, replaces } = override;
+    if (replaces === '') {
+      users = user === '' ? [] : [user];
+      turns = [];
+      overrides = [override];
+    } else if (users.includes(replaces)) {
+      const next = users.map((other) => (other === replaces ? user : other)).filter((other) => other !== '');
+      users = [...new Set(next)];
+      overrides = [...overrides, override];
+    }
+  }
+  return { users, turns, overrides };
+}
+
+/** Walks over the turns of a rotation, which are in order and apart. */
+class TurnCursor {
+  readonly #turns: Iterator<ActiveTurn>;
+  #turn: ActiveTurn | undefined;
+
+  constructor(turns: Iterator<ActiveTurn>) {
+    this.#turns = turns;
+    this.#turn = this.#next();
+  }
+
+  /** Moments must not go back. */
+  turnAt(at: number): ActiveTurn | undefined {
+    while (this.#turn !== undefined && this.#turn.until <= at) this.#turn = this.#next();
+    return this.#turn !== undefined && this.#turn.from <= at ? this.#turn : undefined;
+  }
+
+  nextChange(at: number): number {
+    if (this.#turn === undefined) return Infinity;
+    return this.#turn.from > at ? this.#turn.from : this.#turn.until;
+  }
+
+  #next(): ActiveTurn | undefined {
+    const { value, done } = this.#turns.next();
+    return done ? undefined : value;
+  }
+}
+
+/** The active turns of a rotation that have somebody, each revision in its time. */
+function* turnsOfRotation(
+  revisions: readonly RotationRevision[],
+  schedule: ScheduleData,
+  window: Span,
+): Generator<ActiveTurn> {
+  const inOrder = revisions.toSorted((a, b) => a.effective - b.effective);
+  for (const [i, revision] of inOrder.entries()) {
+    if (revision.endsRotation) return;
+    const from = Math.max(window.from, revision.effective);
+    const until = Math.min(window.until, inOrder[i + 1]?.effective ?? Infinity);
+    if (from >= until) continue;
+    const span = { from, until };
+    const { activeTimes } = revision;
+    const active = activeTimes.length === 0 ? [span] : activeSpans(activeTimes, schedule.timeZone, span);
+    for (const part of active) yield* turnsWithin(revision, schedule, part);
+  }
+}
+
+function* turnsWithin(
+  revision: RotationRevision,
+  { timeZone, isAvailable }: ScheduleData,
+  span: Span,
+): Generator<ActiveTurn> {
+  const { rotation, priority, endsAt } = revision;
+  const end = endsAt === '' ? Infinity : firstInstant(Temporal.PlainDateTime.from(endsAt), timeZone);
+  const until = Math.min(span.until, end);
+  const handoffs = new Handoffs(revision, timeZone);
+  let index = handoffs.indexAt(span.from);
+  let begin = handoffs.at(index);
+  while (begin < until) {
+    const next = handoffs.at(index + 1);
+    const users = availableUsers(revision.turns, index, isAvailable);
+    const turn = { from: Math.max(begin, span.from), until: Math.min(next, until) };
+    if (users.length > 0 && turn.from < turn.until) yield { ...turn, rotation, index, priority, users };
+    index++;
+    begin = next;
+  }
+}
+
+/** If nobody of a turn can be on call, the next turn in order that has somebody stands in. */
+function availableUsers(
+  turns: RotationRevision['turns'],
+  index: number,
+  isAvailable: ScheduleData['isAvailable'],
+): readonly string[] {
+  if (turns[index % turns.length]?.length === 0) return [];
+  for (let ahead = 0; ahead < turns.length; ahead++) {
+    const users = (turns[(index + ahead) % turns.length] ?? []).filter(isAvailable);
+    if (users.length > 0) return users;
+  }
+  return [];
+}
+
+/** Handoff k is k lengths after the start on the wall clock, always counted from the start. */
+class Handoffs {
+  readonly #start: Temporal.PlainDateTime;
+  readonly #rotation: Pick<RotationRevision, 'length' | 'unit'>;
+  readonly #timeZone: string;
+
+  constructor(rotation: Pick<RotationRevision, 'startsAt' | 'length' | 'unit'>, timeZone: string) {
+    this.#start = Temporal.PlainDateTime.from(rotation.startsAt);
+    this.#rotation = rotation;
+    this.#timeZone = timeZone;
+  }
+
+  at(index: number): number {
+    const { length, unit } = this.#rotation;
+    return firstInstant(this.#start.add({ [unit]: index * length }), this.#timeZone);
+  }
+
+  /** The turn of a moment; the first one before the start. */
+  indexAt(at: number): number {
+    const { length, unit } = this.#rotation;
+    const elapsed = this.#start.until(wallTimeAt(at, this.#timeZone), { largestUnit: unit })[unit];
+    // The wall time may be off by a change of the clock.
+    let index = Math.max(0, Math.floor(elapsed / length));
+    while (index > 0 && this.at(index) > at) index--;
+    while (this.at(index + 1) <= at) index++;
+    return index;
+  }
+}
