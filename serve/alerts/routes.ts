@@ -9,6 +9,10 @@ import { Api } from './api/endpoint.ts';
 import { serveEscalation } from './api/escalation.ts';
 import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
+import { serveCalendarAddress, serveOncallCalendars } from './api/oncall-calendars.ts';
+import { serveOncallOverrides } from './api/oncall-overrides.ts';
+import { serveOncallRotations } from './api/oncall-rotations.ts';
+import { serveOncallSchedules } from './api/oncall-schedules.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
 import {
@@ -57,6 +61,11 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveIncidents(api, domain, url);
     serveWebhooks(api, domain);
     serveEscalation(api, domain);
+    serveOncallSchedules(api, domain, runtime.clock);
+    serveOncallRotations(api, domain);
+    serveOncallOverrides(api, domain);
+    serveCalendarAddress(api, domain, url);
+    serveOncallCalendars(scope, domain, runtime.clock);
     serveAnalytics(api, domain, runtime.clock);
   });
 }

@@ -102,7 +102,8 @@ export class Api {
           reply,
           store: this.#readers.storeOf(request, reply),
         });
-        reply.code(status).header('cache-control', 'no-store');
+        const isDryRun = (query as { dry_run?: boolean }).dry_run === true;
+        reply.code(isDryRun ? 200 : status).header('cache-control', 'no-store');
         if (status === 204) return reply.send();
         const shown = isWholeList
           ? askedPage(answer as unknown[], query as never, reply, `${this.#url()}${request.url}`)
@@ -141,6 +142,10 @@ function describe(
   const needs = role === null ? 'Needs a signed-in caller.' : `Needs the role ${role} in the project.`;
   const operationId = `${method.toLowerCase()}${path.replace(/[/:]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`;
   const { request, answer: recorded } = examples.get(operationId) ?? {};
+  const response =
+    answer === undefined
+      ? { description: 'Done' }
+      : { description: summary, content: { 'application/json': { schema: answer, example: recorded } } };
   return {
     method,
     path: `/api/v4${path}`,
@@ -166,10 +171,8 @@ function describe(
       ? {}
       : { body: request === undefined ? body : body.meta({ examples: [request] }), isBodyOptional }),
     responses: {
-      [status]:
-        answer === undefined
-          ? { description: 'Done' }
-          : { description: summary, content: { 'application/json': { schema: answer, example: recorded } } },
+      ...(query !== undefined && 'dry_run' in query.shape ? { 200: response } : {}),
+      [status]: response,
       '4xx': REFUSED,
     },
   };
@@ -185,6 +188,9 @@ const NAMED: Readonly<Record<string, string | number>> = {
   incident_iid: 3,
   hook_id: '5a8e1c3f',
   policy_id: '7c41e0b2',
+  schedule_id: 'jpq1Yt0o5Tz3sXw8cVb2Qg',
+  rotation_id: 'b7Kd9mR2vXe4hLs6nCw1Ta',
+  override_id: 'Zr5uHy8pDf3gJk1qMx7oNc',
 };
 
 const REFUSED = {

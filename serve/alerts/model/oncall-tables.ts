@@ -3,7 +3,7 @@ import { type RowOf, storedTable } from '../../stored-records/stored-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Lists of objects are JSON texts.
 
-const oncallSchedules = storedTable({
+export const oncallSchedules = storedTable({
   name: 'oncall_schedules',
   doc: 'Schedules of who is on call.',
   columns: {
@@ -20,8 +20,9 @@ const oncallSchedules = storedTable({
   },
   foundBy: 'project_id',
 });
+export type OncallSchedule = RowOf<typeof oncallSchedules>;
 
-const oncallRotations = storedTable({
+export const oncallRotations = storedTable({
   name: 'oncall_rotations',
   doc: 'Revisions of the rotations of schedules. A revision counts from its effective time on; earlier shifts keep the one before.',
   columns: {
@@ -50,8 +51,9 @@ const oncallRotations = storedTable({
   },
   foundBy: 'schedule_id',
 });
+export type OncallRotation = RowOf<typeof oncallRotations>;
 
-const oncallOverrides = storedTable({
+export const oncallOverrides = storedTable({
   name: 'oncall_overrides',
   doc: 'Stretches of schedules in which somebody else is on call, or nobody.',
   columns: {
@@ -70,6 +72,7 @@ const oncallOverrides = storedTable({
   },
   foundBy: 'schedule_id',
 });
+export type OncallOverride = RowOf<typeof oncallOverrides>;
 
 export const escalationPolicies = storedTable({
   name: 'escalation_policies',

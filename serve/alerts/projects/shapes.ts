@@ -19,7 +19,7 @@ export const timeText = (ms: number): string | null => (ms === 0 ? null : new Da
 export const userShape = z
   .object({ id: z.int(), username: z.string(), name: z.string() })
   .meta({ id: 'User' });
-const userJson = ({ id, username, name }: User) => ({ id: Number(id), username, name });
+export const userJson = ({ id, username, name }: User) => ({ id: Number(id), username, name });
 
 export const projectShape = z
   .object({

@@ -1,0 +1,55 @@
+import { gapsIn, type ScheduleData, shiftsBetween } from './on-call.ts';
+import type { Span } from './time-intervals.ts';
+
+/** When somebody is on call who was not before an edit, and the other way round. */
+export interface PersonChange {
+  /** '' for nobody: gaps. */
+  readonly user: string;
+  readonly gains: readonly Span[];
+  readonly loses: readonly Span[];
+}
+
+/** How an edit changes who is on call, person by person; without those for whom nothing changes. */
+export function personChanges(
+  before: ScheduleData,
+  after: ScheduleData,
+  window: Span,
+): readonly PersonChange[] {
+  const [was, is] = [spansByUser(before, window), spansByUser(after, window)];
+  return [...new Set([...was.keys(), ...is.keys()])]
+    .map((user) => {
+      const [earlier = [], later = []] = [was.get(user), is.get(user)];
+      return { user, gains: without(later, earlier), loses: without(earlier, later) };
+    })
+    .filter(({ gains, loses }) => gains.length + loses.length > 0);
+}
+
+function spansByUser(schedule: ScheduleData, window: Span): ReadonlyMap<string, readonly Span[]> {
+  const shifts = shiftsBetween(schedule, window.from, window.until);
+  const found = new Map<string, Span[]>([['', [...gapsIn(shifts, window)]]]);
+  for (const shift of shifts) {
+    for (const user of shift.users) {
+      const spans = found.get(user) ?? [];
+      const last = spans.at(-1);
+      if (last?.until === shift.from) spans[spans.length - 1] = { from: last.from, until: shift.until };
+      else spans.push({ from: shift.from, until: shift.until });
+      found.set(user, spans);
+    }
+  }
+  return found;
+}
+
+/** The parts of stretches that are in none of others; both are in order and apart. */
+function without(spans: readonly Span[], others: readonly Span[]): readonly Span[] {
+  return spans.flatMap((span) => {
+    const parts: Span[] = [];
+    let from = span.from;
+    for (const other of others) {
+      if (other.until <= from || other.from >= span.until) continue;
+      if (other.from > from) parts.push({ from, until: other.from });
+      from = other.until;
+    }
+    if (from < span.until) parts.push({ from, until: span.until });
+    return parts;
+  });
+}
