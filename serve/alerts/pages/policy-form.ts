@@ -140,7 +140,7 @@ ${button('more', 'Add another', `Add another target to step ${number}`)}</div>
 ${faultLine(fault)}
 ${textField({ name: `delay-${i}`, label: 'Then wait (minutes)', type: 'number', value: step.delay_minutes, hint: '1 to 1440 minutes until the next step.', fault: faultOf(`steps.${i}.delay_minutes`) })}
 <label class="choice"><input type="checkbox" name="important-${i}" value="on"${step.important && html` checked`}><div><b>Important</b><span>People are told by their rules for important pages.</span></div></label>
-${!isOnly && html`<div class="actions">${i > 0 && button('up', 'Move up', `Move step ${number} up`)}${button('remove', 'Remove step', `Remove step ${number}`, 'danger small')}</div>`}</section>`;
+${!isOnly && html`<div class="actions">${i > 0 && button('up', 'Move up', `Move up step ${number}`)}${button('remove', 'Remove step', `Remove step ${number}`, 'danger small')}</div>`}</section>`;
 }
 
 function targetSelect(
