@@ -19,20 +19,29 @@ export function targetOf(key: string): PolicyTarget | null {
 }
 
 export async function targetGroups(
-  { members }: Pick<AlertDomain, 'members'>,
+  { members, schedules }: Pick<AlertDomain, 'members' | 'schedules'>,
   projectId: string,
 ): Promise<readonly TargetGroup[]> {
-  const people = (await members.list(projectId)).filter(({ level }) => level >= PROJECT_ROLES.Developer);
+  const [people, schedulesOf] = await Promise.all([members.list(projectId), schedules.list(projectId)]);
+  const mayBePaged = people.filter(({ level }) => level >= PROJECT_ROLES.Developer);
   return [
-    {
-      label: 'People',
-      options: people.map(({ user: { id, username } }) => ({
-        key: keyOfTarget({ type: 'user', id }),
-        name: `@${username}`,
-      })),
-    },
+    group('Schedules', 'schedule', schedulesOf),
+    group(
+      'People',
+      'user',
+      mayBePaged.map(({ user: { id, username } }) => ({ id, name: `@${username}` })),
+    ),
   ];
 }
+
+const group = (
+  label: string,
+  type: PolicyTarget['type'],
+  rows: readonly { readonly id: string; readonly name: string }[],
+): TargetGroup => ({
+  label,
+  options: rows.map(({ id, name }) => ({ key: keyOfTarget({ type, id }), name })),
+});
 
 /** The names of targets by their keys. */
 export const targetNames = (groups: readonly TargetGroup[]): ReadonlyMap<string, string> =>

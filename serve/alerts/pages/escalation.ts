@@ -19,7 +19,8 @@ const ONE = `${LIST}/:policy`;
 const policyIdOf = (request: FastifyRequest) => (request.params as { policy: string }).policy;
 const listPath = ({ membership }: Visit) => `/projects/${membership.project.id}/escalation`;
 
-interface EscalationPageParts extends Pick<AlertDomain, 'policies' | 'alertRoutes' | 'members'> {
+interface EscalationPageParts
+  extends Pick<AlertDomain, 'policies' | 'alertRoutes' | 'members' | 'schedules'> {
   readonly frame: ProjectFrame;
 }
 

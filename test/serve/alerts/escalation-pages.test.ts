@@ -31,7 +31,9 @@ const twoSteps = () => ({
   ...{ 'target-0': [user(bob), ''], 'target-1': [user(ann), user(bob), ''] },
 });
 const shownSteps = (body: string) =>
-  [...body.matchAll(/<li>([\s\S]*?)<\/li>/g)].map(([, text = '']) => text.replace(/<[^>]*>/g, '').trim());
+  [...body.slice(body.indexOf('<ol class="steps">')).matchAll(/<li>([\s\S]*?)<\/li>/g)].map(([, text = '']) =>
+    text.replace(/<[^>]*>/g, '').trim(),
+  );
 
 test('a policy is added step by step, and new alerts are led to it', async () => {
   expect((await browser.get(list())).body).toContain('New alerts page nobody.');
@@ -47,7 +49,7 @@ test('a policy is added step by step, and new alerts are led to it', async () =>
   const { body } = await browser.submitAndFollow(`${list()}/new`, `${list()}/new`, added);
   expect(body).toContain('Policy added.');
   expect(body).not.toContain('page nobody.');
-  expect(shownSteps(body).slice(-2)).toEqual([
+  expect(shownSteps(body)).toEqual([
     expect.stringMatching(/^@bob +then 10 min$/),
     expect.stringMatching(/^@ann, @bob important then 30 min$/),
   ]);
@@ -86,6 +88,20 @@ test('a refused policy comes back with its input, and the cursor in the field at
   expect(await refused({ 'target-0': 'user:999' })).toEqual([422, 'target-0', true]);
   expect(await refused({ repeats: '99' })).toEqual([422, 'repeats', true]);
   expect(await policies()).toEqual([]);
+});
+
+test('a schedule is a target, and is kept while a policy uses it', async () => {
+  const path = `/projects/${project}/oncall_schedules`;
+  const { body: schedule } = await service.api(ann, 'POST', path, {
+    name: 'Primary',
+    time_zone: 'Europe/Berlin',
+  });
+  expect((await browser.get(`${list()}/new`)).body).toContain('<optgroup label="Schedules">');
+  const fields = { ...twoSteps(), 'target-0': `schedule:${schedule.id}` };
+  const { body } = await browser.submitAndFollow(`${list()}/new`, `${list()}/new`, fields);
+  expect(shownSteps(body)[0]).toMatch(/^Primary +then/);
+  const kept = await service.api(ann, 'DELETE', `${path}/${schedule.id}`);
+  expect(kept).toMatchObject({ status: 409, body: { message: expect.stringContaining('Night') } });
 });
 
 test('the route is changed with its delay, but not over the change of somebody else', async () => {
