@@ -10,7 +10,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * in a file.
  */
 export const isSecretSetting = (name: string): boolean =>
-  /_(PASSWORD|KEY|SECRET|HEADERS)$|^REDIS_URL$/.test(name);
+  /_(PASSWORD|KEY|SECRET|HEADERS|TOKEN)$|^(REDIS|SMTP)_URL$/.test(name);
 
 /** The setting that names the file with a secret, as container platforms mount it. */
 export const secretFileSetting = (name: string): string => `${name}_FILE`;

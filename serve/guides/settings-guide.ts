@@ -5,6 +5,7 @@ import { distributedSettings } from '../../infra/distributed/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';
 import { identitySettings } from '../accounts/settings.ts';
 import { httpSettings } from '../http/settings.ts';
+import { mailSettings } from '../mail/settings.ts';
 import { settings } from '../settings/settings.ts';
 
 type Name = keyof typeof settings.shape;
@@ -35,6 +36,7 @@ const GROUPS: readonly (readonly [title: string, names: readonly Name[]])[] = [
   ['For loading and computing', LOADING],
   ['For accounts and OAuth', restOf(identitySettings)],
   ['For alerts', restOf(alertSettings)],
+  ['For mail', restOf(mailSettings)],
   ['For many processes, with `PROFILE=distributed`', restOf({ ...distributedSettings, ...httpSettings })],
 ];
 

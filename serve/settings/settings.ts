@@ -8,6 +8,7 @@ import { infraSettings } from '../../infra/runtime/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';
 import { identityBounds, identitySettings } from '../accounts/settings.ts';
 import { httpBounds, httpSettings } from '../http/settings.ts';
+import { mailSettings } from '../mail/settings.ts';
 
 /**
  * Every setting of the product, each declared by its domain: environment name, range, default and meaning. The help
@@ -20,6 +21,7 @@ export const settings = z.object({
   ...aggregateSettings,
   ...identitySettings,
   ...alertSettings,
+  ...mailSettings,
 });
 
 /** Bounds that are no settings. Tests give others with their names. */

@@ -26,6 +26,16 @@ export const alertSettings = {
     .describe(
       'plan of new projects: `free` has one HTTP endpoint, no mapping, and groups only by fingerprints in the payload',
     ),
+  TELEGRAM_BOT_TOKEN: z
+    .string()
+    .regex(/^\d+:[\w-]+$/, 'expected the token that @BotFather gave, as 123456:ABC-DEF')
+    .optional()
+    .describe('token of the bot that sends pages to Telegram; default: no pages to Telegram'),
+  TELEGRAM_API_URL: z
+    .url({ protocol: /^https?$/, message: 'expected an http or https address' })
+    .transform((url) => url.replace(/\/$/, ''))
+    .optional()
+    .describe('address of your own Bot API server; default: https://api.telegram.org'),
 };
 
 /** Bounds that operators have no reason to turn. */

@@ -97,6 +97,11 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ALERT_CACHE_BYTES: { byDefault: 256 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
   ALERT_PRIVATE_TARGETS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
   ALERT_PLAN: { byDefault: 'premium', good: [['free', 'free']], bad: ['ultimate'] },
+  SMTP_URL: { byDefault: undefined, good: [['smtp://a:p%40@h:587', 'smtp://a:p%40@h:587'], ['smtps://h', 'smtps://h']], bad: [] },
+  SMTP_FROM: { byDefault: undefined, good: [['alerts@example.org', 'alerts@example.org']], bad: ['alerts', 'Alerts <alerts@example.org>', 'a@b.c, d@e.f'] },
+  SMTP_REQUIRE_TLS: { byDefault: true, good: [['false', false]], bad: ['no'] },
+  TELEGRAM_BOT_TOKEN: { byDefault: undefined, good: [['123456:ABC-DEF_1', '123456:ABC-DEF_1']], bad: [] },
+  TELEGRAM_API_URL: { byDefault: undefined, good: [['http://bot:8081/', 'http://bot:8081']], bad: ['bot:8081', 'ftp://bot'] },
 }; // biome-ignore format: a table
 
 const names = Object.keys(TABLE);
