@@ -10,6 +10,8 @@ import { isPublicAddress } from './public-address.ts';
 /** How long a receiver may take to answer. */
 export const POST_MS_MAX = 10_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
+/** Of a response, its beginning. */
+const SHOWN_BYTES_MAX = 4 * 1024;
 
 const refusal = () =>
   new Error('the address is private; set ALERT_PRIVATE_TARGETS=true to allow addresses of your own network');
@@ -61,6 +63,8 @@ export interface Posted {
   readonly status: number;
   /** How long the receiver asks to wait; 0 when it does not. */
   readonly retryAfterMs: number;
+  /** The beginning of the response. */
+  readonly answer: string;
 }
 
 /** Returns what was answered. Redirects are not followed: only the configured URL receives the body. */
@@ -98,14 +102,16 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
       (response) => {
         const { statusCode: status = 0 } = response;
         const retryAfterMs = retryAfterOf(response.headers['retry-after']) ?? 0;
-        const answer = () => done({ status, retryAfterMs });
         let bytes = 0;
+        const shown: Buffer[] = [];
+        const end = () => done({ status, retryAfterMs, answer: Buffer.concat(shown).toString() });
         response.on('data', (chunk: Buffer) => {
+          if (bytes < SHOWN_BYTES_MAX) shown.push(chunk.subarray(0, SHOWN_BYTES_MAX - bytes));
           bytes += chunk.length;
           if (bytes > RESPONSE_BYTES_MAX) response.destroy();
         });
-        response.on('close', answer);
-        response.on('error', answer);
+        response.on('close', end);
+        response.on('error', end);
       },
     );
     request.on('error', (error: NodeJS.ErrnoException) => {

@@ -10,7 +10,7 @@ import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { formOf } from '../../pages/forms.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AuthorizationRequest, Destination } from './authorization-request.ts';
+import type { AuthorizationRequest, RedirectTarget } from './authorization-request.ts';
 import { consentPage } from './consent.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional, queryParameters, required, requireUnique } from './parameters.ts';
@@ -72,7 +72,7 @@ function readQuery(request: FastifyRequest): Form {
 }
 
 /** Errors in the destination are shown to the user on an error page, never by a redirect. */
-async function readDestination(accounts: Accounts, form: Form): Promise<Destination> {
+async function readDestination(accounts: Accounts, form: Form): Promise<RedirectTarget> {
   for (const name of ['client_id', 'redirect_uri']) {
     if (!form.text(name)) throw new HttpError('bad_request', `The authorization request has no ${name}.`);
     if (form.getAll(name).length > 1)
@@ -96,7 +96,7 @@ async function readDestination(accounts: Accounts, form: Form): Promise<Destinat
 }
 
 /** Errors in the other parameters are sent to the application. */
-function readRequest(form: Form, destination: Destination): AuthorizationRequest {
+function readRequest(form: Form, destination: RedirectTarget): AuthorizationRequest {
   requireUnique(form);
   const responseType = required(form, 'response_type');
   if (responseType !== 'code') {
@@ -118,7 +118,7 @@ function readRequest(form: Form, destination: Destination): AuthorizationRequest
 async function withErrorRedirect(
   reply: FastifyReply,
   issuer: () => string,
-  destination: Destination,
+  destination: RedirectTarget,
   signInAt: string | null,
   work: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
@@ -170,7 +170,7 @@ async function approve(
 function respond(
   reply: FastifyReply,
   issuer: () => string,
-  { redirectUri, state }: Destination,
+  { redirectUri, state }: RedirectTarget,
   answer: Readonly<Record<string, string>>,
 ): FastifyReply {
   const parameters = { ...answer, ...(state === '' ? {} : { state }), iss: issuer() };

@@ -76,6 +76,7 @@ describe('a request to a URL of a member', () => {
     expect(await sent(`http://127.0.0.1:${port}/moved`, { allowsPrivate: true })).toEqual({
       status: 307,
       retryAfterMs: 7000,
+      answer: '',
     });
     expect(arrived).toEqual(['/moved']);
   });

@@ -1,0 +1,22 @@
+// Texts of senders stay texts in every format: no link, mention, or markup.
+
+/** An invisible character that ends a mention or a link before it begins. */
+const BREAK = '\u200b';
+
+/** `@name` would tell people of a channel. */
+export const withoutMentions = (text: string): string => text.replaceAll('@', `@${BREAK}`);
+
+/** For Slack, and for tools that read its messages as Markdown, where `](`, `][` and `]:` make links. */
+export const slackText = (text: string): string =>
+  withoutMentions(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(/\](?=[([:])/g, `]${BREAK}`);
+
+/** For the Markdown of adaptive cards. */
+export const cardText = (text: string): string =>
+  text
+    .replace(/[\\`*_{}[\]()<>#~|!]/g, '\\$&')
+    .replace(/^(\s*)([-+])(?=\s)/gm, '$1\\$2')
+    .replace(/^(\s*\d+)([.])(?=\s)/gm, '$1\\$2');

@@ -1,0 +1,112 @@
+import type { Alert, AlertStatus, Severity } from '../../../aggregate/alerts/model/alert.ts';
+
+/** An alert as messages show it. All texts are of its sender. */
+export interface MessageAlert {
+  readonly iid: number;
+  readonly title: string;
+  readonly description: string;
+  readonly severity: Severity;
+  readonly status: AlertStatus;
+  readonly service: string;
+  readonly environment: string;
+  readonly tool: string;
+  readonly hosts: readonly string[];
+  readonly labels: readonly { readonly name: string; readonly value: string }[];
+  readonly count: number;
+  /** RFC 3339; '' for none. */
+  readonly started_at: string;
+  /** Of its page. */
+  readonly url: string;
+  readonly runbook: string;
+}
+
+export type MessageEvent = 'triggered' | 'acknowledged' | 'resolved' | 'exhausted' | 'test';
+
+/** What a destination is told, as plain data. */
+export interface PageMessage {
+  /** Id of its first notification, the same for every attempt: receivers recognize duplicates by it. */
+  readonly key: string;
+  readonly event: MessageEvent;
+  readonly project: { readonly id: number; readonly name: string };
+  /** From 1 to 20, the most severe first. */
+  readonly alerts: readonly MessageAlert[];
+  /** Alerts beyond those. */
+  readonly more: number;
+  readonly page: {
+    readonly round: number;
+    readonly step: number;
+    /** Its name. */
+    readonly policy: string;
+    /** Of an exhausted page: why, such as `nobody was reached`. */
+    readonly reason: string;
+    /** Who acknowledged; '' if nobody did. */
+    readonly by: string;
+  };
+  /** Whose contact it is sent to; null for a channel. */
+  readonly user: { readonly name: string } | null;
+  /** '' for channels: only personal messages have one. */
+  readonly acknowledgeUrl: string;
+  /** Whether an earlier attempt may have been accepted. */
+  readonly duplicatePossible: boolean;
+}
+
+export const messageAlertOf = (alert: Alert, publicUrl: string): MessageAlert => ({
+  iid: alert.iid,
+  title: alert.title,
+  description: alert.description,
+  severity: alert.severity,
+  status: alert.status,
+  service: alert.service,
+  environment: alert.environment,
+  tool: alert.tool,
+  hosts: alert.hosts,
+  labels: alert.labels.map(labelOf),
+  count: alert.events,
+  started_at: alert.started_ms === 0 ? '' : new Date(alert.started_ms).toISOString(),
+  url: `${publicUrl}/projects/${alert.project}/alerts/${alert.iid}`,
+  runbook: alert.runbook,
+});
+
+function labelOf(text: string): { name: string; value: string } {
+  const [name = '', ...value] = text.split('=');
+  return { name, value: value.join('=') };
+}
+
+/** A message that shows whether a destination works. */
+export const testMessage = ({
+  key,
+  project,
+  user,
+  publicUrl,
+  now,
+}: Pick<PageMessage, 'key' | 'project' | 'user'> & {
+  readonly publicUrl: string;
+  readonly now: number;
+}): PageMessage => ({
+  key,
+  event: 'test',
+  project,
+  alerts: [
+    {
+      iid: 0,
+      title: 'Test of this destination',
+      description: 'This is an example. No alert was created.',
+      severity: 'info',
+      status: 'triggered',
+      service: 'example service',
+      environment: '',
+      tool: 'Chain Metrics',
+      hosts: ['example-host'],
+      labels: [],
+      count: 1,
+      started_at: new Date(now).toISOString(),
+      url: publicUrl,
+      runbook: '',
+    },
+  ],
+  more: 0,
+  page: { round: 1, step: 1, policy: '', reason: '', by: '' },
+  user,
+  acknowledgeUrl: '',
+  duplicatePossible: false,
+});

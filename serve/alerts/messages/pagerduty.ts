@@ -1,0 +1,53 @@
+import { cut, oneLine } from '../../../aggregate/alerts/formats/values.ts';
+import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
+import type { MessageAlert, MessageEvent, PageMessage } from './message.ts';
+import { firstAlert, headlineOf } from './texts.ts';
+
+export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
+const SUMMARY_CHARACTERS = 1024;
+
+const ACTIONS: Readonly<Record<MessageEvent, string>> = {
+  triggered: 'trigger',
+  acknowledged: 'acknowledge',
+  resolved: 'resolve',
+  exhausted: 'trigger',
+  test: 'trigger',
+};
+const SEVERITIES: Readonly<Record<Severity, string>> = {
+  critical: 'critical',
+  high: 'error',
+  unknown: 'error',
+  medium: 'warning',
+  low: 'warning',
+  info: 'info',
+};
+
+/** An event of the Events API v2. It is of one alert: bundles are not sent to PagerDuty. */
+export function pagerdutyBody(message: PageMessage, routingKey: string): object {
+  const alert = firstAlert(message);
+  const { hosts, tool, service: component, environment: group } = alert;
+  const title = message.event === 'test' ? `[test] ${headlineOf(message)}` : oneLine(alert.title);
+  const payload = {
+    summary: cut(title, SUMMARY_CHARACTERS),
+    source: hosts[0] || tool || 'Chain Metrics',
+    severity: SEVERITIES[alert.severity],
+    ...(alert.started_at === '' ? {} : { timestamp: alert.started_at }),
+    ...{ component, group, class: tool },
+    custom_details: Object.fromEntries(alert.labels.map(({ name, value }) => [name, value])),
+  };
+  return {
+    routing_key: routingKey,
+    event_action: ACTIONS[message.event],
+    dedup_key: `chain-metrics/${message.project.id}/${alert.iid === 0 ? message.event : alert.iid}`,
+    payload,
+    links: linksOf(alert),
+    client: 'Chain Metrics',
+    client_url: alert.url,
+  };
+}
+
+/** A runbook is a link only where it is an http or https URL: senders can write any text. */
+const linksOf = ({ url, runbook }: MessageAlert) => [
+  { href: url, text: 'Alert' },
+  ...(/^https?:\/\//i.test(runbook) ? [{ href: runbook, text: 'Runbook' }] : []),
+];

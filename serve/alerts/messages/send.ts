@@ -1,0 +1,162 @@
+import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import { type Mail, type Mailer, NO_MAIL } from '../../mail/mailer.ts';
+import { isRefusal } from '../outgoing/back-off.ts';
+import { networkFault } from '../outgoing/network-fault.ts';
+import { POST_MS_MAX, type Posted, post, TargetConnections } from '../outgoing/post.ts';
+import { signatureOf } from '../outgoing/signature.ts';
+import { codeBody, codeMail } from './code.ts';
+import type { Destination, DestinationType } from './destination.ts';
+import { mailOf } from './email.ts';
+import type { PageMessage } from './message.ts';
+import { PAGERDUTY_URL, pagerdutyBody } from './pagerduty.ts';
+import { slackBody } from './slack.ts';
+import { teamsBody } from './teams.ts';
+import { telegramAnswer, telegramBody } from './telegram.ts';
+import { webhookBody } from './webhook.ts';
+
+export interface SendOutcome {
+  /** Of the answer; 0 when there was none. */
+  readonly status: number;
+  /** Why the message was not accepted; '' when it was. */
+  readonly fault: string;
+  /** Whether sending it again is of no use. */
+  readonly isRefused: boolean;
+  /** How long the destination asks to wait. */
+  readonly retryAfterMs: number;
+}
+
+/** What is sent, in the form that its destination takes. */
+interface Letter {
+  readonly key: string;
+  readonly event: string;
+  readonly mail: (to: string) => Mail;
+  readonly body: () => object;
+}
+
+export type TelegramSettings = Pick<AlertSettings, 'TELEGRAM_BOT_TOKEN' | 'TELEGRAM_API_URL'>;
+
+interface MessageSenderDependencies {
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  readonly settings: TelegramSettings;
+  /** Whether URLs of members may have private addresses. */
+  readonly allowsPrivate: boolean;
+}
+
+const FAULT_CHARACTERS_MAX = 300;
+
+const NO_TELEGRAM = 'Telegram is not set up here. The operator of this server has to set TELEGRAM_BOT_TOKEN.';
+const TELEGRAM_URL = 'https://api.telegram.org';
+
+/** Sends messages to destinations, one attempt at a time. */
+export class MessageSender {
+  readonly #deps: MessageSenderDependencies;
+
+  constructor(dependencies: MessageSenderDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** What the operator has to do before this type of destination can be used; '' for nothing. */
+  lackOf(type: DestinationType): string {
+    const { mailer, settings } = this.#deps;
+    if (type === 'email' && !mailer.isConfigured) return NO_MAIL;
+    return type === 'telegram' && settings.TELEGRAM_BOT_TOKEN === undefined ? NO_TELEGRAM : '';
+  }
+
+  /** Makes one attempt. Failures are part of the result and never thrown. */
+  send(destination: Destination, message: PageMessage): Promise<SendOutcome> {
+    return this.#deliver(destination, {
+      key: message.key,
+      event: message.event,
+      mail: (to) => mailOf(message, to),
+      body: () => bodyOf(destination, message),
+    });
+  }
+
+  /** Sends a code that proves that a contact belongs to whom asked for it. */
+  sendCode(destination: Destination, key: string, code: string): Promise<SendOutcome> {
+    return this.#deliver(destination, {
+      key,
+      event: 'code',
+      mail: (to) => codeMail(key, code, to),
+      body: () => codeBody(destination, code),
+    });
+  }
+
+  async #deliver(destination: Destination, letter: Letter): Promise<SendOutcome> {
+    const { type, settings } = destination;
+    const lack = this.lackOf(type);
+    if (lack !== '') return { status: 0, fault: lack, isRefused: true, retryAfterMs: 0 };
+    try {
+      if (type !== 'email') return outcomeOf(type, await this.#post(destination, letter));
+      const { fault, ...result } = await this.#deps.mailer.send(letter.mail(settings.address ?? ''));
+      return { ...result, fault: fault.slice(0, FAULT_CHARACTERS_MAX), retryAfterMs: 0 };
+    } catch (error) {
+      const fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
+      return { status: 0, fault, isRefused: false, retryAfterMs: 0 };
+    }
+  }
+
+  async #post(destination: Destination, { key, event, body }: Letter): Promise<Posted> {
+    const { url, allowsPrivate } = this.#targetOf(destination);
+    const text = JSON.stringify(body());
+    const headers = {
+      'x-chain-metrics-event': event,
+      'x-chain-metrics-delivery': key,
+      'idempotency-key': key,
+      ...this.#signature(destination, text),
+    };
+    const connections = new TargetConnections(url, { allowsPrivate });
+    try {
+      return await post(connections, { headers, body: text });
+    } finally {
+      connections.close();
+    }
+  }
+
+  #targetOf({ type, settings: { url = '' } }: Destination): { url: string; allowsPrivate: boolean } {
+    const { settings, allowsPrivate } = this.#deps;
+    if (type !== 'telegram') return { url: url || PAGERDUTY_URL, allowsPrivate };
+    // The operator's own server may well be in a private network.
+    const { TELEGRAM_API_URL: own, TELEGRAM_BOT_TOKEN: token } = settings;
+    return { url: `${own ?? TELEGRAM_URL}/bot${token}/sendMessage`, allowsPrivate: own !== undefined };
+  }
+
+  #signature({ type, settings: { secret = '' } }: Destination, body: string): Record<string, string> {
+    if (type !== 'webhook' || secret === '') return {};
+    const seconds = Math.floor(this.#deps.clock.now() / 1000);
+    return { 'x-chain-metrics-signature': signatureOf([secret], seconds, body) };
+  }
+}
+
+function bodyOf({ type, settings }: Destination, message: PageMessage): object {
+  const { routing_key = '', chat_id = '' } = settings;
+  switch (type) {
+    case 'slack':
+      return slackBody(message);
+    case 'teams':
+      return teamsBody(message);
+    case 'pagerduty':
+      return pagerdutyBody(message, routing_key);
+    case 'telegram':
+      return telegramBody(message, chat_id);
+    default:
+      return webhookBody(message);
+  }
+}
+
+/** What an answer says. Only Telegram's own words are passed on: other URLs may lead to what members must not read. */
+function outcomeOf(type: DestinationType, { status, retryAfterMs, answer }: Posted): SendOutcome {
+  const isSuccess = status >= 200 && status <= 299;
+  const refused = isRefusal(status);
+  if (type !== 'telegram') {
+    const fault = isSuccess ? '' : `answered with ${status}`;
+    return { status, fault, isRefused: refused, retryAfterMs };
+  }
+  const telegram = telegramAnswer(answer);
+  const said = telegram.description.slice(0, FAULT_CHARACTERS_MAX);
+  const fault =
+    isSuccess && telegram.isAccepted ? '' : `answered with ${status}${said === '' ? '' : `: ${said}`}`;
+  return { status, fault, isRefused: refused, retryAfterMs: Math.max(retryAfterMs, telegram.retryAfterMs) };
+}

@@ -1,0 +1,37 @@
+import type { MessageAlert, PageMessage } from './message.ts';
+
+/** The body for a webhook of one's own. Alerts have the names that outgoing webhooks and the API give them. */
+export function webhookBody(message: PageMessage): object {
+  const { event, project, alerts, more, page, user, acknowledgeUrl, duplicatePossible } = message;
+  const all = alerts.map((alert) => alertAttributes(alert, project.id));
+  return {
+    object_kind: 'page',
+    event,
+    page,
+    project,
+    object_attributes: all[0],
+    alerts: all,
+    more,
+    recipients: user === null ? [] : [{ name: user.name }],
+    ...(acknowledgeUrl === '' ? {} : { acknowledge_url: acknowledgeUrl }),
+    duplicate_possible: duplicatePossible,
+  };
+}
+
+const alertAttributes = (alert: MessageAlert, project_id: number) => ({
+  iid: alert.iid,
+  project_id,
+  title: alert.title,
+  description: alert.description,
+  severity: alert.severity,
+  status: alert.status,
+  service: alert.service,
+  monitoring_tool: alert.tool,
+  hosts: alert.hosts,
+  environment: alert.environment,
+  labels: alert.labels.map(({ name, value }) => `${name}=${value}`),
+  event_count: alert.count,
+  started_at: alert.started_at || null,
+  runbook: alert.runbook || null,
+  web_url: alert.url,
+});
