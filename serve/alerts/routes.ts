@@ -5,6 +5,8 @@ import { publicUrl } from '../http/public-url.ts';
 import type { Readers } from '../http/readers.ts';
 import { serveAlertRoutes } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
+import { serveChannels } from './api/channels.ts';
+import { serveContacts } from './api/contacts.ts';
 import { Api } from './api/endpoint.ts';
 import { serveEscalation } from './api/escalation.ts';
 import { serveIncidents } from './api/incidents.ts';
@@ -67,6 +69,8 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveCalendarAddress(api, domain, url);
     serveOncallCalendars(scope, domain, runtime.clock);
     serveAnalytics(api, domain, runtime.clock);
+    serveContacts(api, domain);
+    serveChannels(api, domain);
   });
 }
 

@@ -191,6 +191,8 @@ const NAMED: Readonly<Record<string, string | number>> = {
   schedule_id: 'jpq1Yt0o5Tz3sXw8cVb2Qg',
   rotation_id: 'b7Kd9mR2vXe4hLs6nCw1Ta',
   override_id: 'Zr5uHy8pDf3gJk1qMx7oNc',
+  contact_id: 'account-1',
+  channel_id: 'q0Xr5nJcT1uV8wYz3aBdEg',
 };
 
 const REFUSED = {

@@ -32,6 +32,7 @@ import { Notes } from '../projects/notes.ts';
 import { Projects } from '../projects/projects.ts';
 import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
+import type { DestinationsSettings } from './destinations.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 
 export interface AlertDomainDependencies {
@@ -51,7 +52,8 @@ export interface AlertDomainDependencies {
     | 'ALERT_PRIVATE_TARGETS'
     | 'RETENTION_ALERT_EVENTS_DAYS'
   > &
-    DeliverySettings;
+    DeliverySettings &
+    DestinationsSettings;
   readonly publicUrl: () => string;
   readonly measures: ConsequenceMeasures;
 }
@@ -139,7 +141,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };
   return {
-    ...openOncall({ accounts, clock, cache, members }),
+    ...openOncall({ ...dependencies, cache, members }),
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,

@@ -1,5 +1,3 @@
-import type { Clock } from '../../../infra/ports.ts';
-import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { PROJECT_ROLES } from '../model/access.ts';
@@ -8,23 +6,24 @@ import { Policies, policiesUsing } from '../oncall/policies.ts';
 import { Routes } from '../oncall/routes.ts';
 import { Schedules } from '../oncall/schedules.ts';
 import type { Members } from '../projects/members.ts';
+import { type Destinations, type DestinationsDependencies, openDestinations } from './destinations.ts';
 
-/** The parts of the alert domain that decide who is paged. */
-export interface OncallParts {
+/** The parts of the alert domain that decide who is paged, and where. */
+export interface OncallParts extends Destinations {
   readonly alertRoutes: Routes;
   readonly policies: Policies;
   readonly schedules: Schedules;
 }
 
-interface OncallDependencies {
-  readonly accounts: Accounts;
-  readonly clock: Clock;
+interface OncallDependencies extends Omit<DestinationsDependencies, 'policiesUsing'> {
   readonly cache: IntegrationCache;
   readonly members: Members;
 }
 
-export function openOncall({ accounts, clock, cache, members }: OncallDependencies): OncallParts {
+export function openOncall(dependencies: OncallDependencies): OncallParts {
+  const { accounts, runtime, cache, members } = dependencies;
   const { locks } = accounts;
+  const { clock } = runtime;
   const policyRecords = new Records<tables.EscalationPolicy>(accounts, tables.escalationPolicies);
   const schedules = new Schedules({
     records: new Records<tables.OncallSchedule>(accounts, tables.oncallSchedules),
@@ -35,6 +34,10 @@ export function openOncall({ accounts, clock, cache, members }: OncallDependenci
     clock,
     locks,
   });
+  const destinations = openDestinations({
+    ...dependencies,
+    policiesUsing: (project, id) => policiesUsing(policyRecords, project, { type: 'channel', id }),
+  });
   const policies = new Policies({
     records: policyRecords,
     clock,
@@ -42,7 +45,7 @@ export function openOncall({ accounts, clock, cache, members }: OncallDependenci
     hasTarget: {
       schedule: async (project, id) => (await schedules.find(project, id)) !== null,
       user: async (project, user) => (await members.levelOf(project, user)) >= PROJECT_ROLES.Developer,
-      channel: async () => false,
+      channel: (project, id) => destinations.channels.has(project, id),
     },
     routesTo: (project, policy) => alertRoutes.namesTo(project, policy),
   });
@@ -53,5 +56,5 @@ export function openOncall({ accounts, clock, cache, members }: OncallDependenci
     policies,
     isForwarding: (project) => cache.isForwarding(project),
   });
-  return { alertRoutes, policies, schedules };
+  return { ...destinations, alertRoutes, policies, schedules };
 }

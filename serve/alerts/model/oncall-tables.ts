@@ -105,7 +105,7 @@ export const alertRoutes = storedTable({
 });
 export type AlertRouteList = RowOf<typeof alertRoutes>;
 
-const notificationChannels = storedTable({
+export const notificationChannels = storedTable({
   name: 'notification_channels',
   doc: 'Channels of projects that pages are sent to.',
   columns: {
@@ -122,8 +122,9 @@ const notificationChannels = storedTable({
   },
   foundBy: 'project_id',
 });
+export type NotificationChannel = RowOf<typeof notificationChannels>;
 
-const contactMethods = storedTable({
+export const contactMethods = storedTable({
   name: 'contact_methods',
   doc: 'Addresses under which users are paged.',
   columns: {
@@ -142,8 +143,9 @@ const contactMethods = storedTable({
   },
   foundBy: 'user_id',
 });
+export type ContactMethod = RowOf<typeof contactMethods>;
 
-const notificationRules = storedTable({
+export const notificationRules = storedTable({
   name: 'notification_rules',
   doc: 'How users want to be paged. The id is the user.',
   columns: {
@@ -155,6 +157,7 @@ const notificationRules = storedTable({
     created_ms: 'Int64',
   },
 });
+export type NotificationRules = RowOf<typeof notificationRules>;
 
 const pages = table({
   name: 'pages',

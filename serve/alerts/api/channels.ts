@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { AlertDomain } from '../composition/domain.ts';
+import type { Channels } from '../destinations/channels.ts';
+import { DESTINATION_TYPES } from '../messages/destination.ts';
+import { PROJECT_ROLES } from '../model/access.ts';
+import type { NotificationChannel } from '../model/oncall-tables.ts';
+import { givenText, timeText } from '../projects/shapes.ts';
+import { testJson, testShape } from './contacts.ts';
+import type { Api } from './endpoint.ts';
+
+const shape = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    type: z.enum(DESTINATION_TYPES),
+    active: z.boolean(),
+    settings: z
+      .record(z.string(), z.string())
+      .nullable()
+      .describe('those that are no secrets; null for members below Maintainer'),
+    secret_settings: z.array(z.string()).nullable().describe('names of the secret ones that are set'),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'NotificationChannel' });
+
+const settings = z
+  .record(z.string(), givenText().max(2000))
+  .describe(
+    'email: `address`; slack and teams: `url`; pagerduty: `routing_key`, and `url` for another server; telegram: `chat_id`; webhook: `url`, and `secret` to sign requests. An empty text removes one',
+  );
+const fields = {
+  name: givenText().max(255).optional(),
+  settings: settings.optional(),
+  active: z.boolean().optional(),
+};
+
+const changesOf = ({ active, name, settings }: z.output<z.ZodObject<typeof fields>>) => ({
+  ...(name === undefined ? {} : { name }),
+  ...(settings === undefined ? {} : { settings }),
+  ...(active === undefined ? {} : { is_active: active }),
+});
+
+const tag = 'On call' as const;
+const all = '/projects/:id/notification_channels';
+const one = `${all}/:channel_id`;
+const params = z.object({ channel_id: z.string() });
+
+/** A channel as a member of a level may see it. */
+const jsonOf = (channels: Channels) => (channel: NotificationChannel, level: number) => {
+  const visible = level < PROJECT_ROLES.Maintainer ? null : channels.settingsOf(channel);
+  return {
+    id: channel.id,
+    name: channel.name,
+    type: channel.type,
+    active: channel.is_active,
+    settings: visible?.shown ?? null,
+    secret_settings: visible?.secrets ?? null,
+    created_at: timeText(channel.created_ms),
+  };
+};
+
+/** Channels of a project that pages are sent to. */
+export function serveChannels(api: Api, { channels }: Pick<AlertDomain, 'channels'>): void {
+  const json = jsonOf(channels);
+  api.add(
+    {
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List notification channels',
+      role: 'Reporter',
+      isWholeList: true,
+      answer: z.array(shape),
+    },
+    async ({ membership: { project, level } }) =>
+      (await channels.list(project.id)).map((channel) => json(channel, level)),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: all,
+      tag,
+      summary: 'Create a notification channel',
+      role: 'Maintainer',
+      body: z.object({ ...fields, name: givenText().max(255), type: z.enum(DESTINATION_TYPES), settings }),
+      answer: shape,
+      status: 201,
+    },
+    async ({ caller, membership: { project, level }, body }) =>
+      json(await channels.create(project.id, caller.user.id, { type: body.type, ...changesOf(body) }), level),
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'Get a notification channel',
+      role: 'Reporter',
+      params,
+      answer: shape,
+    },
+    async ({ membership: { project, level }, params }) =>
+      json(await channels.get(project.id, params.channel_id), level),
+  );
+  serveChannelChanges(api, channels);
+}
+
+function serveChannelChanges(api: Api, channels: Channels): void {
+  const json = jsonOf(channels);
+  api.add(
+    {
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: 'Update a notification channel',
+      doc: 'Settings that are not given stay as they are. The type cannot be changed.',
+      role: 'Maintainer',
+      params,
+      body: z.object(fields),
+      answer: shape,
+    },
+    async ({ membership: { project, level }, params, body }) =>
+      json(await channels.change(project.id, params.channel_id, changesOf(body)), level),
+  );
+  api.add(
+    {
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: 'Delete a notification channel',
+      doc: 'Answers 409 while an escalation policy uses it.',
+      role: 'Maintainer',
+      params,
+      status: 204,
+    },
+    async ({ membership, params }) => channels.delete(membership.project.id, params.channel_id),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: `${one}/test`,
+      tag,
+      summary: 'Send a test message to a notification channel',
+      doc: 'Sends a message that is marked as a test. Returns the result.',
+      role: 'Maintainer',
+      params,
+      answer: testShape,
+    },
+    async ({ membership, params }) =>
+      testJson(await channels.sendTest(membership.project, params.channel_id)),
+  );
+}

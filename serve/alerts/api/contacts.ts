@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import type { AlertDomain } from '../composition/domain.ts';
+import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
+import type { NotificationRule, UserRules } from '../destinations/rules.ts';
+import type { SendOutcome } from '../messages/send.ts';
+import { givenText, timeText } from '../projects/shapes.ts';
+import type { Api } from './endpoint.ts';
+
+const shape = z
+  .object({
+    id: z.string(),
+    type: z.enum(CONTACT_TYPES),
+    address: z.string().describe('e-mail address, number of a Telegram chat, or URL'),
+    verified_at: z.iso.datetime().nullable().describe('when its code was entered; null before then'),
+    created_at: z.iso.datetime(),
+    is_account_email: z.boolean().describe('whether it is the confirmed e-mail of the account'),
+  })
+  .meta({ id: 'ContactMethod' });
+
+const contactJson = (contact: Contact) => ({
+  id: contact.id,
+  type: contact.type,
+  address: contact.address,
+  verified_at: timeText(contact.verified_ms),
+  created_at: timeText(contact.created_ms),
+  is_account_email: contact.isOfAccount,
+});
+
+/** What came of a test message. */
+export const testShape = z
+  .object({
+    status: z.int().nullable().describe('status of the answer; null when there was none'),
+    fault: z.string().nullable().describe('why the message was not accepted; null when it was'),
+  })
+  .meta({ id: 'TestResult' });
+export const testJson = ({ status, fault }: SendOutcome) => ({
+  status: status || null,
+  fault: fault || null,
+});
+
+const tag = 'On call' as const;
+const role = null;
+const all = '/user/contact_methods';
+const one = `${all}/:contact_id`;
+const params = z.object({ contact_id: z.string() });
+
+/** Addresses under which a user is paged, and the rules that say when. */
+export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | 'notificationRules'>): void {
+  const { contacts } = domain;
+  api.add(
+    {
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List your contacts',
+      doc: 'The confirmed e-mail of the account is one of them.',
+      role,
+      isWholeList: true,
+      answer: z.array(shape),
+    },
+    async ({ caller }) => (await contacts.list(caller.user.id)).map(contactJson),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: all,
+      tag,
+      summary: 'Add a contact',
+      doc: 'Sends a code to it. The contact is used after the code was entered.',
+      role,
+      body: z.object({ type: z.enum(CONTACT_TYPES), address: givenText().max(2000) }),
+      answer: shape,
+      status: 201,
+    },
+    async ({ caller, body }) => contactJson(await contacts.create(caller.user, body)),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: `${one}/verify`,
+      tag,
+      summary: 'Prove a contact',
+      doc: 'With the code that was sent to it: it is valid for 10 minutes and 5 tries. Without a code, a new one is sent.',
+      role,
+      params,
+      body: z.object({ code: givenText().max(100).optional() }),
+      isBodyOptional: true,
+      answer: shape,
+    },
+    async ({ caller: { user }, params: { contact_id }, body }) => {
+      const code = body?.code;
+      const changed =
+        code === undefined ? contacts.renewCode(user, contact_id) : contacts.verify(user, contact_id, code);
+      return contactJson(await changed);
+    },
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: `${one}/test`,
+      tag,
+      summary: 'Send a test message to a contact',
+      role,
+      params,
+      answer: testShape,
+    },
+    async ({ caller, params }) => testJson(await contacts.sendTest(caller.user, params.contact_id)),
+  );
+  api.add(
+    { method: 'DELETE', path: one, tag, summary: 'Delete a contact', role, params, status: 204 },
+    async ({ caller, params }) => contacts.delete(caller.user, params.contact_id),
+  );
+  serveRules(api, domain);
+}
+
+const ruleShape = z.object({
+  contact_id: z.string(),
+  after_minutes: z.int().min(0).max(1440).describe('minutes after the page'),
+});
+const rulesShape = z
+  .object({
+    default: z
+      .array(ruleShape)
+      .describe('empty until they are set: then the first proved contact is told at once'),
+    important: z
+      .array(ruleShape)
+      .describe('for steps that are marked important; empty means the default rules'),
+    status_updates: z.boolean().describe('whether you are told that a page was acknowledged or resolved'),
+  })
+  .meta({ id: 'NotificationRules' });
+
+function serveRules(api: Api, { notificationRules }: Pick<AlertDomain, 'notificationRules'>): void {
+  const path = '/user/notification_rules';
+  api.add(
+    { method: 'GET', path, tag, summary: 'Get your notification rules', role, answer: rulesShape },
+    async ({ caller }) => rulesJson(await notificationRules.get(caller.user.id)),
+  );
+  api.add(
+    {
+      method: 'PUT',
+      path,
+      tag,
+      summary: 'Change your notification rules',
+      doc: 'Replaces the lists that are given. They name proved contacts, 10 rules each at most.',
+      role,
+      body: rulesShape.partial(),
+      answer: rulesShape,
+    },
+    async ({ caller, body }) => {
+      const given = {
+        ...(body.default && { default: body.default.map(ruleOf) }),
+        ...(body.important && { important: body.important.map(ruleOf) }),
+        ...(body.status_updates === undefined ? {} : { statusUpdates: body.status_updates }),
+      };
+      return rulesJson(await notificationRules.put(caller.user.id, given));
+    },
+  );
+}
+
+const ruleOf = ({ contact_id, after_minutes }: z.output<typeof ruleShape>): NotificationRule => ({
+  contactId: contact_id,
+  afterMinutes: after_minutes,
+});
+const ruleJson = ({ contactId, afterMinutes }: NotificationRule) => ({
+  contact_id: contactId,
+  after_minutes: afterMinutes,
+});
+const rulesJson = (rules: UserRules) => ({
+  default: rules.default.map(ruleJson),
+  important: rules.important.map(ruleJson),
+  status_updates: rules.statusUpdates,
+});

@@ -1,0 +1,109 @@
+import type { Clock } from '../../../infra/ports.ts';
+import type { Records } from '../../stored-records/records.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { NotificationRules } from '../model/oncall-tables.ts';
+import type { Contacts } from './contacts.ts';
+
+const RULES_MAX = 10;
+const MINUTES_MAX = 1440;
+
+/** One contact that is told of a page, and how long after it. */
+export interface NotificationRule {
+  readonly contactId: string;
+  readonly afterMinutes: number;
+}
+
+/** How a user wants to be paged. */
+export interface UserRules {
+  /** None until they were set. */
+  readonly default: readonly NotificationRule[];
+  /** For steps that are marked important; none means the default ones. */
+  readonly important: readonly NotificationRule[];
+  /** Whether they are told how a page goes on. */
+  readonly statusUpdates: boolean;
+}
+
+const UNSET: UserRules = { default: [], important: [], statusUpdates: true };
+
+interface NotificationRulesDependencies {
+  readonly records: Records<NotificationRules>;
+  readonly contacts: Pick<Contacts, 'proved'>;
+  readonly clock: Clock;
+}
+
+/** Which contacts of a user are told of a page, and when. */
+export class NotificationRulesStore {
+  readonly #deps: NotificationRulesDependencies;
+
+  constructor(dependencies: NotificationRulesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  async get(userId: string): Promise<UserRules> {
+    const row = await this.#deps.records.get(userId);
+    return row === null
+      ? UNSET
+      : {
+          default: JSON.parse(row.default_rules) as NotificationRule[],
+          important: JSON.parse(row.important_rules) as NotificationRule[],
+          statusUpdates: row.status_updates,
+        };
+  }
+
+  /**
+   * The rules that apply to a page, with proved contacts only. Where no rule has one, the first proved contact is told at
+   * once, so that only a user without any is never reached.
+   */
+  async of(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
+    const [rules, proved] = await Promise.all([this.get(userId), this.#deps.contacts.proved(userId)]);
+    const lists = isImportant ? [rules.important, rules.default] : [rules.default];
+    const usable = lists
+      .map((list) => list.filter(({ contactId }) => proved.includes(contactId)))
+      .find((list) => list.length > 0);
+    return usable ?? proved.slice(0, 1).map((contactId) => ({ contactId, afterMinutes: 0 }));
+  }
+
+  async wantsStatusUpdates(userId: string): Promise<boolean> {
+    return (await this.get(userId)).statusUpdates;
+  }
+
+  /** Whether a rule of a user names a contact. */
+  async uses(userId: string, contactId: string): Promise<boolean> {
+    const rules = await this.get(userId);
+    return [...rules.default, ...rules.important].some((rule) => rule.contactId === contactId);
+  }
+
+  /** Replaces what is given. */
+  async put(userId: string, given: Partial<UserRules>): Promise<UserRules> {
+    const { records, contacts, clock } = this.#deps;
+    const proved = await contacts.proved(userId);
+    for (const name of ['default', 'important'] as const) requireRules(name, given[name] ?? [], proved);
+    const before = await this.get(userId);
+    const next = { ...before, ...given };
+    await records.change(userId, (current) => ({
+      next: {
+        id: userId,
+        expires_ms: 0,
+        default_rules: JSON.stringify(next.default),
+        important_rules: JSON.stringify(next.important),
+        status_updates: next.statusUpdates,
+        created_ms: current?.created_ms ?? clock.now(),
+      },
+      result: undefined,
+    }));
+    return next;
+  }
+}
+
+function requireRules(field: string, rules: readonly NotificationRule[], proved: readonly string[]): void {
+  const refused = (text: string) => new RequestRefused('bad_request', text, field);
+  if (rules.length > RULES_MAX) throw refused(`Enter at most ${RULES_MAX} rules.`);
+  for (const { contactId, afterMinutes } of rules) {
+    if (!proved.includes(contactId))
+      throw refused(
+        `${contactId} is not one of your proved contacts. Enter the code that was sent to it first.`,
+      );
+    if (!Number.isInteger(afterMinutes) || afterMinutes < 0 || afterMinutes > MINUTES_MAX)
+      throw refused(`Enter a wait from 0 to ${MINUTES_MAX} minutes.`);
+  }
+}
