@@ -12,6 +12,8 @@ interface TextField {
   /** Why the value was refused. */
   readonly fault?: string | null | undefined;
   readonly type?: 'text' | 'password' | 'email' | 'date' | 'datetime-local' | 'time' | 'number';
+  /** The id of a list of proposals. */
+  readonly list?: string;
   readonly autocomplete?: string;
   readonly required?: boolean;
   /** For verification codes. */
@@ -35,12 +37,13 @@ export function textField(field: TextField): Html {
     rows,
     isCode,
     isProse,
+    list,
   } = field;
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true" autofocus`}${field.required !== false && html` required`}`;
   const input =
     rows === undefined
-      ? html`<input ${common} type="${type}" value="${type === 'password' ? '' : value}" autocomplete="${autocomplete ?? 'off'}"${isCode && html` inputmode="numeric" class="code" autocapitalize="none" spellcheck="false"`}>`
+      ? html`<input ${common} type="${type}" value="${type === 'password' ? '' : value}" autocomplete="${autocomplete ?? 'off'}"${list && html` list="${list}"`}${isCode && html` inputmode="numeric" class="code" autocapitalize="none" spellcheck="false"`}>`
       : html`<textarea ${common} rows="${rows}"${!isProse && html` spellcheck="false"`}>${value}</textarea>`;
   return html`<div class="field"><label for="${id}">${label}</label>${input}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}</div>`;

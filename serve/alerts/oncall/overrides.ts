@@ -17,7 +17,7 @@ const REASON_CHARACTERS_MAX = 1000;
 /** Of one answer: what is in a year, the past included. */
 const READ_MAX = 10_000;
 
-interface OverrideFields {
+export interface OverrideFields {
   readonly from_ms: number;
   readonly until_ms: number;
   /** '' for nobody. */

@@ -70,7 +70,7 @@ export interface Rotation extends Revision {
 }
 
 /** A rotation without the fields that have no default. */
-const NEW_ROTATION = {
+export const NEW_ROTATION = {
   priority: 0,
   ends_at: null,
   length: 1,

@@ -12,6 +12,7 @@ const TABS = [
   { name: 'alerts', label: 'Alerts', least: 'Developer' },
   { name: 'incidents', label: 'Incidents', least: 'Reporter' },
   { name: 'analytics', label: 'Analytics', least: 'Reporter' },
+  { name: 'oncall', label: 'On call', least: 'Reporter' },
   { name: 'integrations', label: 'Integrations', least: 'Developer' },
   { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },
   { name: 'escalation', label: 'Escalation', least: 'Reporter' },

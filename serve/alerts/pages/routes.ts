@@ -15,8 +15,11 @@ import { serveIntegrationPages } from './integrations.ts';
 import { serveList } from './list.ts';
 import { LiveParts } from './live.ts';
 import { serveMappingPages } from './mapping.ts';
+import { serveOnCallPage } from './on-call.ts';
 import { serveProjectPages } from './projects.ts';
+import { serveRotations } from './rotations.ts';
 import { serveSavedFilters } from './saved-filters.ts';
+import { serveSchedulePage } from './schedule.ts';
 import { serveWebhookPages } from './webhooks.ts';
 
 interface AlertPagesOptions {
@@ -45,5 +48,9 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveEscalationPages(pages, { ...domain, frame });
     serveIncidentPages(pages, frame, domain);
     serveAnalyticsPages(pages, frame, domain, clock);
+    const onCall = { ...domain, frame, clock, url };
+    serveOnCallPage(pages, onCall);
+    serveSchedulePage(pages, onCall);
+    serveRotations(pages, onCall);
   });
 }

@@ -1,3 +1,4 @@
 import './bulk.js';
 import './copy.js';
 import './live.js';
+import './time-zone.js';

@@ -1,0 +1,44 @@
+import { gapsIn } from '../oncall/on-call.ts';
+import type { Span } from '../oncall/time-intervals.ts';
+
+export interface StaffedSpan extends Span {
+  readonly users: readonly string[];
+}
+
+export interface Board {
+  /** Who is on call now; null for nobody. */
+  readonly current: StaffedSpan | null;
+  readonly next: StaffedSpan | null;
+  /** When nobody is on call. */
+  readonly gaps: readonly Span[];
+  /** The next shifts of the reader, the current one included. */
+  readonly mine: readonly Span[];
+}
+
+/** Who is on call now and next, by the shifts of a time that begins now. */
+export function boardOf(shifts: readonly StaffedSpan[], { from: now, until }: Span, reader: string): Board {
+  const turns = joined(shifts);
+  const current = turns.find(({ from, until }) => from <= now && now < until) ?? null;
+  const next = turns.find(({ from }) => from > now) ?? null;
+  return { current, next, gaps: gapsIn(shifts, { from: now, until }), mine: stretchesOf(shifts, reader) };
+}
+
+/** When a user is on call, alone or with others. */
+export const stretchesOf = (shifts: readonly StaffedSpan[], user: string): Span[] =>
+  joined(
+    shifts
+      .filter(({ users }) => users.includes(user))
+      .map(({ from, until }) => ({ from, until, users: [user] })),
+  ).map(({ from, until }) => ({ from, until }));
+
+/** Stretches of the same people that touch are one: a handoff to oneself changes nothing. */
+function joined(shifts: readonly StaffedSpan[]): StaffedSpan[] {
+  const result: StaffedSpan[] = [];
+  for (const shift of shifts) {
+    const last = result.at(-1);
+    const isSame = last?.until === shift.from && last.users.join() === shift.users.join();
+    if (isSame) result[result.length - 1] = { ...last, until: shift.until };
+    else result.push({ from: shift.from, until: shift.until, users: shift.users });
+  }
+  return result;
+}

@@ -1,0 +1,83 @@
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../../../infra/ports.ts';
+import type { User } from '../../accounts/tables.ts';
+import { type Html, html } from '../../pages/html.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { PROJECT_ROLES, type RequestRefused } from '../model/access.ts';
+import type { OncallSchedule } from '../model/oncall-tables.ts';
+import type { Span } from '../oncall/time-intervals.ts';
+import type { ProjectMember } from '../projects/members.ts';
+import type { ProjectFrame, Visit } from './frame.ts';
+import type { Board } from './on-call-board.ts';
+import { type Clocks, momentBy, stretchBy } from './zone-times.ts';
+
+export interface OnCallPageParts
+  extends Pick<AlertDomain, 'alertRoutes' | 'members' | 'policies' | 'schedules' | 'users'> {
+  readonly frame: ProjectFrame;
+  readonly clock: Clock;
+  readonly url: () => string;
+}
+
+/** How far ahead gaps and shifts are listed. */
+export const DAYS_AHEAD = 60;
+const GAPS_MAX = 5;
+
+export const schedulePath = ({ project_id, id }: OncallSchedule): string =>
+  `/projects/${project_id}/oncall/${id}`;
+
+/** The first gaps of a schedule, in red. */
+function gapList(gaps: readonly Span[], clocks: Clocks): Html {
+  if (gaps.length === 0) return html`<span class="tag good">none</span>`;
+  const more = gaps.length - GAPS_MAX;
+  const items = gaps.slice(0, GAPS_MAX).map((gap) => html`<li>${stretchBy(gap, clocks)}</li>`);
+  return html`<ul class="gaps">${items}${more > 0 && html`<li>${more} more</li>`}</ul>`;
+}
+
+/** Who is on call now and next. */
+export function boardFacts(
+  { current, next, gaps }: Board,
+  clocks: Clocks,
+  nameOf: (user: string) => string,
+): Html {
+  const people = (users: readonly string[]) => html`<b>${users.map(nameOf).join(', ')}</b>`;
+  const now =
+    current === null
+      ? html`<span class="tag bad">nobody</span>`
+      : html`${people(current.users)} until ${momentBy(current.until, clocks)}`;
+  const then = next === null ? html`–` : html`${people(next.users)} from ${momentBy(next.from, clocks)}`;
+  return html`<dl class="facts"><dt>Now</dt><dd>${now}</dd><dt>Next</dt><dd>${then}</dd><dt>Gaps in ${DAYS_AHEAD} days</dt><dd>${gapList(gaps, clocks)}</dd></dl>`;
+}
+
+export const nameIn =
+  (users: ReadonlyMap<string, User>) =>
+  (id: string): string =>
+    `@${users.get(id)?.username ?? 'deleted-user'}`;
+
+/** A user to choose, and how a list names them. */
+export type Candidate = readonly [user: string, label: string];
+
+/** The members who can be on call. */
+export const candidatesOf = (members: readonly ProjectMember[]): readonly Candidate[] =>
+  members
+    .filter(({ level, user }) => level >= PROJECT_ROLES.Developer && user.locked_ms === 0)
+    .map(({ user }) => [
+      user.id,
+      user.name === user.username ? `@${user.username}` : `@${user.username}, ${user.name}`,
+    ]);
+
+/** How the page of a schedule comes after a form. */
+export interface ScheduleState {
+  /** The address of the calendar, which is shown once. */
+  readonly calendar?: string | null;
+  /** Of the form for an override. */
+  readonly error?: RequestRefused | null;
+  /** Of the form for the settings. */
+  readonly settingsError?: RequestRefused | null;
+}
+
+export type SendSchedule = (
+  reply: FastifyReply,
+  visit: Visit,
+  schedule: OncallSchedule,
+  state: ScheduleState,
+) => Promise<FastifyReply>;

@@ -1,0 +1,182 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DAY_MS } from '../../../infra/days.ts';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import { button, formCard, secretCard, time } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
+import type { OncallSchedule } from '../model/oncall-tables.ts';
+import type { Visit } from './frame.ts';
+import { boardOf } from './on-call-board.ts';
+import { overrideSection, serveOverrides, takeButtons } from './overrides.ts';
+import { rotationSection } from './rotation-list.ts';
+import { scheduleFields, scheduleIn, timeZoneList } from './schedule-form.ts';
+import {
+  boardFacts,
+  candidatesOf,
+  DAYS_AHEAD,
+  nameIn,
+  type OnCallPageParts,
+  type ScheduleState,
+  type SendSchedule,
+  schedulePath,
+} from './schedule-parts.ts';
+import { weeksOf } from './schedule-view.ts';
+import { clocksOf } from './zone-times.ts';
+
+const ONE = '/projects/:id/oncall/:schedule';
+
+/** The page of a schedule, and the actions on it. */
+export function serveSchedulePage(pages: FastifyInstance, parts: OnCallPageParts): void {
+  const { frame, schedules, url } = parts;
+  const scheduleOf = ({ membership: { project } }: Visit, request: FastifyRequest) =>
+    schedules.get(project.id, (request.params as { schedule: string }).schedule);
+  const send: SendSchedule = async (reply, visit, schedule, state) => {
+    const status = state.error === undefined && state.settingsError === undefined ? 200 : 422;
+    const body = await scheduleBody(parts, reply.request, visit, schedule, state);
+    return frame.send(reply, visit, {
+      tab: 'oncall',
+      title: schedule.name,
+      body,
+      status,
+      script: 'alerts.js',
+    });
+  };
+  pages.get(ONE, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Reporter');
+    const schedule = await scheduleOf(visit, request);
+    return send(reply, visit, schedule, { calendar: await takeShown(frame.accounts, request, visit.user) });
+  });
+  pages.post(`${ONE}/save`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const schedule = await scheduleOf(visit, request);
+    try {
+      const changes = scheduleIn(formOf(request));
+      await schedules.change(schedule.project_id, schedule.id, changes, visit.user.id);
+      return await seeOther(reply, schedulePath(schedule), 'Changes saved.');
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      return send(reply, visit, schedule, { settingsError: error });
+    }
+  });
+  pages.post(`${ONE}/calendar`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const schedule = await scheduleOf(visit, request);
+    const address = `${url()}/oncall_calendars/${await schedules.renewCalendar(schedule)}.ics`;
+    return showOnce(frame.accounts, reply, visit.user, schedulePath(schedule), address);
+  });
+  serveOverrides(pages, parts, send);
+  serveDeletion(pages, parts, scheduleOf);
+}
+
+function serveDeletion(
+  pages: FastifyInstance,
+  { frame, schedules }: OnCallPageParts,
+  scheduleOf: (visit: Visit, request: FastifyRequest) => Promise<OncallSchedule>,
+): void {
+  const ask = (reply: FastifyReply, visit: Visit, schedule: OncallSchedule, status: number) => {
+    const body = confirmation({
+      question: `Delete the schedule ${schedule.name}?`,
+      facts: [
+        ['Time zone', schedule.time_zone],
+        ['Created', time(schedule.created_ms)],
+      ],
+      consequence: 'Nobody is on call in it any more. Its rotations, overrides and calendar end.',
+      action: `${schedulePath(schedule)}/delete`,
+      token: visit.token,
+      submit: 'Delete schedule',
+      back: schedulePath(schedule),
+    });
+    return frame.send(reply, visit, { tab: 'oncall', title: 'Delete schedule', body, status });
+  };
+  pages.get(`${ONE}/delete`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    return ask(reply, visit, await scheduleOf(visit, request), 200);
+  });
+  pages.post(`${ONE}/delete`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const schedule = await scheduleOf(visit, request);
+    if (!isConfirmed(formOf(request))) return ask(reply, visit, schedule, 422);
+    try {
+      await schedules.delete(schedule.project_id, schedule.id, visit.user.id);
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      return seeOther(reply, schedulePath(schedule), error.message, 'bad');
+    }
+    return seeOther(reply, `/projects/${schedule.project_id}/oncall`, `Schedule ${schedule.name} deleted.`);
+  });
+}
+
+async function scheduleBody(
+  parts: OnCallPageParts,
+  request: FastifyRequest,
+  visit: Visit,
+  schedule: OncallSchedule,
+  { calendar, error = null, settingsError = null }: ScheduleState,
+): Promise<Html> {
+  const { clock, members, schedules, users } = parts;
+  const now = clock.now();
+  const ahead = { from: now, until: now + DAYS_AHEAD * DAY_MS };
+  const [rotations, overrides, shifts, unavailable, all] = await Promise.all([
+    schedules.rotations(schedule),
+    schedules.overrides.list(schedule.id),
+    schedules.shifts(schedule, ahead),
+    schedules.unavailable(schedule),
+    members.list(schedule.project_id),
+  ]);
+  const people = [...new Set(rotations.flatMap(({ turns }) => turns.flat()))];
+  const known = await users.byId([
+    ...people,
+    ...all.map(({ user }) => user.id),
+    ...overrides.flatMap(({ user_id, replaces_id }) => [user_id, replaces_id]),
+  ]);
+  const nameOf = nameIn(known);
+  const clocks = clocksOf(request, schedule.time_zone, now);
+  const shown = { now, nameOf, clocks };
+  const weeks =
+    rotations.length === 0 && overrides.length === 0
+      ? null
+      : await weeksOf({
+          ...{ ...shown, request, schedule, schedules, people },
+          actionOf: (stretch, onCall) => takeButtons(schedule, visit, stretch, onCall, shown),
+        });
+  const board = boardOf(shifts, ahead, visit.user.id);
+  return html`<div class="heading"><div><p class="under"><a href="/projects/${schedule.project_id}/oncall">On call</a></p><h1>${schedule.name}</h1>
+<p class="lead">${schedule.description} <span class="tag">${schedule.time_zone}</span></p></div></div>
+${calendar && secretCard('Address of the calendar', calendar)}
+${unavailableNote(unavailable, nameOf)}
+${rotations.length > 0 && html`<section class="card">${boardFacts(board, clocks, nameOf)}</section>`}
+${weeks}
+${rotationSection({ schedule, rotations, visit, nameOf, clocks })}
+${overrideSection({ schedule, visit, overrides, candidates: candidatesOf(all), nameOf, clocks, form: formOf(request), error })}
+${visit.membership.level >= PROJECT_ROLES.Maintainer && settings(schedule, visit, request, settingsError)}
+${timeZoneList}`;
+}
+
+function unavailableNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
+  if (people.length === 0) return null;
+  const names = people.map(nameOf).join(', ');
+  return html`<p class="note warn">${names} cannot be on call: no member with the Developer role, or locked. The next turn stands in.</p>`;
+}
+
+function settings(
+  schedule: OncallSchedule,
+  { token }: Visit,
+  request: FastifyRequest,
+  error: RequestRefused | null,
+): Html {
+  const base = schedulePath(schedule);
+  const given = error === null ? schedule : scheduleIn(formOf(request));
+  const has = schedule.calendar_hash !== '';
+  return html`<div class="columns even">${formCard({
+    title: 'Settings',
+    action: `${base}/save`,
+    token,
+    fields: html`${error && error.field === null && html`<p class="fault" role="alert">${error.message}</p>`}${scheduleFields(given, error)}`,
+    submit: 'Save changes',
+  })}
+<div><section class="card"><h2>Calendar</h2><p>The shifts of the next 90 days for a calendar application. Anybody with the address can read it, and it is shown once.${has && ' A new address ends the one before.'}</p>${button(`${base}/calendar`, token, has ? 'Renew the address' : 'Create an address', 'Create an address of the calendar', 'second')}</section>
+<section class="card"><h2>Delete schedule</h2><p>Nobody is on call in it any more.</p><a class="button danger" href="${base}/delete" aria-label="Delete schedule ${schedule.name}">Delete schedule</a></section></div></div>`;
+}

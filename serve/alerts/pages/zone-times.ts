@@ -1,0 +1,102 @@
+import type { FastifyRequest } from 'fastify';
+import { Temporal } from 'temporal-polyfill';
+import { type Html, html } from '../../pages/html.ts';
+import { firstInstant, timeZoneName, wallTimeAt } from '../oncall/first-instant.ts';
+import type { Span } from '../oncall/time-intervals.ts';
+
+/** Times as the clocks of a zone show them. */
+export class ZoneTimes {
+  readonly zone: string;
+  readonly #moments: Intl.DateTimeFormat;
+  readonly #days: Intl.DateTimeFormat;
+
+  constructor(zone: string) {
+    this.zone = zone;
+    const day = { weekday: 'short', day: 'numeric', month: 'short', timeZone: zone } as const;
+    this.#days = new Intl.DateTimeFormat('en-GB', day);
+    this.#moments = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit' });
+  }
+
+  /** Mon 22 Mar, 09:00 */
+  moment(ms: number): string {
+    return this.#moments.format(ms);
+  }
+
+  /** Mon 22 Mar */
+  day(ms: number): string {
+    return this.#days.format(ms);
+  }
+
+  /** 2027-03-22T09:00, as forms have it. */
+  input(ms: number): string {
+    return wallTimeAt(ms, this.zone).toString({ smallestUnit: 'minute' });
+  }
+
+  /** The moments at which days begin, from `from` on and before `until`. */
+  days(from: number, until: number): readonly number[] {
+    const starts: number[] = [];
+    let day = wallTimeAt(from, this.zone).toPlainDate();
+    for (let start = this.startOf(day); start < until; start = this.startOf(day)) {
+      if (start >= from && start !== starts.at(-1)) starts.push(start);
+      day = day.add({ days: 1 });
+    }
+    return starts;
+  }
+
+  /** The moment of a wall time that a form has; null for any other text. */
+  momentOf(input: string): number | null {
+    try {
+      return firstInstant(Temporal.PlainDateTime.from(input), this.zone);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return null;
+    }
+  }
+
+  startOf(day: Temporal.PlainDate): number {
+    return firstInstant(day.toPlainDateTime(), this.zone);
+  }
+
+  /** The date that an address or a form names, or today. */
+  dateOf(text: unknown, now: number): Temporal.PlainDate {
+    if (typeof text === 'string' && /^\d{4}-\d\d-\d\d$/.test(text)) {
+      try {
+        return Temporal.PlainDate.from(text);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+      }
+    }
+    return wallTimeAt(now, this.zone).toPlainDate();
+  }
+}
+
+/** The clocks that a page shows: of a schedule, and of its reader if that one shows something else. */
+export interface Clocks {
+  readonly times: ZoneTimes;
+  readonly reader: ZoneTimes | null;
+}
+
+/** The zone of a reader is a parameter of the address, or else what a script of the pages found in the browser. */
+export function clocksOf(request: FastifyRequest, zone: string, at: number): Clocks {
+  const times = new ZoneTimes(zone);
+  const name = timeZoneName(readerZoneOf(request));
+  const reader = name === null ? null : new ZoneTimes(name);
+  return { times, reader: reader?.input(at) === times.input(at) ? null : reader };
+}
+
+/** '' if it is not known. */
+export function readerZoneOf(request: FastifyRequest): string {
+  const { zone } = request.query as { readonly zone?: unknown };
+  return typeof zone === 'string' ? zone : (request.cookies.time_zone ?? '');
+}
+
+const timeTag = (ms: number, times: ZoneTimes): Html =>
+  html`<time datetime="${new Date(ms).toISOString()}">${times.moment(ms)}</time>`;
+
+/** A moment by both clocks. */
+export const momentBy = (ms: number, { times, reader }: Clocks): Html =>
+  html`${timeTag(ms, times)}${reader && html` <span class="under other-clock">${reader.moment(ms)} for you</span>`}`;
+
+/** A stretch of time by both clocks. */
+export const stretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
+  html`${timeTag(from, times)} to ${timeTag(until, times)}${reader && html` <span class="under other-clock">${reader.moment(from)} to ${reader.moment(until)} for you</span>`}`;

@@ -1,0 +1,5 @@
+// Tells the server the time zone of the reader, for pages that show times in it, and proposes it in empty fields.
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+// biome-ignore lint/suspicious/noDocumentCookie: the store of cookies is not in every browser
+document.cookie = `time_zone=${timeZone}; Path=/projects; Max-Age=31536000; SameSite=Lax`;
+for (const field of document.querySelectorAll('input[list=time-zones]')) field.value ||= timeZone;
