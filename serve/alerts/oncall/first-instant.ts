@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { HOUR_MS } from '../../../infra/days.ts';
 
 /**
  * The first moment at which the clock of a zone shows a wall time or a later one, in milliseconds. A time that the
@@ -10,6 +11,47 @@ export function firstInstant(wall: Temporal.PlainDateTime, timeZone: string): nu
   const gapEnd = earlier.getTimeZoneTransition('next');
   if (gapEnd === null) throw new Error(`${timeZone} skips ${wall} without a transition`);
   return gapEnd.epochMilliseconds;
+}
+
+/** No zone has set its clock back by more. */
+const SET_BACK_MS_MAX = 25 * HOUR_MS;
+
+/**
+ * The same for many wall times of one zone, which are milliseconds as if they were UTC. Temporal takes some 10 µs a
+ * time, so a year of hourly turns would stop the process for seconds: between two changes of the offset it is added.
+ */
+export class ZoneClock {
+  readonly #timeZone: string;
+  /** The stretch around the newest moment in which the offset is the same. */
+  #from = Infinity;
+  #until = -Infinity;
+  #offset = 0;
+
+  constructor(timeZone: string) {
+    this.#timeZone = timeZone;
+  }
+
+  firstInstant(wall: number): number {
+    const likely = wall - this.#offset;
+    if (likely >= this.#from + SET_BACK_MS_MAX && likely < this.#until) return likely;
+    const at = firstInstant(wallTimeAt(wall, 'UTC'), this.#timeZone);
+    this.#moveTo(at);
+    return at;
+  }
+
+  wallTimeAt(at: number): number {
+    this.#moveTo(at);
+    return at + this.#offset;
+  }
+
+  #moveTo(at: number): void {
+    if (at >= this.#from && at < this.#until) return;
+    // A moment later, since a change at the moment itself is none before it.
+    const now = Temporal.Instant.fromEpochMilliseconds(at + 1).toZonedDateTimeISO(this.#timeZone);
+    this.#from = now.getTimeZoneTransition('previous')?.epochMilliseconds ?? -Infinity;
+    this.#until = now.getTimeZoneTransition('next')?.epochMilliseconds ?? Infinity;
+    this.#offset = now.offsetNanoseconds / 1e6;
+  }
 }
 
 /** The wall time that the clock of a zone shows at a moment. */
@@ -26,3 +68,7 @@ export function timeZoneName(text: string): string | null {
     throw error;
   }
 }
+
+/** A wall time as milliseconds as if it were UTC. */
+export const wallMilliseconds = (wall: Temporal.PlainDateTime | string): number =>
+  Temporal.PlainDateTime.from(wall).toZonedDateTime('UTC').epochMilliseconds;

@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
-import { firstInstant, wallTimeAt } from './first-instant.ts';
+import { DAY_MS, HOUR_MS } from '../../../infra/days.ts';
+import { wallMilliseconds, wallTimeAt, ZoneClock } from './first-instant.ts';
 import { activeSpans, type Span, type TimeInterval } from './time-intervals.ts';
 
 export const ROTATION_UNITS = ['hours', 'days', 'weeks', 'months'] as const;
@@ -118,8 +119,9 @@ const hasSameOrigin = (a: Stretch, b: Stretch): boolean =>
   a.turns.every(({ rotation, index }, i) => rotation === b.turns[i]?.rotation && index === b.turns[i].index);
 
 function* stretchesBetween(schedule: ScheduleData, window: Span): Generator<Stretch> {
+  const clock = new ZoneClock(schedule.timeZone);
   const rotations = [...Map.groupBy(schedule.rotations, ({ rotation }) => rotation).values()].map(
-    (revisions) => new TurnCursor(turnsOfRotation(revisions, schedule, window)),
+    (revisions) => new TurnCursor(turnsOfRotation(revisions, schedule, clock, window)),
   );
   const overrides = schedule.overrides.filter(
     ({ user, from, until }) =>
@@ -196,7 +198,8 @@ class TurnCursor {
 /** The active turns of a rotation that have somebody, each revision in its time. */
 function* turnsOfRotation(
   revisions: readonly RotationRevision[],
-  schedule: ScheduleData,
+  { isAvailable }: ScheduleData,
+  clock: ZoneClock,
   window: Span,
 ): Generator<ActiveTurn> {
   const inOrder = revisions.toSorted((a, b) => a.effective - b.effective);
@@ -205,31 +208,29 @@ function* turnsOfRotation(
     const from = Math.max(window.from, revision.effective);
     const until = Math.min(window.until, inOrder[i + 1]?.effective ?? Infinity);
     if (from >= until) continue;
-    const span = { from, until };
-    const { activeTimes } = revision;
-    const active = activeTimes.length === 0 ? [span] : activeSpans(activeTimes, schedule.timeZone, span);
-    for (const part of active) yield* turnsWithin(revision, schedule, part);
+    yield* turnsOfRevision(revision, isAvailable, clock, { from, until });
   }
 }
 
-function* turnsWithin(
+function* turnsOfRevision(
   revision: RotationRevision,
-  { timeZone, isAvailable }: ScheduleData,
-  span: Span,
+  isAvailable: ScheduleData['isAvailable'],
+  clock: ZoneClock,
+  window: Span,
 ): Generator<ActiveTurn> {
-  const { rotation, priority, endsAt } = revision;
-  const end = endsAt === '' ? Infinity : firstInstant(Temporal.PlainDateTime.from(endsAt), timeZone);
-  const until = Math.min(span.until, end);
-  const handoffs = new Handoffs(revision, timeZone);
-  let index = handoffs.indexAt(span.from);
-  let begin = handoffs.at(index);
-  while (begin < until) {
-    const next = handoffs.at(index + 1);
-    const users = availableUsers(revision.turns, index, isAvailable);
-    const turn = { from: Math.max(begin, span.from), until: Math.min(next, until) };
-    if (users.length > 0 && turn.from < turn.until) yield { ...turn, rotation, index, priority, users };
-    index++;
-    begin = next;
+  const { rotation, priority, endsAt, activeTimes, turns } = revision;
+  const end = endsAt === '' ? Infinity : clock.firstInstant(wallMilliseconds(endsAt));
+  const handoffs = new Handoffs(revision, clock);
+  let index = handoffs.indexAt(window.from);
+  for (const span of activeTimes.length === 0 ? [window] : activeSpans(activeTimes, clock, window)) {
+    const until = Math.min(span.until, end);
+    // A turn may go on in the next span.
+    while (handoffs.at(index + 1) <= span.from) index++;
+    for (let k = index; handoffs.at(k) < until; k++) {
+      const users = availableUsers(turns, k, isAvailable);
+      const turn = { from: Math.max(handoffs.at(k), span.from), until: Math.min(handoffs.at(k + 1), until) };
+      if (users.length > 0 && turn.from < turn.until) yield { ...turn, rotation, index: k, priority, users };
+    }
   }
 }
 
@@ -247,27 +248,36 @@ function availableUsers(
   return [];
 }
 
+const UNIT_MS = { hours: HOUR_MS, days: DAY_MS, weeks: 7 * DAY_MS };
+
 /** Handoff k is k lengths after the start on the wall clock, always counted from the start. */
 class Handoffs {
   readonly #start: Temporal.PlainDateTime;
+  readonly #startMs: number;
   readonly #rotation: Pick<RotationRevision, 'length' | 'unit'>;
-  readonly #timeZone: string;
+  readonly #clock: ZoneClock;
 
-  constructor(rotation: Pick<RotationRevision, 'startsAt' | 'length' | 'unit'>, timeZone: string) {
+  constructor(rotation: Pick<RotationRevision, 'startsAt' | 'length' | 'unit'>, clock: ZoneClock) {
     this.#start = Temporal.PlainDateTime.from(rotation.startsAt);
+    this.#startMs = wallMilliseconds(this.#start);
     this.#rotation = rotation;
-    this.#timeZone = timeZone;
+    this.#clock = clock;
   }
 
   at(index: number): number {
     const { length, unit } = this.#rotation;
-    return firstInstant(this.#start.add({ [unit]: index * length }), this.#timeZone);
+    const wall =
+      unit === 'months'
+        ? wallMilliseconds(this.#start.add({ months: index * length }))
+        : this.#startMs + index * length * UNIT_MS[unit];
+    return this.#clock.firstInstant(wall);
   }
 
   /** The turn of a moment; the first one before the start. */
   indexAt(at: number): number {
     const { length, unit } = this.#rotation;
-    const elapsed = this.#start.until(wallTimeAt(at, this.#timeZone), { largestUnit: unit })[unit];
+    const wall = wallTimeAt(this.#clock.wallTimeAt(at), 'UTC');
+    const elapsed = this.#start.until(wall, { largestUnit: unit })[unit];
     // The wall time may be off by a change of the clock.
     let index = Math.max(0, Math.floor(elapsed / length));
     while (index > 0 && this.at(index) > at) index--;

@@ -1,6 +1,7 @@
 import type { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import { firstInstant, wallTimeAt } from './first-instant.ts';
+import { DAY_MS } from '../../../infra/days.ts';
+import { wallMilliseconds, wallTimeAt, type ZoneClock } from './first-instant.ts';
 
 // Alertmanager's time intervals. Beyond them, an end at or before its start lies on the next day, and the interval
 // belongs to the day on which it starts. The zone is that of the caller.
@@ -21,8 +22,9 @@ const MONTHS = [
   'november',
   'december',
 ];
-const RANGES_MAX = 50;
+const RANGES_MAX = 10;
 export const INTERVALS_MAX = 20;
+const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 
 /** Both ends are in it. */
@@ -181,21 +183,21 @@ const DAYS_BEFORE = 2;
 /** The stretches from one moment until another in which one of the intervals is on, in order and apart. */
 export function* activeSpans(
   intervals: readonly TimeInterval[],
-  timeZone: string,
+  clock: ZoneClock,
   { from, until }: Span,
 ): Generator<Span> {
   const daily = intervals.map(dailyTimes);
-  const instantOf = (day: Temporal.PlainDate, minutes: number) =>
-    firstInstant(day.toPlainDateTime().add({ minutes }), timeZone);
-  const first = wallTimeAt(from, timeZone).toPlainDate().subtract({ days: DAYS_BEFORE });
+  let day = wallTimeAt(clock.wallTimeAt(from), 'UTC').toPlainDate().subtract({ days: DAYS_BEFORE });
+  let midnight = wallMilliseconds(day.toPlainDateTime());
   let open: { from: number; until: number } | null = null;
-  for (let day = first; instantOf(day, 0) < until; day = day.add({ days: 1 })) {
+  for (; clock.firstInstant(midnight) < until; midnight += DAY_MS, day = day.add({ days: 1 })) {
+    const today = day;
     const spans = daily
-      .filter(({ has }) => has(day))
+      .filter(({ has }) => has(today))
       .flatMap(({ times }) =>
         times.map(({ begin, end }) => ({
-          from: Math.max(from, instantOf(day, begin)),
-          until: Math.min(until, instantOf(day, end)),
+          from: Math.max(from, clock.firstInstant(midnight + begin * MINUTE_MS)),
+          until: Math.min(until, clock.firstInstant(midnight + end * MINUTE_MS)),
         })),
       )
       .filter((span) => span.from < span.until)

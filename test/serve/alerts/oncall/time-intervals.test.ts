@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ZoneClock } from '../../../../serve/alerts/oncall/first-instant.ts';
 import {
   activeSpans,
   type TimeInterval,
@@ -10,7 +11,9 @@ import { ms } from './made.ts';
 function spans(intervals: readonly TimeInterval[], from: string, until: string): string[] {
   const text = (at: number) => new Date(at).toISOString().slice(0, 16);
   const window = { from: ms(`${from}Z`), until: ms(`${until}Z`) };
-  return [...activeSpans(intervals, 'UTC', window)].map((span) => `${text(span.from)} ${text(span.until)}`);
+  return [...activeSpans(intervals, new ZoneClock('UTC'), window)].map(
+    (span) => `${text(span.from)} ${text(span.until)}`,
+  );
 }
 const days = (interval: TimeInterval, from: string, until: string) =>
   spans([interval], `${from}T00:00`, `${until}T00:00`).map((text) => text.slice(5, 10));
