@@ -19,10 +19,14 @@ export function targetOf(key: string): PolicyTarget | null {
 }
 
 export async function targetGroups(
-  { members, schedules }: Pick<AlertDomain, 'members' | 'schedules'>,
+  { channels, members, schedules }: Pick<AlertDomain, 'channels' | 'members' | 'schedules'>,
   projectId: string,
 ): Promise<readonly TargetGroup[]> {
-  const [people, schedulesOf] = await Promise.all([members.list(projectId), schedules.list(projectId)]);
+  const [people, schedulesOf, channelsOf] = await Promise.all([
+    members.list(projectId),
+    schedules.list(projectId),
+    channels.list(projectId),
+  ]);
   const mayBePaged = people.filter(({ level }) => level >= PROJECT_ROLES.Developer);
   return [
     group('Schedules', 'schedule', schedulesOf),
@@ -31,6 +35,7 @@ export async function targetGroups(
       'user',
       mayBePaged.map(({ user: { id, username } }) => ({ id, name: `@${username}` })),
     ),
+    group('Channels', 'channel', channelsOf),
   ];
 }
 

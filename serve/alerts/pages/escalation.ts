@@ -20,7 +20,10 @@ const policyIdOf = (request: FastifyRequest) => (request.params as { policy: str
 const listPath = ({ membership }: Visit) => `/projects/${membership.project.id}/escalation`;
 
 interface EscalationPageParts
-  extends Pick<AlertDomain, 'policies' | 'alertRoutes' | 'members' | 'schedules'> {
+  extends Pick<
+    AlertDomain,
+    'policies' | 'alertRoutes' | 'channels' | 'members' | 'messageSender' | 'schedules'
+  > {
   readonly frame: ProjectFrame;
 }
 
@@ -206,9 +209,11 @@ async function sendList(
     targetGroups(parts, project.id),
   ]);
   const names = targetNames(groups);
+  const noMail = parts.messageSender.lackOf('email');
   const body = html`<div class="heading"><div><h1>Escalation</h1><p class="lead">A policy says who is paged when an alert comes, and who is next if nobody acknowledges it.</p></div>${mayChange && html`<a class="button" href="${listPath(visit)}/new">Add policy</a>`}</div>
 ${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and gets all alerts. Policies and the route are kept, but page nobody until you deactivate it.</p>`}
 ${isApplied && route.policy_id === '' && html`<p class="note warn">New alerts page nobody. ${list.length === 0 ? 'Add a policy first.' : 'Choose a policy for new alerts.'}</p>`}
+${noMail !== '' && html`<p class="note warn">${noMail} Until then nobody is paged by e-mail.</p>`}
 ${list.length > 0 && routeCard(visit, list, route, error)}
 ${list.length === 0 && html`<p class="empty">No policies yet.</p>`}
 ${list.map((policy) => policyCard(policy, names, mayChange ? `${listPath(visit)}/${policy.id}` : null))}`;

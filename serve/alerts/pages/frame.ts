@@ -16,6 +16,7 @@ const TABS = [
   { name: 'integrations', label: 'Integrations', least: 'Developer' },
   { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },
   { name: 'escalation', label: 'Escalation', least: 'Reporter' },
+  { name: 'channels', label: 'Channels', least: 'Reporter' },
   { name: 'members', label: 'Members', least: 'Guest' },
   { name: 'settings', label: 'Settings', least: 'Maintainer' },
 ] as const;

@@ -36,7 +36,9 @@ const shownSteps = (body: string) =>
   );
 
 test('a policy is added step by step, and new alerts are led to it', async () => {
-  expect((await browser.get(list())).body).toContain('New alerts page nobody.');
+  const { body: empty } = await browser.get(list());
+  expect(empty).toContain('New alerts page nobody.');
+  expect(empty).toContain('nobody is paged by e-mail');
   const one = { ...twoSteps(), steps: '1', do: 'add', route: 'on' };
   const { body: two } = await browser.submit(`${list()}/new`, `${list()}/new`, one);
   expect(two).toContain('name="steps" value="2"');

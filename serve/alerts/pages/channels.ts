@@ -1,0 +1,234 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import { button, table, textField } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { SETTING_FIELDS } from '../destinations/destination-settings.ts';
+import { DESTINATION_TYPES, type DestinationType } from '../messages/destination.ts';
+import type { SendOutcome } from '../messages/send.ts';
+import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
+import type { NotificationChannel } from '../model/oncall-tables.ts';
+import { DESTINATION_LABELS } from './destination-labels.ts';
+import { type ProjectFrame, select, type Visit } from './frame.ts';
+
+const LIST = '/projects/:id/channels';
+const NEW = `${LIST}/new`;
+const ONE = `${LIST}/:channel`;
+
+const channelIdOf = (request: FastifyRequest) => (request.params as { channel: string }).channel;
+const listPath = ({ membership }: Visit) => `/projects/${membership.project.id}/channels`;
+const labelOf = (type: string) => DESTINATION_LABELS[type as DestinationType].label;
+const typeIn = (text: string): DestinationType | undefined => DESTINATION_TYPES.find((type) => type === text);
+const stateTag = ({ is_active }: NotificationChannel) =>
+  is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`;
+
+/** What a form says of a channel. A field of a secret that was left empty keeps the secret. */
+function givenIn(request: FastifyRequest, type: DestinationType) {
+  const form = formOf(request);
+  const entries = Object.entries(SETTING_FIELDS[type])
+    .map(([name, { isSecret }]) => ({ name, isSecret, text: form.text(`setting-${name}`).trim() }))
+    .filter(({ isSecret, text }) => !isSecret || text !== '');
+  return {
+    name: form.text('name'),
+    settings: Object.fromEntries(entries.map(({ name, text }) => [name, text])),
+  };
+}
+
+interface ChannelPageParts extends Pick<AlertDomain, 'channels' | 'messageSender'> {
+  readonly frame: ProjectFrame;
+}
+
+/** Channels of a project: where a team is told of pages. */
+export function serveChannelPages(pages: FastifyInstance, parts: ChannelPageParts): void {
+  const { frame, channels } = parts;
+  pages.get(LIST, async (request, reply) =>
+    sendList(parts, reply, await frame.visit(request, reply, 'Reporter')),
+  );
+  pages.get(NEW, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const type = typeIn(String((request.query as { type?: unknown }).type));
+    if (type === undefined) return seeOther(reply, listPath(visit));
+    return sendNew(parts, reply, visit, type, null);
+  });
+  pages.post(NEW, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const type = typeIn(formOf(request).text('type'));
+    if (type === undefined) return seeOther(reply, listPath(visit));
+    try {
+      const given = { type, ...givenIn(request, type) };
+      const { id } = await channels.create(visit.membership.project.id, visit.user.id, given);
+      return seeOther(reply, `${listPath(visit)}/${id}`, 'Channel added. Send a test to see that it works.');
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      return sendNew(parts, reply, visit, type, error);
+    }
+  });
+  serveOne(pages, parts);
+  serveDeletion(pages, parts);
+}
+
+function serveOne(pages: FastifyInstance, parts: ChannelPageParts): void {
+  const { frame, channels } = parts;
+  const get = (request: FastifyRequest, { membership }: Visit) =>
+    channels.get(membership.project.id, channelIdOf(request));
+  pages.get(ONE, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    return sendOne(parts, reply, visit, await get(request, visit), {});
+  });
+  pages.post(ONE, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const channel = await get(request, visit);
+    try {
+      const given = givenIn(request, channel.type as DestinationType);
+      const changes = { ...given, is_active: formOf(request).has('active') };
+      await channels.change(visit.membership.project.id, channel.id, changes);
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      return sendOne(parts, reply, visit, channel, { error });
+    }
+    return seeOther(reply, `${listPath(visit)}/${channel.id}`, 'Changes saved.');
+  });
+  pages.post(`${ONE}/test`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const channel = await get(request, visit);
+    const outcome = await channels.sendTest(visit.membership.project, channel.id);
+    return sendOne(parts, reply, visit, channel, { news: testResult(outcome) });
+  });
+}
+
+/** What came of a test message. */
+export function testResult({ status, fault }: SendOutcome): Html {
+  const answer = status > 0 && `with status ${status}`;
+  return fault === ''
+    ? html`<p class="note good" role="status">The test message was accepted ${answer}.</p>`
+    : html`<p class="note bad" role="alert">The test message was not accepted: ${fault}.</p>`;
+}
+
+function serveDeletion(pages: FastifyInstance, { frame, channels }: ChannelPageParts): void {
+  const ask = async (reply: FastifyReply, visit: Visit, error: RequestRefused | null, status: number) => {
+    const channel = await channels.get(visit.membership.project.id, channelIdOf(reply.request));
+    const path = `${listPath(visit)}/${channel.id}`;
+    const body = html`${error && html`<p class="note bad" role="alert">${error.message}</p>`}${confirmation({
+      question: `Delete the channel ${channel.name}?`,
+      facts: [['Type', labelOf(channel.type)]],
+      consequence: 'It receives no more messages, also none that wait to be sent again.',
+      action: `${path}/delete`,
+      token: visit.token,
+      submit: 'Delete channel',
+      back: path,
+    })}`;
+    return frame.send(reply, visit, { tab: 'channels', title: 'Delete channel', body, status });
+  };
+  pages.get(`${ONE}/delete`, async (request, reply) =>
+    ask(reply, await frame.visit(request, reply, 'Maintainer'), null, 200),
+  );
+  pages.post(`${ONE}/delete`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    if (!isConfirmed(formOf(request))) return ask(reply, visit, null, 422);
+    try {
+      await channels.delete(visit.membership.project.id, channelIdOf(request));
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      return ask(reply, visit, error, 422);
+    }
+    return seeOther(reply, listPath(visit), 'Channel deleted.');
+  });
+}
+
+async function sendList(
+  { frame, channels }: ChannelPageParts,
+  reply: FastifyReply,
+  visit: Visit,
+): Promise<FastifyReply> {
+  const { project, level } = visit.membership;
+  const mayChange = level >= PROJECT_ROLES.Maintainer;
+  const rows = (await channels.list(project.id)).map((channel) => [
+    mayChange ? html`<a href="${listPath(visit)}/${channel.id}">${channel.name}</a>` : html`${channel.name}`,
+    html`${labelOf(channel.type)}`,
+    stateTag(channel),
+  ]);
+  const types = DESTINATION_TYPES.map((type): [string, string] => [type, labelOf(type)]);
+  const body = html`<h1>Channels</h1><p class="lead">A channel tells a whole team of pages: that an alert needs somebody, who acknowledged it, and that it is resolved. Steps of <a href="/projects/${project.id}/escalation">escalation policies</a> name channels.</p>
+${table({ caption: 'Channels', head: ['Channel', 'Type', 'Status'], rows, empty: 'No channels yet.' })}
+${mayChange && html`<section class="card"><h2>Add channel</h2><form method="get" action="${listPath(visit)}/new"><div class="picker">${select('type', 'Type', types, 'slack')}<button>Continue</button></div></form></section>`}`;
+  return frame.send(reply, visit, { tab: 'channels', title: 'Channels', body });
+}
+
+function sendNew(
+  { frame, messageSender }: ChannelPageParts,
+  reply: FastifyReply,
+  visit: Visit,
+  type: DestinationType,
+  error: RequestRefused | null,
+): Promise<FastifyReply> {
+  const given = givenIn(reply.request, type);
+  const lack = messageSender.lackOf(type);
+  const body = html`<h1>New channel</h1><p class="lead">${labelOf(type)}</p>
+${lack === '' ? otherFault(type, error) : html`<p class="note warn">${lack}</p>`}
+<section class="card"><form method="post" action="${listPath(visit)}/new">${visit.token}<input type="hidden" name="type" value="${type}">
+${channelFields(type, given, [], error)}
+<div class="actions"><button>Add channel</button><a class="button second" href="${listPath(visit)}">Cancel</a></div></form></section>`;
+  const status = error === null ? 200 : 422;
+  return frame.send(reply, visit, { tab: 'channels', title: 'New channel', body, status });
+}
+
+interface ChannelPageState {
+  /** The result of the last action, shown at the top. */
+  readonly news?: Html;
+  readonly error?: RequestRefused;
+}
+
+function sendOne(
+  { frame, channels }: ChannelPageParts,
+  reply: FastifyReply,
+  visit: Visit,
+  channel: NotificationChannel,
+  { news, error }: ChannelPageState,
+): Promise<FastifyReply> {
+  const type = channel.type as DestinationType;
+  const base = `${listPath(visit)}/${channel.id}`;
+  const { shown: settings, secrets } = channels.settingsOf(channel);
+  const given = error === undefined ? { name: channel.name, settings } : givenIn(reply.request, type);
+  const isActive = error === undefined ? channel.is_active : formOf(reply.request).has('active');
+  const body = html`<h1>${channel.name}</h1><p class="lead">${labelOf(type)} ${stateTag(channel)}</p>
+${news}${otherFault(type, error ?? null)}
+<div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${base}">${visit.token}
+${channelFields(type, given, secrets, error ?? null)}
+<label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive channel receives no messages, and a step that has no other target reaches nobody.</span></div></label>
+<button>Save changes</button></form></section>
+<section class="card"><h2>Test</h2><p>Sends a message that is marked as a test.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test message', 'second')}
+<h2 class="spaced">Delete channel</h2><p>The channel receives no more messages.</p><a class="button danger" href="${base}/delete" aria-label="Delete channel ${channel.name}">Delete channel</a></section></div>`;
+  const status = error === undefined ? 200 : 422;
+  return frame.send(reply, visit, { tab: 'channels', title: channel.name, body, status });
+}
+
+/** A fault that belongs to no field of the form. */
+const otherFault = (type: DestinationType, error: RequestRefused | null): Html | null =>
+  error === null || error.field === 'name' || Object.hasOwn(SETTING_FIELDS[type], error.field ?? '')
+    ? null
+    : html`<p class="note bad" role="alert">${error.message}</p>`;
+
+function channelFields(
+  type: DestinationType,
+  given: { readonly name: string; readonly settings: Readonly<Record<string, string>> },
+  secrets: readonly string[],
+  error: RequestRefused | null,
+): Html {
+  const faultOf = (field: string) => (error?.field === field ? error.message : null);
+  const labels = DESTINATION_LABELS[type].settings;
+  const fields = Object.entries(SETTING_FIELDS[type]).map(([name, { isRequired, isSecret }]) => {
+    const { label, hint } = labels[name] ?? { label: name, hint: '' };
+    const isSaved = isSecret && secrets.includes(name);
+    return textField({
+      name: `setting-${name}`,
+      label,
+      value: given.settings[name],
+      hint: isSaved ? 'Saved, and not shown. Leave it empty to keep it.' : hint,
+      required: isRequired && !isSaved,
+      fault: faultOf(name),
+    });
+  });
+  return html`${textField({ name: 'name', label: 'Name', value: given.name, hint: 'For example, the chat or the team.', fault: faultOf('name') })}${fields}`;
+}
