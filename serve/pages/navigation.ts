@@ -16,6 +16,7 @@ export const SECTIONS: readonly { readonly href: string; readonly label: string 
 export const NAVIGATION: readonly { readonly href: string; readonly label: string }[] = [
   { href: '/profile', label: 'Overview' },
   { href: '/projects', label: 'Projects and alerts' },
+  { href: '/profile/notifications', label: 'Notifications' },
   { href: '/profile/keys', label: 'API keys' },
   { href: '/profile/tokens', label: 'Personal access tokens' },
   { href: '/profile/applications', label: 'Applications' },

@@ -27,6 +27,7 @@ export const CONSOLE_PAGES = [
 const PUBLIC = [...CONSOLE_PAGES, '/charts/daily-tps?range=all', ...LISTS, '/sign-in', '/sign-up'];
 const PROFILE = [
   '',
+  '/notifications',
   '/keys',
   '/tokens',
   '/applications',
@@ -44,6 +45,8 @@ const PROJECT = [
   '/hooks',
   '/escalation',
   '/escalation/new',
+  '/channels',
+  '/channels/new?type=slack',
   '/analytics',
   '/members',
   '/settings',

@@ -1,0 +1,201 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../../accounts/tables.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { Form } from '../../http/form.ts';
+import { button, table, textField } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
+import type { NotificationRule, UserRules } from '../destinations/rules.ts';
+import { RequestRefused } from '../model/access.ts';
+import { testResult } from './channels.ts';
+import { DESTINATION_LABELS } from './destination-labels.ts';
+import { select } from './frame.ts';
+
+const PAGE = '/profile/notifications';
+const CONTACT = `${PAGE}/contacts/:contact`;
+/** Rows without a contact behind those of each list. */
+const EMPTY_ROWS = 2;
+
+const contactIdOf = (request: FastifyRequest) => (request.params as { contact: string }).contact;
+const labelOf = ({ type }: Pick<Contact, 'type'>) => DESTINATION_LABELS[type].label;
+
+type NotificationParts = Pick<AlertDomain, 'contacts' | 'notificationRules' | 'messageSender'>;
+
+/** How a user is paged: their contacts, and which of them is told when. */
+export function serveNotificationPages(pages: FastifyInstance, parts: NotificationParts): void {
+  const { contacts, notificationRules } = parts;
+  pages.get(PAGE, async (request, reply) => sendPage(parts, reply, await request.requireUser(), {}));
+  pages.post(`${PAGE}/contacts`, async (request, reply) => {
+    const user = await request.requireUser();
+    const form = formOf(request);
+    const type = CONTACT_TYPES.find((type) => type === form.text('type')) ?? 'email';
+    return trying(parts, reply, user, 'add', async () => {
+      const { address } = await contacts.create(user, { type, address: form.text('address') });
+      return `A code was sent to ${address}. Enter it within 10 minutes.`;
+    });
+  });
+  const actions = {
+    verify: async (user: User, id: string, form: Form) => {
+      const { address } = await contacts.verify(user, id, form.text('code'));
+      return `${address} is proved.`;
+    },
+    code: async (user: User, id: string) => {
+      const { address } = await contacts.renewCode(user, id);
+      return `A new code was sent to ${address}. Enter it within 10 minutes.`;
+    },
+    delete: async (user: User, id: string) => {
+      await contacts.delete(user, id);
+      return 'Contact deleted.';
+    },
+  };
+  for (const [name, act] of Object.entries(actions)) {
+    pages.post(`${CONTACT}/${name}`, async (request, reply) => {
+      const user = await request.requireUser();
+      const id = contactIdOf(request);
+      return trying(parts, reply, user, id, () => act(user, id, formOf(request)));
+    });
+  }
+  pages.post(`${CONTACT}/test`, async (request, reply) => {
+    const user = await request.requireUser();
+    const outcome = await contacts.sendTest(user, contactIdOf(request));
+    return sendPage(parts, reply, user, { news: testResult(outcome) });
+  });
+  pages.post(`${PAGE}/rules`, async (request, reply) => {
+    const user = await request.requireUser();
+    return trying(parts, reply, user, 'rules', async () => {
+      await notificationRules.put(user.id, rulesIn(formOf(request)));
+      return 'Rules saved.';
+    });
+  });
+}
+
+interface NotificationState {
+  /** The result of the last action, shown at the top. */
+  readonly news?: Html;
+  /** What was refused: the form, or the contact that it is about. */
+  readonly refused?: { readonly form: string; readonly error: HttpError };
+}
+
+/** Does what a form asks for and says so, or shows it again with the reason. */
+async function trying(
+  parts: NotificationParts,
+  reply: FastifyReply,
+  user: User,
+  form: string,
+  act: () => Promise<string>,
+): Promise<FastifyReply> {
+  try {
+    return seeOther(reply, PAGE, await act());
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.status === 404) throw error;
+    return sendPage(parts, reply, user, { refused: { form, error } });
+  }
+}
+
+function rulesIn(form: Form): UserRules {
+  const list = (name: string): NotificationRule[] => {
+    const waits = form.getAll(`${name}-after`);
+    return form
+      .getAll(`${name}-contact`)
+      .map((contactId, i) => ({ contactId, afterMinutes: minutesIn(waits[i] ?? '') }))
+      .filter(({ contactId }) => contactId !== '');
+  };
+  return {
+    default: list('default'),
+    important: list('important'),
+    statusUpdates: form.has('status-updates'),
+  };
+}
+
+const minutesIn = (text: string): number => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN);
+
+async function sendPage(
+  { contacts, notificationRules, messageSender }: NotificationParts,
+  reply: FastifyReply,
+  user: User,
+  { news, refused }: NotificationState,
+): Promise<FastifyReply> {
+  const token = await reply.formToken();
+  const [list, stored] = await Promise.all([contacts.list(user.id), notificationRules.get(user.id)]);
+  const proved = list.filter(({ verified_ms }) => verified_ms > 0);
+  const errorOf = (form: string) => (refused?.form === form ? refused.error : null);
+  const about = list.find(({ id }) => refused?.form === id);
+  const isCode = refused?.error instanceof RequestRefused && refused.error.field === 'code';
+  const rulesError = errorOf('rules');
+  const rules = rulesError === null ? stored : rulesIn(formOf(reply.request));
+  const lacks = CONTACT_TYPES.map((type) => messageSender.lackOf(type)).filter((lack) => lack !== '');
+  const body = html`<h1>Notifications</h1><p class="lead">How you are told of pages of your projects.</p>
+${news}
+${about && !isCode && html`<p class="note bad" role="alert">${refused?.error.message}</p>`}
+${proved.length === 0 && html`<p class="note warn">You have no proved contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
+${lacks.map((lack) => html`<p class="note warn">${lack}</p>`)}
+${table({
+  caption: 'Contacts',
+  head: ['Contact', 'Status', ''],
+  rows: list.map((contact) => contactRow(contact, token, isCode ? errorOf(contact.id) : null)),
+  empty: 'No contacts yet.',
+})}
+${addCard(formOf(reply.request), token, errorOf('add'))}
+${proved.length > 0 && rulesCard(rules, proved, token, rulesError)}`;
+  return reply.page({ title: 'Notifications', body, status: refused === undefined ? 200 : 422 });
+}
+
+function contactRow(contact: Contact, token: Html, codeError: HttpError | null): readonly Html[] {
+  const { id, address, verified_ms, isOfAccount } = contact;
+  const base = `${PAGE}/contacts/${id}`;
+  const isProved = verified_ms > 0;
+  const act = (what: string, text: string, look = 'second small') =>
+    button(`${base}/${what}`, token, text, `${text}: ${address}`, look);
+  const state = isProved
+    ? html`<span class="tag good">proved</span>`
+    : html`<form class="code-form" method="post" action="${base}/verify">${token}<label for="code-${id}">Code</label><input id="code-${id}" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required${codeError && html` aria-invalid="true" aria-describedby="code-${id}-fault" autofocus`}><button class="small">Confirm</button></form>
+${codeError && html`<p class="fault" id="code-${id}-fault">${codeError.message}</p>`}`;
+  return [
+    html`${address || 'unreadable'} <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span>`,
+    state,
+    html`<div class="actions">${isProved ? act('test', 'Send test') : act('code', 'Send new code')}${!isOfAccount && act('delete', 'Delete', 'danger small')}</div>`,
+  ];
+}
+
+function addCard(form: Form, token: Html, error: HttpError | null): Html {
+  const types = CONTACT_TYPES.map((type): [string, string] => [type, labelOf({ type })]);
+  const shown = (name: string) => (error === null ? '' : form.text(name));
+  return html`<section class="card"><h2>Add contact</h2><form method="post" action="${PAGE}/contacts">${token}
+<div class="picker">${select('type', 'Type', types, shown('type') || 'email')}</div>
+${textField({ name: 'address', label: 'Address', value: shown('address'), hint: 'An e-mail address, the number of your chat with the Telegram bot of this server, or a URL for ntfy, Gotify, Pushover and the like. A code is sent to it.', fault: error?.message })}
+<button>Add contact</button></form></section>`;
+}
+
+function rulesCard(rules: UserRules, proved: readonly Contact[], token: Html, error: HttpError | null): Html {
+  const list = (name: 'default' | 'important', title: string, hint: string) => {
+    const fault = error instanceof RequestRefused && error.field === name ? error.message : null;
+    const rows = [
+      ...rules[name],
+      ...Array.from({ length: EMPTY_ROWS }, () => ({ contactId: '', afterMinutes: 0 })),
+    ];
+    return html`<fieldset class="field"><legend>${title}</legend><p class="hint">${hint}</p>
+${rows.map((rule, i) => ruleRow(name, rule, proved, `${title}, rule ${i + 1}`))}${fault && html`<p class="fault" role="alert">${fault}</p>`}</fieldset>`;
+  };
+  return html`<section class="card"><h2>Rules</h2><form method="post" action="${PAGE}/rules">${token}
+${list('default', 'Pages', 'Your contacts, and how long after a page they are told, unless somebody acknowledges it before. Without a rule, your first contact is told at once.')}
+${list('important', 'Important pages', 'For steps that are marked as important. Without a rule, those above apply.')}
+<label class="choice"><input type="checkbox" name="status-updates" value="on"${rules.statusUpdates && html` checked`}><div><b>Status updates</b><span>Tell me who acknowledged a page that I was told of, and when it is resolved.</span></div></label>
+<button>Save rules</button></form></section>`;
+}
+
+function ruleRow(
+  name: string,
+  { contactId, afterMinutes }: NotificationRule,
+  proved: readonly Contact[],
+  label: string,
+): Html {
+  const options = proved.map(
+    (contact) =>
+      html`<option value="${contact.id}"${contact.id === contactId && html` selected`}>${labelOf(contact)}: ${contact.address}</option>`,
+  );
+  return html`<div class="rule"><select name="${name}-contact" aria-label="${label}: contact"><option value="">No contact</option>${options}</select>
+<label>after <input name="${name}-after" type="number" inputmode="numeric" min="0" max="1440" value="${Number.isInteger(afterMinutes) ? afterMinutes : ''}" aria-label="${label}: minutes"> min</label></div>`;
+}
