@@ -39,12 +39,11 @@ export function openDestinations(dependencies: DestinationsDependencies): Destin
     settings,
     allowsPrivate: settings.ALERT_PRIVATE_TARGETS,
   });
-  const shared = { clock, locks, seal, sender: messageSender, publicUrl };
+  const shared = { clock, limiters, locks, seal, sender: messageSender, publicUrl };
   const contacts = new Contacts({
     ...shared,
     records: new Records<tables.ContactMethod>(accounts, tables.contactMethods),
     users,
-    limiters,
     isUsed: (userId, contactId) => notificationRules.uses(userId, contactId),
   });
   const notificationRules = new NotificationRulesStore({

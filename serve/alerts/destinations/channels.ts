@@ -1,9 +1,11 @@
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { newLocator, type Seal } from '../../accounts/secrets.ts';
+import type { Limiter, Limiters } from '../../http/limiter.ts';
 import type { Records } from '../../stored-records/records.ts';
 import type { Destination, DestinationType } from '../messages/destination.ts';
 import { testMessage } from '../messages/message.ts';
@@ -11,14 +13,17 @@ import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
 import type { Project } from '../model/tables.ts';
+import { countMessage } from './count-message.ts';
 import { changedSettings, type DestinationSettings, SETTING_FIELDS } from './destination-settings.ts';
 
 const CHANNELS_PER_PROJECT = 50;
 const NAME_CHARACTERS_MAX = 100;
+const TESTS_PER_HOUR = 30;
 
 interface ChannelsDependencies {
   readonly records: Records<NotificationChannel>;
   readonly clock: Clock;
+  readonly limiters: Limiters;
   readonly locks: Locks;
   readonly seal: Seal;
   readonly sender: MessageSender;
@@ -37,9 +42,13 @@ interface ChannelChanges {
 /** Channels of projects: where a team is told of pages. */
 export class Channels {
   readonly #deps: ChannelsDependencies;
+  /** A channel may lead to an address of anybody. */
+  readonly #tests: Limiter;
 
   constructor(dependencies: ChannelsDependencies) {
     this.#deps = dependencies;
+    const limit = { name: 'channels/tests', max: TESTS_PER_HOUR, seconds: HOUR_MS / 1000 };
+    this.#tests = dependencies.limiters(limit);
   }
 
   /** By name. */
@@ -172,6 +181,7 @@ export class Channels {
     });
     const destination = this.#destinationOf(channel);
     if (destination === null) throw new RequestRefused('conflict', UNREADABLE);
+    await countMessage(this.#tests, projectId);
     return sender.send(destination, message);
   }
 

@@ -3,7 +3,6 @@ import { HOUR_MS } from '../../../infra/days.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { AttemptRefused } from '../../accounts/attempts.ts';
 import { hashSecret, newLocator, readableCode, type Seal } from '../../accounts/secrets.ts';
 import type { User } from '../../accounts/tables.ts';
 import type { Limiter, Limiters } from '../../http/limiter.ts';
@@ -13,6 +12,7 @@ import { testMessage } from '../messages/message.ts';
 import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { ContactMethod } from '../model/oncall-tables.ts';
+import { countMessage } from './count-message.ts';
 import { SETTING_FIELDS } from './destination-settings.ts';
 
 /** The setting of each type of contact that is its address. */
@@ -168,7 +168,7 @@ export class Contacts {
     const contact = await this.#get(user.id, id);
     if (contact.verified_ms === 0)
       throw new RequestRefused('conflict', 'Enter the code that was sent to this contact first.');
-    await count(this.#perUser, user.id);
+    await countMessage(this.#perUser, user.id);
     const message = testMessage({
       key: `test.${newLocator()}`,
       project: { id: 0, name: 'your account' },
@@ -200,8 +200,8 @@ export class Contacts {
 
   async #sendCode(userId: string, contact: Contact): Promise<Code> {
     const { sender, seal, clock } = this.#deps;
-    await count(this.#perUser, userId);
-    await count(this.#perAddress, hashSecret(`${contact.type} ${contact.address.toLowerCase()}`));
+    await countMessage(this.#perUser, userId);
+    await countMessage(this.#perAddress, hashSecret(`${contact.type} ${contact.address.toLowerCase()}`));
     const code = readableCode(CODE_CHARACTERS);
     const { fault } = await sender.sendCode(destinationOf(contact), `code.${newLocator()}`, code);
     if (fault !== '')
@@ -278,9 +278,3 @@ const destinationOf = ({ id, type, address }: Contact): Destination => ({
   isChannel: false,
   settings: { [ADDRESS_FIELDS[type]]: address },
 });
-
-/** Counts one message; throws when there were too many. */
-async function count(limiter: Limiter, caller: string): Promise<void> {
-  const { isExceeded, reset } = await limiter.count(caller);
-  if (isExceeded) throw AttemptRefused.usedUp(reset);
-}

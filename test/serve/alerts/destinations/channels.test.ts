@@ -165,6 +165,18 @@ describe('a test message', () => {
   });
 });
 
+test('a project sends 30 tests in an hour', async () => {
+  const busy = await service.project(owner, { name: 'Busy' });
+  const channels = `/projects/${busy}/notification_channels`;
+  const settings = { url: recorder.url };
+  const { body } = await service.api(owner, 'POST', channels, { name: 'c', type: 'slack', settings });
+  const statuses = [];
+  for (let i = 0; i < 31; i++)
+    statuses.push((await service.api(owner, 'POST', `${channels}/${body.id}/test`)).status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+  expect(statuses.at(-1)).toBe(429);
+});
+
 describe('refused is', () => {
   const key = 'R'.repeat(32);
   test.each([
