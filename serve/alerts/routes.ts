@@ -15,6 +15,7 @@ import { serveCalendarAddress, serveOncallCalendars } from './api/oncall-calenda
 import { serveOncallOverrides } from './api/oncall-overrides.ts';
 import { serveOncallRotations } from './api/oncall-rotations.ts';
 import { serveOncallSchedules } from './api/oncall-schedules.ts';
+import { servePageRoutes } from './api/pages.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
 import {
@@ -68,6 +69,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveOncallOverrides(api, domain);
     serveCalendarAddress(api, domain, url);
     serveOncallCalendars(scope, domain, runtime.clock);
+    servePageRoutes(api, domain, url);
     serveAnalytics(api, domain, runtime.clock);
     serveContacts(api, domain);
     serveChannels(api, domain);
@@ -82,13 +84,14 @@ function acceptNoBody(scope: FastifyInstance): void {
   );
 }
 
-function startBackgroundWork(
-  app: FastifyInstance,
-  { consequences, eventRetention, heartbeats, refusals, webhookDeliveries }: AlertDomain,
-): void {
+function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
+  const { consequences, eventRetention, heartbeats, pageDeliveries, pageSteps, refusals, webhookDeliveries } =
+    domain;
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   consequences.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
+  pageSteps.start(logFailure('steps of pages cannot be carried out'));
+  pageDeliveries.start(logFailure('messages of pages cannot be sent'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
   eventRetention.start(
@@ -99,5 +102,6 @@ function startBackgroundWork(
     heartbeats.stop();
     eventRetention.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
+    await Promise.all([pageSteps.stop(), pageDeliveries.stop()]);
   });
 }

@@ -17,6 +17,23 @@ export const alertSettings = {
   ALERT_PRIVATE_TARGETS: yesNo('false').describe(
     'whether webhooks and on-call links may use private addresses',
   ),
+  PAGE_UNREACHED_SECONDS: whole(120, 10, 3600).describe(
+    'seconds after which a step of a page whose messages nobody accepted counts as one that reached nobody',
+  ),
+  PAGE_GIVE_UP_HOURS: whole(4, 1, 168).describe(
+    'hours after which a message of a page that is not accepted is given up',
+  ),
+  PAGE_LINK_HOURS: whole(24, 1, 168).describe(
+    'hours for which the link in a message acknowledges its alerts',
+  ),
+  PAGE_BUNDLE_SECONDS: whole(60, 0, 600).describe(
+    'seconds after a message to a person in which further alerts wait for the next one; at most 10 for channels',
+  ),
+  PAGE_FALLBACK_EMAIL: z
+    .string()
+    .regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, 'expected an email address')
+    .optional()
+    .describe('address that is told, beside Owners and Maintainers, when an escalation ended in vain'),
   RETENTION_ALERT_EVENTS_DAYS: retentionDays(ALERT_EVENTS_DAYS_MIN).describe(
     `delete the events and user actions of resolved alerts after this many whole days, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay but can no longer be replayed; 0 keeps all`,
   ),

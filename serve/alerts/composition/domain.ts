@@ -22,6 +22,7 @@ import { Notifier } from '../notifications/notifier.ts';
 import { type DeliverySettings, WebhookDeliveries } from '../notifications/webhook-deliveries.ts';
 import { WebhookSender } from '../notifications/webhook-sender.ts';
 import { Webhooks } from '../notifications/webhooks.ts';
+import { PAGING } from '../paging/page-steps.ts';
 import { AlertActions } from '../projects/alert-actions.ts';
 import { AlertAnalytics } from '../projects/alert-analytics.ts';
 import { AlertReader } from '../projects/alert-reader.ts';
@@ -34,6 +35,7 @@ import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
 import type { DestinationsSettings } from './destinations.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
+import { openPaging, type Paging, type PagingSettings } from './paging.ts';
 
 export interface AlertDomainDependencies {
   readonly runtime: {
@@ -53,13 +55,14 @@ export interface AlertDomainDependencies {
     | 'RETENTION_ALERT_EVENTS_DAYS'
   > &
     DeliverySettings &
-    DestinationsSettings;
+    DestinationsSettings &
+    PagingSettings;
   readonly publicUrl: () => string;
   readonly measures: ConsequenceMeasures;
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
-export interface AlertDomain extends OncallParts {
+export interface AlertDomain extends OncallParts, Paging {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
@@ -110,10 +113,9 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const { store, keyValue, clock } = runtime;
   const { limiters, locks, seal } = accounts;
   const records = openRecords(accounts);
-  const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
   const payloadSizes = { bytesMax: SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
-  const allowsPrivate = settings.ALERT_PRIVATE_TARGETS;
-  const { ALERT_PLAN: defaultPlan } = settings;
+  const { ALERT_BODY_BYTES_MAX: payloadBytesMax, ALERT_PLAN: defaultPlan } = settings;
+  const { ALERT_PRIVATE_TARGETS: allowsPrivate, RETENTION_ALERT_EVENTS_DAYS: days } = settings;
 
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
@@ -129,28 +131,32 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const shared = { store, clock, locks, pipeline, progress, measures };
   const jobs = deliveryJobs(runtime.queue);
   const outbox = new Outbox({ ...shared, jobs });
+  const beforeRoutes = (project: string) => consequences.catchUp(Number(project), PAGING);
+  const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes });
+  const paging = openPaging({
+    ...{ ...shared, ...oncall, accounts, settings, publicUrl, queue: runtime.queue },
+    ...{ projects, members, users, reader, actions },
+  });
   const consumers = [
     new IncidentFollower({ ...shared, records: records.incidents, projects }),
     new Notifier({ cache, progress, outbox }),
+    paging.pager,
   ];
   const consequences = new Consequences({ ...shared, queue: runtime.queue, projects, consumers });
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, outbox, cache });
-  const oncallLinks = new OncallLinks({ records: records.integrations, outbox, clock });
-  const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes, seal };
-  const integrations = new Integrations(owned);
+  const owned = { records: records.integrations, clock, locks, cache, payloadSizes, seal };
+  const oncallLinks = new OncallLinks({ ...owned, outbox });
+  const integrations = new Integrations({ ...owned, oncallLinks });
   const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };
   return {
-    ...openOncall({ ...dependencies, cache, members }),
+    ...oncall,
+    ...paging,
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
     consequences,
-    eventRetention: new EventRetention({
-      ...shared,
-      consequences,
-      days: settings.RETENTION_ALERT_EVENTS_DAYS,
-    }),
+    eventRetention: new EventRetention({ ...shared, consequences, days }),
     heartbeats: new Heartbeats({ ...shared, keyValue, cache, store: new HeartbeatStore({ store, clock }) }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
     integrations,

@@ -18,10 +18,12 @@ export interface OncallParts extends Destinations {
 interface OncallDependencies extends Omit<DestinationsDependencies, 'policiesUsing'> {
   readonly cache: IntegrationCache;
   readonly members: Members;
+  /** Called before the routes of a project change. */
+  readonly beforeRoutes: (projectId: string) => Promise<void>;
 }
 
 export function openOncall(dependencies: OncallDependencies): OncallParts {
-  const { accounts, runtime, cache, members } = dependencies;
+  const { accounts, runtime, cache, members, beforeRoutes } = dependencies;
   const { locks } = accounts;
   const { clock } = runtime;
   const policyRecords = new Records<tables.EscalationPolicy>(accounts, tables.escalationPolicies);
@@ -55,6 +57,7 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
     locks,
     policies,
     isForwarding: (project) => cache.isForwarding(project),
+    beforeChange: beforeRoutes,
   });
   return { ...destinations, alertRoutes, policies, schedules };
 }

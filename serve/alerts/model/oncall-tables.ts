@@ -159,7 +159,7 @@ export const notificationRules = storedTable({
 });
 export type NotificationRules = RowOf<typeof notificationRules>;
 
-const pages = table({
+export const pages = table({
   name: 'pages',
   doc: 'Escalations of alerts: one page for each alert and policy.',
   columns: {
@@ -190,7 +190,7 @@ const pages = table({
   ttl: 'toDateTime(intDiv(closed_ms, 1000)) + INTERVAL 400 DAY DELETE WHERE closed_ms > 0',
 });
 
-const pageNotifications = table({
+export const pageNotifications = table({
   name: 'page_notifications',
   doc: 'What persons and channels are told of pages.',
   columns: {
@@ -236,7 +236,7 @@ const pageNotifications = table({
   ttl: 'toDateTime(intDiv(created_ms, 1000)) + INTERVAL 400 DAY',
 });
 
-const pageLog = table({
+export const pageLog = table({
   name: 'page_log',
   doc: 'What happened to pages, as it is shown with their alerts.',
   columns: {

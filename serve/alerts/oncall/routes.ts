@@ -32,6 +32,8 @@ interface RoutesDependencies {
   readonly policies: Pick<Policies, 'find'>;
   /** Whether all alerts of a project are forwarded to an external on-call tool. */
   readonly isForwarding: (projectId: string) => Promise<boolean>;
+  /** Carries out what follows from earlier events, which the routes before the change decide on. */
+  readonly beforeChange: (projectId: string) => Promise<void>;
 }
 
 /** The routes of projects, which lead from alerts to policies. */
@@ -41,13 +43,15 @@ export class Routes {
   readonly #locks: Locks;
   readonly #policies: RoutesDependencies['policies'];
   readonly #isForwarding: RoutesDependencies['isForwarding'];
+  readonly #beforeChange: RoutesDependencies['beforeChange'];
 
-  constructor({ records, clock, locks, policies, isForwarding }: RoutesDependencies) {
+  constructor({ records, clock, locks, policies, isForwarding, beforeChange }: RoutesDependencies) {
     this.#records = records;
     this.#clock = clock;
     this.#locks = locks;
     this.#policies = policies;
     this.#isForwarding = isForwarding;
+    this.#beforeChange = beforeChange;
   }
 
   async get(projectId: string): Promise<VersionedRoutes> {
@@ -85,6 +89,7 @@ export class Routes {
   ): Promise<VersionedRoutes> {
     return this.#locks.run(escalationLock(projectId), async () => {
       await this.#requireValid(projectId, routes);
+      await this.#beforeChange(projectId);
       return this.#records.change(projectId, (row) => {
         const version = row?.version ?? 0;
         if (ifMatch !== null && ifMatch !== version) throw outdated();

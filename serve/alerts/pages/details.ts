@@ -16,13 +16,15 @@ import { STATUS_ACTIONS } from './bulk.ts';
 import { ago, iidOf, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
 import { pathOf } from './integration-paths.ts';
 import { pageOf, pager } from './pager.ts';
+import { type PagingCardParts, pagingCard } from './paging-card.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
 
 type DetailsParts = Pick<
   AlertDomain,
-  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'reader' | 'users'
->;
+  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'pageSteps' | 'reader'
+> &
+  PagingCardParts;
 
 /** The page of one alert, and the actions on it. */
 export function serveDetails(
@@ -31,7 +33,7 @@ export function serveDetails(
   domain: DetailsParts,
   clock: Clock,
 ): void {
-  const { actions, incidents, notes, reader } = domain;
+  const { actions, incidents, notes, pageSteps, reader } = domain;
   const send = async (reply: FastifyReply, visit: Visit, refused?: RefusedNote) => {
     const { request } = reply;
     const alert = await reader.as(visit.store).get(visit.membership.project.id, iidOf(request));
@@ -72,6 +74,11 @@ export function serveDetails(
     await notes.add(project.id, iid, user, formOf(request).text('body'));
     return 'Note added.';
   });
+  action('escalate', async ({ user, membership: { project } }, iid) => {
+    await reader.get(project.id, iid);
+    await pageSteps.escalate(Number(project.id), iid, user.id);
+    return 'The next step was carried out.';
+  });
   action('incident', async ({ user, membership: { project } }, iid) => {
     const incident = await incidents.createFrom(project.id, await reader.get(project.id, iid), user);
     return `Incident #${incident.iid} created.`;
@@ -92,17 +99,20 @@ interface Shown {
 }
 
 async function alertBody(
-  { integrations, members, notes: noteStore, reader, users }: DetailsParts,
+  domain: DetailsParts,
   { membership: { project, level }, token, store }: Visit,
   alert: Alert,
   { now, page, refused }: Shown,
 ): Promise<Html> {
-  const [{ payload, annotations }, history, notes, projectMembers, integration] = await Promise.all([
+  const { integrations, members, notes: noteStore, reader, users } = domain;
+  const base = `/projects/${project.id}/alerts/${alert.iid}`;
+  const [{ payload, annotations }, history, notes, projectMembers, integration, paging] = await Promise.all([
     reader.as(store).details(alert),
     reader.as(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
     noteStore.list(project.id, alert.iid),
     members.list(project.id),
     integrations.find(alert.integration),
+    pagingCard(domain, alert, { base, token, store }),
   ]);
   const people = await users.byId([
     ...history.entries.flatMap(({ by, change }) => [by, ...(assigneesIn(change) ?? [])]),
@@ -110,7 +120,6 @@ async function alertBody(
     ...alert.assignees,
   ]);
   const nameOf = (id: string) => people.get(id)?.username ?? 'deleted-user';
-  const base = `/projects/${project.id}/alerts/${alert.iid}`;
   const others = Object.entries(annotations);
   return html`<div class="heading"><div><p class="under">Alert #${alert.iid}</p><h1>${alert.title}</h1>
 <p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, now)}</span></p></div>
@@ -122,6 +131,7 @@ ${alert.incident_markdown && html`<section class="card"><h2>Notes of the source<
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
 </div><div>
+${paging}
 ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
 ${notesCard(base, token, notes, refused, nameOf)}

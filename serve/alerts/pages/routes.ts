@@ -5,6 +5,7 @@ import type { Readers } from '../../http/readers.ts';
 import { servePages } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { PayloadSizes } from '../integrations/samples.ts';
+import { serveAcknowledgePages } from './acknowledge.ts';
 import { serveAnalyticsPages } from './analytics.ts';
 import { serveBulk } from './bulk.ts';
 import { serveChannelPages } from './channels.ts';
@@ -47,6 +48,7 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveIntegrationPages(pages, { ...domain, frame, clock, url, live });
     serveMappingPages(pages, { ...domain, frame, payloadSizes });
     serveWebhookPages(pages, { ...domain, frame, clock });
+    serveAcknowledgePages(pages, domain);
     serveEscalationPages(pages, { ...domain, frame });
     serveChannelPages(pages, { ...domain, frame });
     serveNotificationPages(pages, domain);

@@ -13,6 +13,7 @@ import { EventRetention } from '../../../serve/alerts/consequences/event-retenti
 import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
 import type { Project } from '../../../serve/alerts/model/tables.ts';
 import { consequenceProgress } from '../../../serve/alerts/model/tables.ts';
+import { PAGING } from '../../../serve/alerts/paging/page-steps.ts';
 import { INCIDENTS } from '../../../serve/alerts/projects/incidents.ts';
 import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -237,6 +238,7 @@ describe('old events', () => {
     expect(await positionsOf(number)).toHaveLength(8);
 
     await followEvents(number, NOTIFICATIONS);
+    await followEvents(number, PAGING);
     expect(await deleteAfter(9)).toBe(5);
     while ((await domain.webhookDeliveries.run(number, webhook.id)) !== undefined);
     to.close();
@@ -270,7 +272,7 @@ describe('old events', () => {
     const killed = await domain.projects.create(ann, { name: 'Killed' });
     const number = Number(killed.id);
     for (const item of [firing(), resolved(firing()), firing()]) await deliver([item], killed);
-    for (const name of [INCIDENTS, NOTIFICATIONS]) await followEvents(number, name);
+    for (const name of [INCIDENTS, NOTIFICATIONS, PAGING]) await followEvents(number, name);
     const bound = Math.floor(Date.now() / 86_400_000 + 1) * 86_400_000;
     await pipeline.runtime.store.insert(deletedEvents, [{ project: number, before_ms: bound }]);
     expect(await countedAgain(await storedOf(number))).toEqual([]);

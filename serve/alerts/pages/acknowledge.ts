@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { HttpError } from '../../http/errors.ts';
+import { time } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import type { AcknowledgeLink } from '../paging/acknowledge-links.ts';
+import type { Linked } from '../paging/linked-pages.ts';
+import { severityTag, statusTag } from './frame.ts';
+
+const PATH = '/acknowledge/:link';
+
+const linkTextOf = (request: FastifyRequest): string => (request.params as { link: string }).link;
+
+/** The pages behind the links in messages. GET changes nothing, since scanners of mail follow links. */
+export function serveAcknowledgePages(
+  pages: FastifyInstance,
+  { acknowledgeLinks, linkedPages }: Pick<AlertDomain, 'acknowledgeLinks' | 'linkedPages'>,
+): void {
+  const linkOf = (request: FastifyRequest): AcknowledgeLink => {
+    const opened = acknowledgeLinks.open(linkTextOf(request));
+    if ('link' in opened) return opened.link;
+    if (opened.fault === 'expired')
+      throw new HttpError('gone', 'This link has expired. Sign in to act on the alert.');
+    throw notFound();
+  };
+  const linkedBy = async (link: AcknowledgeLink): Promise<Linked> => {
+    const linked = await linkedPages.find(link);
+    if (linked === null) throw notFound();
+    return linked;
+  };
+  pages.get(PATH, async (request, reply) => {
+    const linked = await linkedBy(linkOf(request));
+    const token = await reply.formToken();
+    return send(reply, linked, token);
+  });
+  pages.post(PATH, async (request, reply) => {
+    const link = linkOf(request);
+    await linkedBy(link);
+    const action = formOf(request).text('action') === 'escalate' ? 'escalate' : 'acknowledge';
+    const isDone = await linkedPages.use(link, action);
+    const text = action === 'acknowledge' ? 'Acknowledged.' : 'The next step was carried out.';
+    return isDone
+      ? seeOther(reply, `/acknowledge/${linkTextOf(request)}`, text)
+      : seeOther(reply, `/acknowledge/${linkTextOf(request)}`, 'There was nothing left to do.', 'bad');
+  });
+}
+
+const notFound = () => new HttpError('not_found', 'This link leads nowhere.');
+
+function send(reply: FastifyReply, linked: Linked, token: Html): Promise<FastifyReply> {
+  const { project, user, alerts, all, calling, usedMs } = linked;
+  reply.header('x-robots-tag', 'noindex');
+  const [first] = alerts;
+  const title = all.length === 1 ? (first?.title ?? 'Alert') : `${all.length} alerts`;
+  const body = html`<p class="under">${project.name}</p><h1>${title}</h1>
+<ul class="plain">${alerts.map(
+    (alert) =>
+      html`<li>${severityTag(alert)} ${statusTag(alert)} <b>${alert.title}</b>${alert.service && html` <span class="under">${alert.service}</span>`} <span class="under">since ${time(alert.started_ms)}</span></li>`,
+  )}</ul>
+${all.length > alerts.length && html`<p>${all.length - alerts.length} more.</p>`}
+${usedMs > 0 || calling.length === 0 ? doneNote(linked) : buttons(linked, token)}
+<p class="under">You act as ${user.name}.</p>`;
+  return reply.page({ title, body, layout: 'narrow' });
+}
+
+const buttons = ({ calling }: Linked, token: Html): Html =>
+  html`<form method="post" class="actions">${token}
+<button name="action" value="acknowledge">${calling.length === 1 ? 'Acknowledge' : `Acknowledge ${calling.length} alerts`}</button>
+<button name="action" value="escalate" class="second">Page the next step</button></form>`;
+
+const doneNote = ({ acknowledged, usedMs }: Linked): Html => {
+  if (acknowledged === null)
+    return html`<p class="note">${usedMs > 0 ? 'This link was used.' : 'Nobody is paged any more.'}</p>`;
+  const { by, at } = acknowledged;
+  return html`<p class="note good" role="status">Acknowledged ${by !== '' && html`by ${by} `}${time(at)}.</p>`;
+};

@@ -1,0 +1,54 @@
+import { HOUR_MS } from '../../../infra/days.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { Seal } from '../../accounts/secrets.ts';
+
+/** The message that a link was sent with, and the person whom it lets act. */
+export interface AcknowledgeLink {
+  readonly project: number;
+  readonly destination: string;
+  readonly message: string;
+  readonly user: string;
+}
+
+/** The link, or why it does not count: `expired` only if the server made it. */
+type OpenedLink = { readonly link: AcknowledgeLink } | { readonly fault: 'unknown' | 'expired' };
+
+interface AcknowledgeLinksDependencies {
+  readonly clock: Clock;
+  readonly seal: Seal;
+  readonly settings: { readonly PAGE_LINK_HOURS: number };
+}
+
+const PURPOSE = 'acknowledge-link';
+const CHARACTERS_MAX = 2000;
+
+/** Links by which a person acknowledges the pages of a message without signing in. A forged one costs no read of the store. */
+export class AcknowledgeLinks {
+  readonly #deps: AcknowledgeLinksDependencies;
+
+  constructor(dependencies: AcknowledgeLinksDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** The path of a link. */
+  urlOf({ project, destination, message, user }: AcknowledgeLink): string {
+    const { clock, seal, settings } = this.#deps;
+    const expires = clock.now() + settings.PAGE_LINK_HOURS * HOUR_MS;
+    const payload = Buffer.from(JSON.stringify([project, destination, message, user, expires])).toString(
+      'base64url',
+    );
+    return `/acknowledge/${payload}.${seal.sign(PURPOSE, payload)}`;
+  }
+
+  /** Reads the part of a path behind `/acknowledge/`. */
+  open(text: string): OpenedLink {
+    const { clock, seal } = this.#deps;
+    const [payload = '', signature = ''] = text.length > CHARACTERS_MAX ? [] : text.split('.', 2);
+    if (!seal.isSigned(PURPOSE, payload, signature)) return { fault: 'unknown' };
+    const [project, destination, message, user, expires] = JSON.parse(
+      Buffer.from(payload, 'base64url').toString(),
+    ) as [number, string, string, string, number];
+    if (expires <= clock.now()) return { fault: 'expired' };
+    return { link: { project, destination, message, user } };
+  }
+}

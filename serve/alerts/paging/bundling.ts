@@ -1,0 +1,59 @@
+// When the next message to a destination leaves, so that a storm of alerts is a handful of messages. Pure functions.
+
+const MINUTE_MS = 60_000;
+/** More messages than this in ten minutes double the wait. */
+const MANY_MESSAGES = 10;
+const MANY_MS = 10 * MINUTE_MS;
+/** Without that for half an hour, the wait is the usual one again. */
+const CALM_MS = 30 * MINUTE_MS;
+const WINDOW_MS_MAX = 15 * MINUTE_MS;
+/** How long sent messages count. */
+export const HISTORY_MS = CALM_MS + MANY_MS;
+
+export interface SentMessage {
+  readonly at: number;
+  /** Of the most severe alert in it: 0 is critical. */
+  readonly rank: number;
+}
+
+interface Waiting {
+  readonly due: number;
+  readonly rank: number;
+}
+
+/**
+ * When a message with all that waits for a destination leaves. The first leaves at once; what is due within the window
+ * after a message waits for its end, unless it is more severe than all that was sent since the first.
+ */
+export function departureOf(
+  sent: readonly SentMessage[],
+  waiting: readonly Waiting[],
+  windowMs: number,
+): number {
+  const due = Math.min(...waiting.map((of) => of.due));
+  const { first, last, window } = burstOf(sent, windowMs);
+  if (last === undefined || due >= last.at + window) return due;
+  const worst = Math.min(...sent.slice(first).map(({ rank }) => rank));
+  const urgent = waiting.filter(({ rank }) => rank < worst);
+  if (urgent.length > 0) return Math.min(...urgent.map((of) => of.due));
+  return last.at + window;
+}
+
+/** The messages that followed each other within the window, which grows while there are many. */
+function burstOf(sent: readonly SentMessage[], windowMs: number) {
+  let window = windowMs;
+  let manyAt = Number.NEGATIVE_INFINITY;
+  let first = 0;
+  sent.forEach(({ at }, i) => {
+    const before = sent[i - 1];
+    if (before !== undefined && at >= before.at + 2 * window) first = i;
+    const recent = sent.filter((other) => other.at <= at && other.at >= at - MANY_MS).length;
+    if (recent > MANY_MESSAGES) {
+      manyAt = at;
+      window = Math.min(WINDOW_MS_MAX, window * 2);
+    } else if (at - manyAt >= CALM_MS) {
+      window = windowMs;
+    }
+  });
+  return { first, last: sent.at(-1), window };
+}

@@ -1,0 +1,195 @@
+import type { Policy } from '../oncall/policies.ts';
+
+// How a page goes on: pure functions of a page, its policy and the time.
+
+export const PAGE_STATES = ['waiting', 'triggered', 'exhausted', 'acknowledged', 'closed'] as const;
+type PageState = (typeof PAGE_STATES)[number];
+
+/** The escalation of one alert by one policy. Times are in milliseconds; 0 means none. */
+export interface AlertPage {
+  readonly project: number;
+  readonly alert: number;
+  readonly policy: string;
+  readonly state: PageState;
+  readonly severity: string;
+  /** Runs of the policy from its first step, and passes through its steps in this run; from 1. */
+  readonly round: number;
+  readonly cycle: number;
+  /** The step that was carried out last, from 1; 0 before the first of a round. */
+  readonly step: number;
+  /** When `advance` is due. */
+  readonly next_ms: number;
+  /** When the step was carried out. */
+  readonly step_ms: number;
+  /** Of the newest event of the alert that the page follows. */
+  readonly position: number;
+  readonly created_ms: number;
+  readonly acknowledged_by: string;
+  readonly acknowledged_ms: number;
+  readonly closed_ms: number;
+  readonly version: number;
+}
+
+/** A change of an alert that a page follows. */
+export interface AlertChange {
+  readonly name: 'created' | 'raised' | 'acknowledged' | 'triggered' | 'reopened' | 'ignored' | 'resolved';
+  readonly position: number;
+  /** When the event was accepted. */
+  readonly at: number;
+  /** The user; '' for the source or the server. */
+  readonly by: string;
+}
+
+/** What people who were called are told, too. */
+type StatusUpdate = 'acknowledged' | 'resolved';
+
+export interface PageChange {
+  readonly page: AlertPage;
+  readonly update: StatusUpdate | null;
+  /** What the log of the page says of it; '' for nothing. */
+  readonly log: string;
+}
+
+/** Whether anybody accepted a call of the step; unknown while messages are on their way. */
+export type Reach = 'reached' | 'unreached' | 'unknown';
+
+export interface Advance {
+  readonly page: AlertPage;
+  /** Whether the step of the page is to be carried out now. */
+  readonly carriesOut: boolean;
+  /** Whether the alert is to be set back to triggered. */
+  readonly setsBack: boolean;
+  /** Why the owners are told that the policy ended; '' when they are not. */
+  readonly exhaustion: '' | 'nobody acknowledged' | 'nobody was reached';
+  readonly log: string;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** How soon a step is looked at again whose messages are on their way. */
+const LOOK_MS = 5_000;
+/** Reminder when nobody was reached at all. */
+const UNREACHED_REMINDER_MS = 15 * MINUTE_MS;
+
+export function newPage(
+  { project, alert, policy, severity }: Pick<AlertPage, 'project' | 'alert' | 'policy' | 'severity'>,
+  { position, at }: AlertChange,
+  delayMs: number,
+): AlertPage {
+  return {
+    ...{ project, alert, policy, severity, position },
+    state: delayMs > 0 ? 'waiting' : 'triggered',
+    ...{ round: 1, cycle: 1, step: 0, step_ms: 0, next_ms: at + delayMs, created_ms: at },
+    ...{ acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0, version: 0 },
+  };
+}
+
+/** The page after a change of its alert; `isRouted` says whether the routes still give its policy. */
+export function follow(
+  page: AlertPage,
+  change: AlertChange,
+  { policy, isRouted, severity }: { policy: Policy | null; isRouted: boolean; severity: string },
+): PageChange {
+  const { name, at, by, position } = change;
+  const { state } = page;
+  const next = { ...page, position };
+  const isCalling = state === 'triggered' || state === 'exhausted';
+  if (name === 'acknowledged' && isCalling) {
+    const timeoutMs = (policy?.ack_timeout_minutes ?? 0) * MINUTE_MS;
+    const next_ms = timeoutMs > 0 ? at + timeoutMs : 0;
+    const acknowledged = { acknowledged_by: by, acknowledged_ms: at, next_ms };
+    return { page: { ...next, state: 'acknowledged', ...acknowledged }, update: 'acknowledged', log: name };
+  }
+  if (name === 'resolved' || name === 'ignored' || name === 'acknowledged') {
+    if (state === 'closed' || (name === 'acknowledged' && state !== 'waiting')) return unchanged(next);
+    const isTold = state !== 'waiting';
+    const log = isTold ? name : `${name} before anybody was paged`;
+    return {
+      page: { ...next, state: 'closed', closed_ms: at, next_ms: 0 },
+      update: isTold ? 'resolved' : null,
+      log,
+    };
+  }
+  if (name === 'raised') return unchanged({ ...next, severity });
+  const isBack = name === 'triggered' || name === 'reopened';
+  if (isBack && (state === 'acknowledged' || (state === 'closed' && isRouted)))
+    return { page: startRound(next, at), update: null, log: name === 'reopened' ? name : 'set back' };
+  return unchanged(next);
+}
+
+const unchanged = (page: AlertPage): PageChange => ({ page, update: null, log: '' });
+
+/** A page that begins with the first step again. */
+function startRound(page: AlertPage, now: number): AlertPage {
+  const round = page.step === 0 ? page.round : page.round + 1;
+  const blank = { cycle: 1, step: 0, step_ms: 0, acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0 };
+  return { ...page, ...blank, state: 'triggered', round, next_ms: now };
+}
+
+interface AdvanceContext {
+  readonly policy: Policy;
+  /** Of the step that was carried out last, and whether anybody accepted a call of this cycle. */
+  readonly reach: Reach;
+  readonly isCycleReached: boolean;
+  readonly now: number;
+  /** Whether somebody asked for the next step. */
+  readonly isForced?: boolean;
+}
+
+/** What is due of a page: it looks, carries out a step, ends its policy, or begins again. */
+export function advance(page: AlertPage, context: AdvanceContext): Advance {
+  const { policy, now, isForced = false } = context;
+  const idle = { carriesOut: false, setsBack: false, exhaustion: '' as const, log: '' };
+  if (page.state === 'waiting') return carryOut({ ...page, state: 'triggered' }, context, '');
+  if (page.state === 'exhausted') return carryOut(startRound(page, now), context, 'paging starts again');
+  if (page.state === 'acknowledged') {
+    const log = `not resolved ${policy.ack_timeout_minutes} minutes after the acknowledgement`;
+    return { ...idle, page: startRound(page, now), setsBack: true, log };
+  }
+  if (page.state === 'closed') return { ...idle, page: { ...page, next_ms: 0 } };
+  if (page.step === 0) return carryOut(page, context, '');
+  const endsAt = page.step_ms + (policy.steps[page.step - 1]?.delay_minutes ?? 0) * MINUTE_MS;
+  if (isForced || now >= endsAt) return carryOut(page, context, '');
+  if (context.reach === 'unreached') return carryOut(page, context, `step ${page.step} reached nobody`);
+  const next_ms = context.reach === 'reached' ? endsAt : Math.min(now + LOOK_MS, endsAt);
+  return { ...idle, page: { ...page, next_ms } };
+}
+
+/** Carries out the next step, or the first of the next cycle, or ends the policy. */
+function carryOut(page: AlertPage, { policy, isCycleReached, now }: AdvanceContext, log: string): Advance {
+  const isLast = page.step >= policy.steps.length;
+  const result = { carriesOut: false, setsBack: false, exhaustion: '' as const, log };
+  if (isLast && !isCycleReached) return exhaust(page, 'nobody was reached', now + UNREACHED_REMINDER_MS);
+  if (isLast && page.cycle > policy.repeats) {
+    const reminderMs = policy.reminder_hours * HOUR_MS;
+    return exhaust(page, 'nobody acknowledged', reminderMs > 0 ? now + reminderMs : 0);
+  }
+  const [cycle, step] = isLast ? [page.cycle + 1, 1] : [page.cycle, page.step + 1];
+  const next = { ...page, cycle, step, step_ms: now, next_ms: now + LOOK_MS };
+  return { ...result, page: next, carriesOut: true };
+}
+
+const exhaust = (page: AlertPage, exhaustion: Advance['exhaustion'], next_ms: number): Advance => ({
+  page: { ...page, state: 'exhausted', next_ms },
+  carriesOut: false,
+  setsBack: false,
+  exhaustion,
+  log: `the policy ended: ${exhaustion}`,
+});
+
+/** A call of a step, as far as it says whether somebody was reached. */
+export interface StepCall {
+  readonly state: 'pending' | 'sending' | 'sent' | 'failed' | 'cancelled';
+  readonly due_ms: number;
+  /** Whether its destination accepted another message moments ago, so that it may wait to be bundled. */
+  readonly isHeld: boolean;
+}
+
+/** Whether anybody accepted one of the calls of a step. */
+export function reachOf(calls: readonly StepCall[], now: number, unreachedMs: number): Reach {
+  if (calls.some(({ state }) => state === 'sent')) return 'reached';
+  const open = calls.filter(({ state }) => state === 'pending' || state === 'sending');
+  if (open.length === 0) return 'unreached';
+  const first = Math.min(...open.map(({ due_ms }) => due_ms));
+  return open.some(({ isHeld }) => isHeld) || now < first + unreachedMs ? 'unknown' : 'unreached';
+}

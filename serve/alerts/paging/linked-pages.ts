@@ -1,0 +1,124 @@
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { User } from '../../accounts/tables.ts';
+import { PROJECT_ROLES } from '../model/access.ts';
+import type { Project } from '../model/tables.ts';
+import type { AlertActions } from '../projects/alert-actions.ts';
+import type { AlertReader } from '../projects/alert-reader.ts';
+import type { Members } from '../projects/members.ts';
+import type { Projects } from '../projects/projects.ts';
+import type { UserLookup } from '../projects/users.ts';
+import type { AcknowledgeLink } from './acknowledge-links.ts';
+import type { PageSteps } from './page-steps.ts';
+import { type DueNotification, destinationLock, type PageStore } from './page-store.ts';
+
+interface LinkedPagesDependencies {
+  readonly clock: Clock;
+  readonly locks: Locks;
+  readonly store: PageStore;
+  readonly reader: Pick<AlertReader, 'findAll'>;
+  readonly actions: Pick<AlertActions, 'changeStatus'>;
+  readonly projects: Pick<Projects, 'find'>;
+  readonly members: Pick<Members, 'levelOf'>;
+  readonly users: Pick<UserLookup, 'byId'>;
+  readonly steps: Pick<PageSteps, 'escalate'>;
+}
+
+/** What a link leads to. */
+export interface Linked {
+  readonly project: Project;
+  readonly user: User;
+  /** The most severe first, at most 20. */
+  readonly alerts: readonly Alert[];
+  /** Numbers of all alerts of the message, and of those that still call people in the same round. */
+  readonly all: readonly number[];
+  readonly calling: readonly number[];
+  /** When the link was used; 0 if it was not. */
+  readonly usedMs: number;
+  /** Who acknowledged the first alert and when, if somebody did. */
+  readonly acknowledged: { readonly by: string; readonly at: number } | null;
+}
+
+const ALERTS_SHOWN = 20;
+/** Alerts that are acknowledged at once; a bundle may have thousands. */
+const ALERTS_PER_CHANGE = 500;
+
+/** The pages that an acknowledge link is about, and what its person may do with them. */
+export class LinkedPages {
+  readonly #deps: LinkedPagesDependencies;
+
+  constructor(dependencies: LinkedPagesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Null if the person may not act in the project any more, or the message is gone. */
+  async find(link: AcknowledgeLink): Promise<Linked | null> {
+    const { reader, projects, members, users, store } = this.#deps;
+    const projectId = String(link.project);
+    const [project, level, people, notifications] = await Promise.all([
+      projects.find(projectId),
+      members.levelOf(projectId, link.user),
+      users.byId([link.user]),
+      store.ofMessage(link.project, link.destination, link.message),
+    ]);
+    const user = people.get(link.user);
+    const isAllowed = user !== undefined && user.locked_ms === 0 && level >= PROJECT_ROLES.Developer;
+    if (project === null || !isAllowed || notifications.length === 0) return null;
+    const all = [...new Set(notifications.map(({ alert }) => alert))];
+    const alerts = await reader.findAll(link.project, all.slice(0, ALERTS_SHOWN));
+    return {
+      ...{ project, user, all },
+      alerts: all.flatMap((iid) => alerts.get(iid) ?? []),
+      calling: [...new Set(notifications.filter(({ isCalling }) => isCalling).map(({ alert }) => alert))],
+      usedMs: firstOf(notifications).used_ms,
+      acknowledged: await this.#acknowledgement(link.project, firstOf(notifications)),
+    };
+  }
+
+  /**
+   * Acknowledges all alerts of the message that still call people, or carries out their next step. Returns false if the
+   * link was used before. It counts as used afterwards only, so a kill loses no click.
+   */
+  use(link: AcknowledgeLink, action: 'acknowledge' | 'escalate'): Promise<boolean> {
+    const { clock, locks, store } = this.#deps;
+    const { project, destination, message } = link;
+    return locks.run(destinationLock(project, destination), async (lease) => {
+      const linked = await this.find(link);
+      if (linked === null || linked.usedMs > 0 || linked.calling.length === 0) return false;
+      await this.#act(linked, action);
+      const { isCalling: _, ...first } = firstOf(await store.ofMessage(project, destination, message));
+      await lease.ensure();
+      await store.change([{ ...first, used_ms: clock.now() }]);
+      return true;
+    });
+  }
+
+  async #act({ calling, user, project }: Linked, action: 'acknowledge' | 'escalate'): Promise<void> {
+    const { actions, steps } = this.#deps;
+    if (action === 'escalate') {
+      for (const iid of calling) await steps.escalate(Number(project.id), iid, user.id);
+      return;
+    }
+    for (let i = 0; i < calling.length; i += ALERTS_PER_CHANGE) {
+      await actions.changeStatus(project.id, calling.slice(i, i + ALERTS_PER_CHANGE), user, 'acknowledged');
+    }
+  }
+
+  async #acknowledgement(
+    project: number,
+    { alert, policy }: DueNotification,
+  ): Promise<Linked['acknowledged']> {
+    const pages = await this.#deps.store.ofAlerts(project, [alert]);
+    const page = pages.find((one) => one.policy === policy && one.acknowledged_ms > 0);
+    if (page === undefined) return null;
+    const by = (await this.#deps.users.byId([page.acknowledged_by])).get(page.acknowledged_by);
+    return { by: by?.name ?? '', at: page.acknowledged_ms };
+  }
+}
+
+/** The one whose id is the key of the message. */
+function firstOf(notifications: readonly DueNotification[]): DueNotification {
+  const found = notifications.find((one) => one.message === `${one.project}/${one.id}`);
+  return found ?? (notifications[0] as DueNotification);
+}

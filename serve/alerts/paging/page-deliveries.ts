@@ -1,0 +1,218 @@
+import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
+import type { Clock, Queue } from '../../../infra/ports.ts';
+import { ProjectJobs, type ProjectTask } from '../consequences/project-jobs.ts';
+import type { Channels } from '../destinations/channels.ts';
+import type { Contacts } from '../destinations/contacts.ts';
+import type { Destination } from '../messages/destination.ts';
+import type { MessageSender, SendOutcome } from '../messages/send.ts';
+import { retryDelayMs } from '../outgoing/back-off.ts';
+import { departureOf, HISTORY_MS } from './bundling.ts';
+import type { PageMessages } from './page-messages.ts';
+import type { PageNotification } from './page-reader.ts';
+import { type DueNotification, destinationLock, type PageStore, rankOf } from './page-store.ts';
+
+interface PageDeliverySettings {
+  readonly PAGE_BUNDLE_SECONDS: number;
+  readonly PAGE_GIVE_UP_HOURS: number;
+}
+
+interface PageDeliveriesDependencies {
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly locks: Locks;
+  readonly store: PageStore;
+  readonly contacts: Pick<Contacts, 'find'>;
+  readonly channels: Pick<Channels, 'find'>;
+  /** The address that is told beside the Owners and Maintainers; null for none. */
+  readonly fallback: Destination | null;
+  readonly messages: PageMessages;
+  readonly sender: Pick<MessageSender, 'send'>;
+  readonly settings: PageDeliverySettings;
+}
+
+/** Destinations that a server sends to at the same time; a project has a quarter of them. */
+const DESTINATIONS = 64;
+const RETRY_MS_MAX = 60_000;
+/** How soon it is looked again whether another process still sends to a destination. */
+const LOCKED_MS = 5000;
+/** Window of channels, which people read together. */
+const CHANNEL_WINDOW_MS = 10_000;
+/** PagerDuty takes one event an alert, and few a second. */
+const SINGLE_MS = 200;
+const SINGLES_PER_ROUND = 25;
+
+/**
+ * Sends notifications of pages to their destinations, each at least once. What is due for a destination is bundled; a
+ * message without a result is sent again as a whole, with the same key and the mark that it may be a duplicate.
+ *
+ * A message is stored before it leaves, and its result afterwards. A kill between the two sends it again.
+ */
+export class PageDeliveries {
+  readonly #deps: PageDeliveriesDependencies;
+  readonly #jobs: ProjectJobs;
+
+  constructor(dependencies: PageDeliveriesDependencies) {
+    this.#deps = dependencies;
+    this.#jobs = new ProjectJobs({
+      ...{ queue: dependencies.queue, name: 'page-deliveries', concurrency: DESTINATIONS },
+      projectConcurrency: DESTINATIONS / 4,
+    });
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    const unfinished = async () => {
+      const due = await this.#deps.store.destinationsWithDue(this.#deps.clock.now());
+      return due.map(({ project, destination }) => ({ project, name: destination }));
+    };
+    const run = ({ project, name }: ProjectTask) => this.run(project, name);
+    this.#jobs.start({ run, unfinished, onFailure });
+  }
+
+  stop(): Promise<void> {
+    return this.#jobs.stop();
+  }
+
+  /** Sends notifications that were just stored. */
+  wake(notifications: readonly Pick<PageNotification, 'project' | 'destination'>[]): void {
+    const tasks = notifications.map(({ project, destination }) => ({ project, name: destination }));
+    this.#jobs.wake(new Map(tasks.map((task) => [`${task.project}/${task.name}`, task])).values());
+  }
+
+  /** Sends what is due for a destination; returns after how many milliseconds there is more. */
+  async run(project: number, destination: string): Promise<number | undefined> {
+    const { clock, locks, store } = this.#deps;
+    const ended = await locks.tryRun(destinationLock(project, destination), async (lease) => {
+      const againMs = await this.#round(project, destination, lease);
+      if (againMs !== undefined) return { againMs };
+      const now = clock.now();
+      const next = await store.nextFor(project, destination, now);
+      return { againMs: next === 0 ? undefined : next - now };
+    });
+    return ended === null ? LOCKED_MS : ended.againMs;
+  }
+
+  async #round(project: number, id: string, lease: Lease): Promise<number | undefined> {
+    const { clock, store } = this.#deps;
+    const now = clock.now();
+    const due = await store.dueFor(project, id, now);
+    if (due.length === 0) return undefined;
+    const destination = await this.#find(project, id);
+    const { over, open } = this.#sift(due, destination !== null, now);
+    if (over.length > 0) {
+      await lease.ensure();
+      await store.change(over);
+    }
+    if (destination === null || open.length === 0) return undefined;
+    if (destination.type === 'pagerduty') return this.#sendSingles(destination, open, lease);
+    const begun = open.filter(({ message }) => message !== '');
+    const [first] = begun;
+    if (first !== undefined) {
+      const message = begun.filter((one) => one.message === first.message);
+      const again = Math.max(...message.map(({ next_ms }) => next_ms));
+      return again > now ? again - now : this.#send(destination, message, lease);
+    }
+    const leavesAt = await this.#departure(project, destination, open);
+    if (leavesAt > now) return leavesAt - now;
+    const [worst] = open as [DueNotification];
+    return this.#send(
+      destination,
+      open.filter(({ kind }) => kind === worst.kind),
+      lease,
+    );
+  }
+
+  /** Null if it is gone or not active. */
+  async #find(project: number, id: string): Promise<Destination | null> {
+    const { fallback, contacts, channels } = this.#deps;
+    if (fallback !== null && id === fallback.id) return fallback;
+    return (await contacts.find(id)) ?? channels.find(String(project), id);
+  }
+
+  /** Sorts out what is not sent any more: calls of pages that ended, and what is too old or has no destination. */
+  #sift(due: readonly DueNotification[], hasDestination: boolean, now: number) {
+    const { PAGE_GIVE_UP_HOURS: hours } = this.#deps.settings;
+    const over: PageNotification[] = [];
+    const open: DueNotification[] = [];
+    for (const one of due) {
+      if (one.kind === 'triggered' && !one.isCalling) over.push({ ...stored(one), state: 'cancelled' });
+      else if (!hasDestination)
+        over.push({ ...stored(one), state: 'failed', fault: 'the destination is gone or not active' });
+      else if (now - one.due_ms > hours * HOUR_MS) {
+        const fault = `given up after ${hours} hours${one.fault === '' ? '' : `: ${one.fault}`}`;
+        over.push({ ...stored(one), state: 'failed', fault });
+      } else open.push(one);
+    }
+    return { over, open };
+  }
+
+  async #departure(
+    project: number,
+    { id, isChannel }: Destination,
+    open: readonly DueNotification[],
+  ): Promise<number> {
+    const { clock, store, settings } = this.#deps;
+    const sent = await store.sentTo(project, id, clock.now() - HISTORY_MS);
+    const personalMs = settings.PAGE_BUNDLE_SECONDS * 1000;
+    const windowMs = isChannel ? Math.min(CHANNEL_WINDOW_MS, personalMs) : personalMs;
+    const waiting = open.map(({ due_ms, severity }) => ({ due: due_ms, rank: rankOf(severity) }));
+    return departureOf(sent, waiting, windowMs);
+  }
+
+  /** One event for each alert: the receiver bundles by itself. */
+  async #sendSingles(
+    destination: Destination,
+    open: readonly DueNotification[],
+    lease: Lease,
+  ): Promise<number> {
+    const { clock } = this.#deps;
+    const ready = open.filter(({ next_ms }) => next_ms <= clock.now());
+    if (ready.length === 0) return Math.min(...open.map(({ next_ms }) => next_ms)) - clock.now();
+    for (const one of ready.slice(0, SINGLES_PER_ROUND)) {
+      const againMs = await this.#send(destination, [one], lease);
+      if (againMs > 0) return againMs;
+      await new Promise((done) => setTimeout(done, SINGLE_MS));
+    }
+    return 0;
+  }
+
+  /** Sends one message; returns how long its destination is left alone. */
+  async #send(destination: Destination, some: readonly DueNotification[], lease: Lease): Promise<number> {
+    const { clock, store, messages, sender } = this.#deps;
+    const duplicatePossible = some.some(({ state }) => state === 'sending');
+    const key = some[0]?.message || `${some[0]?.project}/${some[0]?.id}`;
+    const started_ms = clock.now();
+    await lease.ensure();
+    const leaving = some.map((one) => ({
+      ...stored(one),
+      state: 'sending' as const,
+      message: key,
+      started_ms,
+    }));
+    await store.change(leaving);
+    const message = await messages.of(leaving, { key, destination, duplicatePossible });
+    const outcome = message === null ? GONE : await sender.send(destination, message);
+    const results = leaving.map((one) => this.#resultOf({ ...one, version: one.version + 1 }, outcome));
+    await store.change(results);
+    const [result] = results;
+    return result?.state === 'pending' ? Math.max(0, result.next_ms - clock.now()) : 0;
+  }
+
+  #resultOf(
+    one: PageNotification,
+    { status, fault, isRefused, retryAfterMs }: SendOutcome,
+  ): PageNotification {
+    const now = this.#deps.clock.now();
+    const attempts = one.attempts + 1;
+    const tried = { ...one, attempts, status, fault };
+    if (fault === '') return { ...tried, state: 'sent', sent_ms: now };
+    if (isRefused) return { ...tried, state: 'failed' };
+    const waitMs = Math.max(retryDelayMs(attempts, RETRY_MS_MAX), retryAfterMs);
+    return { ...tried, state: 'pending', next_ms: now + waitMs };
+  }
+}
+
+/** There is no alert to send any more. */
+const GONE: SendOutcome = { status: 0, fault: 'the alert is gone', isRefused: true, retryAfterMs: 0 };
+
+const stored = ({ isCalling: _, ...notification }: DueNotification): PageNotification => notification;

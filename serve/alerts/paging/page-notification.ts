@@ -1,0 +1,30 @@
+import type { AlertPage } from './escalation.ts';
+import type { PageNotification } from './page-reader.ts';
+
+interface Told {
+  readonly kind: PageNotification['kind'];
+  readonly destination: string;
+  readonly user: string;
+  readonly due_ms: number;
+  readonly now: number;
+  readonly by?: string;
+  readonly reason?: string;
+  /** Of a call: minutes after its step. */
+  readonly afterMinutes?: number;
+}
+
+/** A notification that nobody has sent yet. Its id is the same however often it is made. */
+export function notificationOf(page: AlertPage, told: Told): PageNotification {
+  const { project, alert, policy, round, cycle, step, severity } = page;
+  const { kind, destination, user, due_ms, now, by = '', reason = '', afterMinutes = 0 } = told;
+  const place =
+    kind === 'triggered'
+      ? `${round}.${cycle}.${step}/${destination}/${afterMinutes}`
+      : `${round}.${kind}/${destination}`;
+  return {
+    ...{ project, alert, policy, round, cycle, step, severity, destination, user, kind, by, reason, due_ms },
+    id: `${alert}/${policy}/${place}`,
+    ...{ state: 'pending', message: '', attempts: 0, started_ms: 0, next_ms: 0, status: 0, fault: '' },
+    ...{ sent_ms: 0, used_ms: 0, created_ms: now, version: 1 },
+  };
+}

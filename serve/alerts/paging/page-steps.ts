@@ -1,0 +1,238 @@
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock, Queue } from '../../../infra/ports.ts';
+import { consumerLock } from '../consequences/consequences.ts';
+import type { ConsequenceProgress } from '../consequences/progress.ts';
+import { ProjectJobs } from '../consequences/project-jobs.ts';
+import { RequestRefused } from '../model/access.ts';
+import type { Policies, Policy } from '../oncall/policies.ts';
+import type { AlertReader } from '../projects/alert-reader.ts';
+import { type Advance, type AlertPage, advance, reachOf } from './escalation.ts';
+import type { PageDeliveries } from './page-deliveries.ts';
+import { notificationOf } from './page-notification.ts';
+import type { PageNotification } from './page-reader.ts';
+import type { PageStore } from './page-store.ts';
+import { type Recipient, Recipients, type RecipientsDependencies } from './recipients.ts';
+
+/** Name of the consumer of events; it and the steps of pages work under the lock `paging/PROJECT`. */
+export const PAGING = 'paging';
+const CONCURRENCY = 8;
+const PAGES_PER_ROUND = 500;
+/** How soon a page is looked at again whose alert has changed and whose events are not followed yet. */
+const BEHIND_MS = 1000;
+/** A destination that accepted a message so recently may hold the next ones to bundle them. */
+const HELD_MS = 15 * 60_000;
+/** Destination of the address that is told beside the Owners and Maintainers. */
+export const FALLBACK = 'fallback';
+
+interface StepSettings {
+  readonly PAGE_UNREACHED_SECONDS: number;
+  readonly PAGE_FALLBACK_EMAIL?: string | undefined;
+}
+
+interface PageStepsDependencies {
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly locks: Locks;
+  readonly store: PageStore;
+  readonly pipeline: AlertPipeline;
+  readonly reader: Pick<AlertReader, 'findAll'>;
+  readonly progress: Pick<ConsequenceProgress, 'get'>;
+  readonly policies: Pick<Policies, 'find'>;
+  readonly recipients: RecipientsDependencies;
+  readonly deliveries: Pick<PageDeliveries, 'wake'>;
+  readonly settings: StepSettings;
+}
+
+/**
+ * Carries out what is due of pages: the steps of their policies, reminders, and timeouts of acknowledgements. What fell
+ * due while nothing ran is carried out once.
+ *
+ * Notifications are stored before the pages, so a kill between the two repeats the step under the same ids.
+ */
+export class PageSteps {
+  readonly #deps: PageStepsDependencies;
+  readonly #jobs: ProjectJobs;
+
+  constructor(dependencies: PageStepsDependencies) {
+    this.#deps = dependencies;
+    this.#jobs = new ProjectJobs({
+      ...{ queue: dependencies.queue, name: 'page-steps', concurrency: CONCURRENCY, projectConcurrency: 1 },
+    });
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    const unfinished = async () => {
+      const projects = await this.#deps.store.projectsWithDue(this.#deps.clock.now());
+      return projects.map((project) => ({ project, name: 'steps' }));
+    };
+    this.#jobs.start({ run: ({ project }) => this.run(project), unfinished, onFailure });
+  }
+
+  stop(): Promise<void> {
+    return this.#jobs.stop();
+  }
+
+  /** Looks at once what is due of projects. */
+  wake(projects: readonly number[]): void {
+    this.#jobs.wake(projects.map((project) => ({ project, name: 'steps' })));
+  }
+
+  /** Carries out what is due of a project; returns after how many milliseconds there is more. */
+  run(project: number): Promise<number | undefined> {
+    const { clock, locks, store } = this.#deps;
+    return locks.run(consumerLock(PAGING, project), async (lease) => {
+      const now = clock.now();
+      const due = await store.due(project, now, PAGES_PER_ROUND);
+      if (due.length > 0) await this.#carryOut(project, due, { now, lease });
+      const next = await store.nextDue(project);
+      return next === 0 ? undefined : Math.max(0, next - clock.now());
+    });
+  }
+
+  /** Carries out the next step of the pages of an alert at once. */
+  async escalate(project: number, alert: number, by: string): Promise<void> {
+    const { clock, locks, store } = this.#deps;
+    await locks.run(consumerLock(PAGING, project), async (lease) => {
+      const pages = (await store.ofAlerts(project, [alert])).filter(({ state }) => CALLING.has(state));
+      if (pages.length === 0)
+        throw new RequestRefused('conflict', 'The alert pages nobody now, so there is no next step.');
+      const now = clock.now();
+      await store.log(pages.map((page) => ({ page, at: now, what: 'escalated', by })));
+      await this.#carryOut(project, pages, { now, lease, isForced: true });
+    });
+    this.wake([project]);
+  }
+
+  async #carryOut(
+    project: number,
+    due: readonly AlertPage[],
+    { now, lease, isForced = false }: { now: number; lease: Lease; isForced?: boolean },
+  ): Promise<void> {
+    const { store, reader, deliveries, pipeline, settings } = this.#deps;
+    const alerts = await reader.findAll(
+      project,
+      due.map(({ alert }) => alert),
+    );
+    const calls = await store.callsOf(project, due, now - HELD_MS);
+    const policies = await this.#policiesOf(project, due);
+    const recipients = new Recipients(this.#deps.recipients, String(project), now);
+    const round = new Round(now, this.#deps.settings);
+    for (const page of due) {
+      const policy = policies.get(page.policy);
+      if (policy === undefined) {
+        round.close(page, 'the policy was deleted');
+        continue;
+      }
+      const ended = await this.#endOf(page, alerts.get(page.alert));
+      if (ended !== null) {
+        if (ended === 'behind') round.put({ ...page, next_ms: now + BEHIND_MS });
+        else round.close(page, ended);
+        continue;
+      }
+      const cycle = calls.filter(
+        (call) => call.alert === page.alert && call.policy === page.policy && isOfCycle(call, page),
+      );
+      const reach = reachOf(
+        cycle.filter(({ step }) => step === page.step),
+        now,
+        settings.PAGE_UNREACHED_SECONDS * 1000,
+      );
+      const isCycleReached = cycle.some(({ state }) => state === 'sent');
+      const result = advance(page, { policy, reach, isCycleReached, now, isForced });
+      const step = policy.steps[result.page.step - 1];
+      const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];
+      const keepers = result.exhaustion === '' ? [] : await recipients.ofKeepers();
+      round.add(result, { called, keepers });
+    }
+    await lease.ensure();
+    for (const page of round.setBack) {
+      await pipeline.applyAction({ project, iid: page.alert, by: '', change: { status: 'triggered' } });
+    }
+    await store.add(round.notifications);
+    await store.log(round.entries);
+    await store.save(round.pages);
+    deliveries.wake(round.notifications);
+  }
+
+  async #policiesOf(project: number, due: readonly AlertPage[]): Promise<ReadonlyMap<string, Policy>> {
+    const ids = [...new Set(due.map(({ policy }) => policy))];
+    const found = await Promise.all(ids.map((id) => this.#deps.policies.find(String(project), id)));
+    return new Map(found.flatMap((policy) => (policy ? [[policy.id, policy]] : [])));
+  }
+
+  /**
+   * Why a page ends whose alert is not as the page takes it to be: a replay of events changes alerts without events that
+   * pages follow. `behind` while such events may still come; null if nothing ended.
+   */
+  async #endOf(page: AlertPage, alert: Alert | undefined): Promise<string | null> {
+    if (alert === undefined) return 'the alert is gone';
+    const expected = page.state === 'acknowledged' ? 'acknowledged' : 'triggered';
+    if (alert.status === expected) return null;
+    const { position = 0 } = (await this.#deps.progress.get(page.project, PAGING)) ?? {};
+    return position < alert.position ? 'behind' : `the alert is ${alert.status}`;
+  }
+}
+
+const CALLING: ReadonlySet<AlertPage['state']> = new Set(['waiting', 'triggered', 'exhausted']);
+
+const isOfCycle = (call: Pick<AlertPage, 'round' | 'cycle'>, page: AlertPage): boolean =>
+  call.round === page.round && call.cycle === page.cycle;
+
+/** What one round of due pages is to store. */
+class Round {
+  readonly #now: number;
+  readonly #settings: StepSettings;
+  readonly pages: AlertPage[] = [];
+  readonly setBack: AlertPage[] = [];
+  readonly notifications: PageNotification[] = [];
+  readonly entries: Parameters<PageStore['log']>[0][number][] = [];
+
+  constructor(now: number, settings: StepSettings) {
+    this.#now = now;
+    this.#settings = settings;
+  }
+
+  put(page: AlertPage): void {
+    this.pages.push(page);
+  }
+
+  close(page: AlertPage, reason: string): void {
+    const now = this.#now;
+    this.put({ ...page, state: 'closed', closed_ms: now, next_ms: 0 });
+    this.entries.push({ page, at: now, what: reason, by: '' });
+  }
+
+  add(
+    { page, carriesOut, setsBack, exhaustion, log }: Advance,
+    { called, keepers }: { readonly called: readonly Recipient[]; readonly keepers: readonly Recipient[] },
+  ): void {
+    const now = this.#now;
+    if (log !== '') this.entries.push({ page, at: now, what: log, by: '' });
+    if (setsBack) this.setBack.push(page);
+    for (const { destination, user, afterMinutes } of called) {
+      const due_ms = now + afterMinutes * 60_000;
+      const call = { kind: 'triggered' as const, destination, user, due_ms, now, afterMinutes };
+      this.notifications.push(notificationOf(page, call));
+    }
+    if (exhaustion !== '') this.#tellKeepers(page, keepers, exhaustion);
+    // Nobody to wait for: the next step is due at once.
+    const isEmpty = carriesOut && called.length === 0;
+    this.put(isEmpty ? { ...page, next_ms: now } : page);
+    if (carriesOut) {
+      const what = isEmpty ? `step ${page.step} has nobody to call` : `step ${page.step}`;
+      this.entries.push({ page, at: now, what, by: '' });
+    }
+  }
+
+  #tellKeepers(page: AlertPage, keepers: readonly Recipient[], reason: string): void {
+    const now = this.#now;
+    const hasFallback = this.#settings.PAGE_FALLBACK_EMAIL !== undefined;
+    const all = [...keepers, ...(hasFallback ? [{ destination: FALLBACK, user: '' }] : [])];
+    for (const { destination, user } of all) {
+      const told = { kind: 'exhausted' as const, destination, user, reason, due_ms: now, now };
+      this.notifications.push(notificationOf(page, told));
+    }
+  }
+}

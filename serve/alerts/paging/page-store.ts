@@ -1,0 +1,192 @@
+import { SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { inParts, sql } from '../../../infra/sql.ts';
+import type { Table } from '../../../infra/table.ts';
+import { pageLog, pageNotifications, pages } from '../model/oncall-tables.ts';
+import type { SentMessage } from './bundling.ts';
+import type { AlertPage, StepCall } from './escalation.ts';
+import { type PageNotification, PageReader } from './page-reader.ts';
+
+/** A person or channel that was called about a page. */
+export interface Called {
+  readonly alert: number;
+  readonly policy: string;
+  readonly round: number;
+  readonly destination: string;
+  readonly user: string;
+}
+
+/** A notification, and whether its page still calls people in the same round. */
+export interface DueNotification extends PageNotification {
+  readonly isCalling: boolean;
+}
+
+const OPEN_STATES: readonly StepCall['state'][] = ['pending', 'sending'];
+/** Of one message. */
+const DUE_ROWS_MAX = 20_000;
+
+/** 0 is the most severe. */
+export const rankOf = (severity: string): number => (SEVERITIES as readonly string[]).indexOf(severity);
+
+/** The lock under which notifications of a destination are sent and changed, by one process at a time. */
+export const destinationLock = (project: number, destination: string): string =>
+  `page/${project}/${destination}`;
+
+const ROWS_PER_INSERT = 10_000;
+
+/** Reads and writes pages, notifications and the log. Writers hold the lock `paging/PROJECT`, or that of a destination. */
+export class PageStore extends PageReader {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    super(store);
+    this.#store = store;
+  }
+
+  /** Pages with something to do, the longest due first. */
+  due(project: number, now: number, limit: number): Promise<AlertPage[]> {
+    return this.#store.rows<AlertPage>(
+      sql`SELECT * FROM ${pages} FINAL
+        WHERE project = ${project} AND next_ms > 0 AND next_ms <= ${now} ORDER BY next_ms, alert LIMIT ${limit}`,
+    );
+  }
+
+  /** When the next page of a project is due; 0 when none is. */
+  async nextDue(project: number): Promise<number> {
+    const [row] = await this.#store.rows<{ next: number }>(
+      sql`SELECT min(next_ms) AS next FROM ${pages} FINAL WHERE project = ${project} AND next_ms > 0`,
+    );
+    return row?.next ?? 0;
+  }
+
+  async projectsWithDue(now: number): Promise<number[]> {
+    const rows = await this.#store.rows<{ project: number }>(
+      sql`SELECT DISTINCT project FROM ${pages} FINAL WHERE next_ms > 0 AND next_ms <= ${now}`,
+    );
+    return rows.map(({ project }) => project);
+  }
+
+  async save(changed: readonly AlertPage[]): Promise<void> {
+    const rows = changed.map((page) => ({ ...page, version: page.version + 1 }));
+    await this.#insert(pages, rows);
+  }
+
+  /** Adds notifications; those that are stored stay as they are. */
+  add(notifications: readonly PageNotification[]): Promise<void> {
+    return this.#insert(pageNotifications, notifications);
+  }
+
+  /** Stores changed notifications. Only the sender of their destination changes them. */
+  change(notifications: readonly PageNotification[]): Promise<void> {
+    const rows = notifications.map((one) => ({ ...one, version: one.version + 1 }));
+    return this.#insert(pageNotifications, rows);
+  }
+
+  /** Adds entries to the log of pages. */
+  log(
+    entries: readonly {
+      readonly page: AlertPage;
+      readonly at: number;
+      readonly what: string;
+      readonly by: string;
+    }[],
+  ) {
+    const rows = entries.map(({ page, at, what, by }) => {
+      const { project, alert, policy, round, cycle, step } = page;
+      return { project, alert, policy, at, what, by, id: `${policy}/${round}.${cycle}.${step}/${what}` };
+    });
+    return this.#insert(pageLog, rows);
+  }
+
+  /** Calls of the cycles that pages are in, and whether their destination accepted something after a time. */
+  async callsOf(
+    project: number,
+    due: readonly AlertPage[],
+    heldSince: number,
+  ): Promise<(StepCall & Pick<PageNotification, 'alert' | 'policy' | 'round' | 'cycle' | 'step'>)[]> {
+    const alerts = due.filter(({ step }) => step > 0).map(({ alert }) => alert);
+    const found = [];
+    for (const some of inParts(alerts)) {
+      found.push(
+        ...(await this.#store.rows<Awaited<ReturnType<PageStore['callsOf']>>[number]>(
+          sql`SELECT alert, policy, round, cycle, step, state, due_ms, destination IN (
+              SELECT destination FROM ${pageNotifications} WHERE project = ${project} AND sent_ms > ${heldSince}) AS isHeld
+            FROM ${pageNotifications} FINAL
+            WHERE project = ${project} AND alert IN ${some} AND kind = 'triggered'`,
+        )),
+      );
+    }
+    return found;
+  }
+
+  /** Who accepted a call of the rounds that pages are in, or may have. */
+  async called(project: number, some: readonly AlertPage[]): Promise<Called[]> {
+    const found: Called[] = [];
+    for (const alerts of inParts(some.map(({ alert }) => alert))) {
+      found.push(
+        ...(await this.#store.rows<Called>(
+          sql`SELECT DISTINCT alert, policy, round, destination, user FROM ${pageNotifications} FINAL
+            WHERE project = ${project} AND alert IN ${alerts} AND kind = 'triggered' AND state IN ('sent', 'sending')`,
+        )),
+      );
+    }
+    const current = new Map(some.map((page) => [`${page.alert}/${page.policy}`, page.round]));
+    return found.filter(({ alert, policy, round }) => current.get(`${alert}/${policy}`) === round);
+  }
+
+  /** What is due for a destination and not done, the most severe and then the oldest first. */
+  dueFor(project: number, destination: string, now: number): Promise<DueNotification[]> {
+    return this.#store.rows<DueNotification>(
+      sql`SELECT notice.*, page.state IN ('triggered', 'exhausted') AND page.round = notice.round AS isCalling
+        FROM (SELECT * FROM ${pageNotifications} FINAL WHERE project = ${project} AND destination = ${destination}
+          AND state IN ${OPEN_STATES} AND due_ms <= ${now}) AS notice
+        LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page
+          ON page.alert = notice.alert AND page.policy = notice.policy
+        ORDER BY indexOf(${SEVERITIES}, notice.severity), notice.created_ms, notice.id LIMIT ${DUE_ROWS_MAX}`,
+    );
+  }
+
+  /** When something becomes due for a destination; 0 if nothing will. */
+  async nextFor(project: number, destination: string, now: number): Promise<number> {
+    const [row] = await this.#store.rows<{ next: number }>(
+      sql`SELECT min(due_ms) AS next FROM ${pageNotifications} FINAL
+        WHERE project = ${project} AND destination = ${destination} AND state = 'pending' AND due_ms > ${now}`,
+    );
+    return row?.next ?? 0;
+  }
+
+  /** Messages that a destination accepted after a time, the oldest first. */
+  async sentTo(project: number, destination: string, since: number): Promise<SentMessage[]> {
+    const rows = await this.#store.rows<{ at: number; rank: number }>(
+      sql`SELECT max(sent_ms) AS at, min(indexOf(${SEVERITIES}, severity)) - 1 AS rank FROM ${pageNotifications} FINAL
+        WHERE project = ${project} AND destination = ${destination} AND state = 'sent' AND sent_ms > ${since}
+        GROUP BY message ORDER BY at`,
+    );
+    return rows;
+  }
+
+  /** Destinations with something that is due. */
+  destinationsWithDue(now: number): Promise<{ readonly project: number; readonly destination: string }[]> {
+    return this.#store.rows(
+      sql`SELECT DISTINCT project, destination FROM ${pageNotifications} FINAL
+        WHERE state IN ${OPEN_STATES} AND due_ms <= ${now} AND next_ms <= ${now}`,
+    );
+  }
+
+  /** The notifications of a message. */
+  ofMessage(project: number, destination: string, message: string): Promise<DueNotification[]> {
+    return this.#store.rows<DueNotification>(
+      sql`SELECT notice.*, page.state IN ('triggered', 'exhausted') AND page.round = notice.round AS isCalling
+        FROM (SELECT * FROM ${pageNotifications} FINAL
+          WHERE project = ${project} AND destination = ${destination} AND message = ${message}) AS notice
+        LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page
+          ON page.alert = notice.alert AND page.policy = notice.policy
+        ORDER BY indexOf(${SEVERITIES}, notice.severity), notice.created_ms, notice.id`,
+    );
+  }
+
+  async #insert(table: Table, rows: readonly object[]): Promise<void> {
+    for (let i = 0; i < rows.length; i += ROWS_PER_INSERT)
+      await this.#store.insert(table, rows.slice(i, i + ROWS_PER_INSERT) as Record<string, unknown>[]);
+  }
+}

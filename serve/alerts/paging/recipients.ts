@@ -1,0 +1,78 @@
+import type { Channels } from '../destinations/channels.ts';
+import type { NotificationRulesStore } from '../destinations/rules.ts';
+import { PROJECT_ROLES } from '../model/access.ts';
+import type { PolicyStep, PolicyTarget } from '../oncall/policies.ts';
+import type { Schedules } from '../oncall/schedules.ts';
+import type { Members } from '../projects/members.ts';
+import type { UserLookup } from '../projects/users.ts';
+
+/** A contact of a person, or a channel, that a step calls. */
+export interface Recipient {
+  readonly destination: string;
+  /** '' for a channel. */
+  readonly user: string;
+  readonly afterMinutes: number;
+}
+
+export interface RecipientsDependencies {
+  readonly schedules: Pick<Schedules, 'onCall'>;
+  readonly channels: Pick<Channels, 'find'>;
+  readonly rules: Pick<NotificationRulesStore, 'of' | 'wantsStatusUpdates'>;
+  readonly members: Pick<Members, 'levelOf' | 'list'>;
+  readonly users: Pick<UserLookup, 'byId'>;
+}
+
+/** Who is called now. A lookup is made once for all pages that are carried out together. */
+export class Recipients {
+  readonly #deps: RecipientsDependencies;
+  readonly #projectId: string;
+  readonly #now: number;
+  readonly #targets = new Map<string, Promise<readonly Recipient[]>>();
+
+  constructor(dependencies: RecipientsDependencies, projectId: string, now: number) {
+    this.#deps = dependencies;
+    this.#projectId = projectId;
+    this.#now = now;
+  }
+
+  /** Of a step; each contact and channel once for each of its rules. */
+  async ofStep({ targets, important }: PolicyStep): Promise<readonly Recipient[]> {
+    const found = await Promise.all(targets.map((target) => this.#ofTarget(target, important)));
+    const all = found.flat().map((one) => [`${one.destination}/${one.afterMinutes}`, one] as const);
+    return [...new Map(all).values()];
+  }
+
+  /** The first address of each Owner and Maintainer, for whom a policy that ended is news. */
+  async ofKeepers(): Promise<readonly Recipient[]> {
+    const members = await this.#deps.members.list(this.#projectId);
+    const keepers = members.filter(
+      ({ user, level }) => level >= PROJECT_ROLES.Maintainer && user.locked_ms === 0,
+    );
+    const found = await Promise.all(keepers.map(({ user }) => this.#ofUser(user.id, false)));
+    return found.flatMap((contacts) => contacts.slice(0, 1)).map((one) => ({ ...one, afterMinutes: 0 }));
+  }
+
+  #ofTarget(target: PolicyTarget, isImportant: boolean): Promise<readonly Recipient[]> {
+    const key = `${target.type}/${target.id}/${isImportant}`;
+    const known = this.#targets.get(key) ?? this.#find(target, isImportant);
+    this.#targets.set(key, known);
+    return known;
+  }
+
+  async #find({ type, id }: PolicyTarget, isImportant: boolean): Promise<readonly Recipient[]> {
+    if (type === 'channel') {
+      const channel = await this.#deps.channels.find(this.#projectId, id);
+      return channel === null ? [] : [{ destination: channel.id, user: '', afterMinutes: 0 }];
+    }
+    const users = type === 'user' ? [id] : await this.#deps.schedules.onCall(this.#projectId, id, this.#now);
+    return (await Promise.all(users.map((user) => this.#ofUser(user, isImportant)))).flat();
+  }
+
+  async #ofUser(user: string, isImportant: boolean): Promise<readonly Recipient[]> {
+    const { members, rules, users } = this.#deps;
+    if ((await members.levelOf(this.#projectId, user)) < PROJECT_ROLES.Developer) return [];
+    if (((await users.byId([user])).get(user)?.locked_ms ?? 1) > 0) return [];
+    const contacts = await rules.of(user, isImportant);
+    return contacts.map(({ contactId, afterMinutes }) => ({ destination: contactId, user, afterMinutes }));
+  }
+}

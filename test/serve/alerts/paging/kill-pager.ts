@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Alert } from '../../../../aggregate/alerts/model/alert.ts';
+import { alerts } from '../../../../aggregate/alerts/model/tables.ts';
+import { sql } from '../../../../infra/sql.ts';
+import { Random } from '../../../../ingest/demo/random.ts';
+import type { AlertPage } from '../../../../serve/alerts/paging/escalation.ts';
+import type { PageNotification } from '../../../../serve/alerts/paging/page-reader.ts';
+import { openPipeline } from '../../../../serve/application/compose/compose.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { testConfig } from '../../../support/test-config.ts';
+import { PageReceiver, type ReceivedPage } from './team.ts';
+
+const PAGER = fileURLToPath(new URL('killed-pager.ts', import.meta.url));
+/** Of the policy of the killed pager. */
+const STEPS = 3;
+const CYCLES = 2;
+/** The part of requests that the receiver does not accept. */
+const FAILURES = 0.1;
+
+export interface PagerOutcome {
+  readonly kills: number;
+  readonly pages: number;
+  readonly messages: number;
+  readonly duplicates: number;
+  readonly faults: readonly string[];
+}
+
+/** Kills a pager at random moments, and compares what is stored at the end with what its receiver was sent. */
+export async function killPager(options: {
+  readonly kills: number;
+  readonly alerts: number;
+  readonly seed: number;
+}): Promise<PagerOutcome> {
+  using directory = temporaryDirectory();
+  const receiver = await PageReceiver.open();
+  const env = {
+    ...{
+      DATA_DIR: directory.path,
+      LOG_LEVEL: 'fatal',
+      ALERT_PRIVATE_TARGETS: 'true',
+      PAGE_BUNDLE_SECONDS: '0',
+    },
+    ...{ STARTED_MS: String(Date.now()), RECEIVER: receiver.url, ALERTS: String(options.alerts) },
+    SEED: String(options.seed),
+  };
+  const random = new Random(options.seed);
+  receiver.answer = () => (random.chance(FAILURES) ? 503 : 200);
+  try {
+    for (let kill = 0; kill < options.kills; kill++) {
+      const child = await start(env);
+      await pause(random.whole(50, 1500));
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    const last = await start({ ...env, FINISH: '1' });
+    const [code] = await once(last, 'exit');
+    if (code !== 0) throw new Error(`the pager ended with ${code}`);
+    return { kills: options.kills, ...(await verdictOf(env, receiver.received)) };
+  } finally {
+    receiver.close();
+  }
+}
+
+async function start(env: Record<string, string>): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [PAGER], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, UV_THREADPOOL_SIZE: '16', TZ: 'UTC', ...env },
+  });
+  for await (const text of child.stdout as NonNullable<typeof child.stdout>) {
+    if (String(text).includes('ready')) return child;
+  }
+  throw new Error('the pager did not start');
+}
+
+async function verdictOf(env: Record<string, string>, received: readonly ReceivedPage[]) {
+  const pipeline = await openPipeline(testConfig(env));
+  try {
+    const { store } = pipeline.runtime;
+    const [stored, notifications, known] = await Promise.all([
+      store.rows<AlertPage>(sql`SELECT * FROM chain_metrics.pages FINAL`),
+      store.rows<PageNotification>(sql`SELECT * FROM chain_metrics.page_notifications FINAL`),
+      store.rows<Alert>(sql`SELECT * FROM ${alerts} FINAL`),
+    ]);
+    const keys = received.map(({ headers }) => String(headers['x-chain-metrics-delivery']));
+    return {
+      pages: stored.length,
+      messages: new Set(keys).size,
+      duplicates: keys.length - new Set(keys).size,
+      faults: [
+        ...unpaged(known, stored),
+        ...wrongStates(known, stored),
+        ...stored.flatMap((page) => skippedSteps(page, notifications)),
+        ...lostMessages(notifications, received),
+        ...unmarkedDuplicates(received),
+      ],
+    };
+  } finally {
+    await pipeline.close();
+  }
+}
+
+const unpaged = (known: readonly Alert[], stored: readonly AlertPage[]): string[] =>
+  known
+    .filter(({ iid }) => !stored.some(({ alert }) => alert === iid))
+    .map(({ iid }) => `alert ${iid} has no page`);
+
+const STATES: Readonly<Record<string, readonly AlertPage['state'][]>> = {
+  triggered: ['triggered', 'exhausted'],
+  acknowledged: ['acknowledged', 'closed'],
+  resolved: ['closed'],
+  ignored: ['closed'],
+};
+
+function wrongStates(known: readonly Alert[], stored: readonly AlertPage[]): string[] {
+  const statuses = new Map(known.map(({ iid, status }) => [iid, status]));
+  return stored
+    .filter(({ alert, state }) => !STATES[statuses.get(alert) ?? '']?.includes(state))
+    .map(({ alert, state }) => `alert ${alert} is ${statuses.get(alert)} and its page ${state}`);
+}
+
+/** Each round calls the steps of the policy from the first on, none left out. */
+function skippedSteps(page: AlertPage, notifications: readonly PageNotification[]): string[] {
+  const calls = notifications.filter(({ alert, kind }) => alert === page.alert && kind === 'triggered');
+  return [...Map.groupBy(calls, ({ round }) => round)].flatMap(([round, of]) => {
+    const found = [...new Set(of.map(({ cycle, step }) => (cycle - 1) * STEPS + step))].sort((a, b) => a - b);
+    const isWhole = found.every((place, i) => place === i + 1) && found.length <= STEPS * CYCLES;
+    return isWhole ? [] : [`alert ${page.alert}, round ${round}: steps ${found}`];
+  });
+}
+
+/** What is stored as sent was received, and nothing else. */
+function lostMessages(
+  notifications: readonly PageNotification[],
+  received: readonly ReceivedPage[],
+): string[] {
+  const open = notifications.filter(({ state }) => state === 'pending' || state === 'sending');
+  const lost = notifications.filter(
+    ({ state, message, alert }) =>
+      state === 'sent' &&
+      !received.some(
+        ({ headers, body }) =>
+          headers['x-chain-metrics-delivery'] === message &&
+          body.alerts.some(({ iid }: { iid: number }) => iid === alert),
+      ),
+  );
+  const known = new Set(notifications.map(({ message }) => message));
+  const strange = received.filter(({ headers }) => !known.has(String(headers['x-chain-metrics-delivery'])));
+  return [
+    ...open.map(({ id, state }) => `${id} is still ${state}`),
+    ...lost.map(({ id }) => `${id} is stored as sent and was not received`),
+    ...strange.map(({ headers }) => `${headers['x-chain-metrics-delivery']} is not stored`),
+  ];
+}
+
+function unmarkedDuplicates(received: readonly ReceivedPage[]): string[] {
+  const seen = new Set<string>();
+  return received.flatMap(({ headers, body }) => {
+    const key = String(headers['x-chain-metrics-delivery']);
+    const isMarked = !seen.has(key) || body.duplicate_possible === true;
+    seen.add(key);
+    return isMarked ? [] : [`${key} came twice, the second time unmarked`];
+  });
+}

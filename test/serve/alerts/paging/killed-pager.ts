@@ -1,0 +1,96 @@
+/**
+ * A pager for tests that kill it: alerts come and are acknowledged at random while pages are carried out, by a clock
+ * that runs fast. With FINISH=1 no more happens, and it ends when nothing is due any more.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { alerts as alertsTable } from '../../../../aggregate/alerts/model/tables.ts';
+import { sql } from '../../../../infra/sql.ts';
+import { Random } from '../../../../ingest/demo/random.ts';
+import { createUser, findUser } from '../../../../serve/accounts/users.ts';
+import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
+import { consequenceMeasures } from '../../../../serve/alerts/consequences/consequence-measures.ts';
+import { openPipeline } from '../../../../serve/application/compose/compose.ts';
+import { testConfig } from '../../../support/test-config.ts';
+
+const { STARTED_MS = '0', SPEED = '60', RECEIVER = '', ALERTS = '40', SEED = '1', FINISH } = process.env;
+const started = Number(STARTED_MS);
+const clock = { now: () => Math.round(started + (Date.now() - started) * Number(SPEED)) };
+
+const pipeline = await openPipeline(testConfig(process.env), { clock });
+const alerts = await pipeline.alerts();
+const accounts = pipeline.accounts();
+const domain = openAlertDomain({
+  runtime: pipeline.runtime,
+  accounts,
+  pipeline: alerts,
+  settings: pipeline.config,
+  publicUrl: () => 'http://localhost',
+  measures: consequenceMeasures(),
+});
+const account = { username: 'ann', email: 'ann@example.org', password: null };
+const user = (await findUser(accounts, 'ann')) ?? (await createUser(accounts, account));
+
+const project = (await domain.projects.find('1')) ?? (await domain.projects.create(user, { name: 'Killed' }));
+const number = Number(project.id);
+if ((await domain.alertRoutes.policyOf(project.id)) === null) {
+  const channelOf = async (name: string) => {
+    const found = (await domain.channels.list(project.id)).find((one) => one.name === name);
+    const settings = { url: `${RECEIVER}/${name}` };
+    return found ?? domain.channels.create(project.id, user.id, { name, type: 'webhook', settings });
+  };
+  const steps = [];
+  for (const name of ['first', 'second', 'third']) {
+    const targets = [{ type: 'channel' as const, id: (await channelOf(name)).id }];
+    steps.push({ targets, delay_minutes: 1, important: false });
+  }
+  const fields = { name: 'Ops', steps, repeats: 1, reminder_hours: 1, ack_timeout_minutes: 0 };
+  const policy =
+    (await domain.policies.list(project.id))[0] ??
+    (await domain.policies.create(project.id, user.id, fields));
+  const routes = [{ name: 'default', policy_id: policy.id, delay_seconds: 0 }];
+  await domain.alertRoutes.put(project.id, routes, user.id, null);
+}
+process.stdout.write('ready\n');
+
+async function countAlerts(): Promise<number> {
+  const [row] = await pipeline.runtime.store.rows<{ total: number }>(
+    sql`SELECT max(iid) AS total FROM ${alertsTable} WHERE project = ${number}`,
+  );
+  return row?.total ?? 0;
+}
+
+const random = new Random(Number(SEED) + Date.now());
+async function act(): Promise<void> {
+  const count = await countAlerts();
+  if (count < Number(ALERTS) && random.chance(0.5)) {
+    const body = Buffer.from(JSON.stringify({ title: 'Trouble', fingerprint: `f${count}` }));
+    const head = {
+      ...{ project: number, integration: 'tool', endpoint: 'http' as const, mapping: null },
+      ...{ groups_by_payload: true, idempotency_key: '' },
+    };
+    await alerts.deliver(head, body, alerts.parse(head, body));
+  }
+  if (count > 0 && random.chance(0.15)) {
+    const status = random.pick(['acknowledged', 'resolved', 'triggered', 'ignored'] as const);
+    const iid = random.whole(1, count);
+    await alerts.applyAction({ project: number, iid, by: user.id, change: { status } });
+  }
+}
+
+/** Everything that is due now, as the jobs of a server carry it out. */
+async function carryOut(): Promise<void> {
+  while ((await domain.consequences.run(number, 'paging')) === 0);
+  await domain.pageSteps.run(number);
+  const due = await domain.pageStore.destinationsWithDue(clock.now());
+  await Promise.all(due.map(({ destination }) => domain.pageDeliveries.run(number, destination)));
+}
+
+/** Fake time in which nothing new happens at the end: longer than a policy takes. */
+const QUIET_MS = 20 * 60_000;
+const from = clock.now();
+while (FINISH === undefined || clock.now() - from < QUIET_MS) {
+  if (FINISH === undefined) await act();
+  await carryOut();
+  await pause(5);
+}
+await pipeline.close();
