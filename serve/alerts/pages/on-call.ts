@@ -9,7 +9,15 @@ import type { OncallSchedule } from '../model/oncall-tables.ts';
 import type { Visit } from './frame.ts';
 import { type Board, boardOf } from './on-call-board.ts';
 import { scheduleFields, scheduleIn, timeZoneList } from './schedule-form.ts';
-import { boardFacts, DAYS_AHEAD, nameIn, type OnCallPageParts, schedulePath } from './schedule-parts.ts';
+import {
+  boardFacts,
+  DAYS_AHEAD,
+  nameIn,
+  type OnCallPageParts,
+  schedulePath,
+  silentNote,
+  silentOf,
+} from './schedule-parts.ts';
 import { type Clocks, clocksOf, readerZoneOf, stretchBy } from './zone-times.ts';
 
 const SHIFTS_MAX = 10;
@@ -53,8 +61,9 @@ async function send(
   const people = new Set(
     boards.flatMap(({ current, next }) => [...(current?.users ?? []), ...(next?.users ?? [])]),
   );
-  const [users, steps] = await Promise.all([
+  const [users, silent, steps] = await Promise.all([
     parts.users.byId([...people]),
+    silentOf(parts, [...people]),
     firstSteps(parts, project.id, boards),
   ]);
   const nameOf = nameIn(users);
@@ -63,6 +72,7 @@ async function send(
     error === null ? { name: '', description: '', time_zone: readerZoneOf(reply.request) } : scheduleIn(form);
   const body = html`<h1>On call</h1><p class="lead">Who is paged when an alert comes, now and next.</p>
 ${boards.flatMap(usedGaps)}
+${silentNote(silent, nameOf)}
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${steps}
 <div class="boards">${boards.map((board) => boardCard(board, nameOf))}</div>

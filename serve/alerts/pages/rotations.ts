@@ -8,7 +8,6 @@ import type { OncallSchedule } from '../model/oncall-tables.ts';
 import type { PersonChange } from '../oncall/preview.ts';
 import type { RotationFields } from '../oncall/rotations.ts';
 import type { EditOptions, RotationEdit } from '../oncall/schedules.ts';
-import type { Span } from '../oncall/time-intervals.ts';
 import type { Visit } from './frame.ts';
 import { newRotation, rotationFields, rotationIn } from './rotation-form.ts';
 import { candidatesOf, nameIn, type OnCallPageParts, schedulePath } from './schedule-parts.ts';
@@ -160,24 +159,20 @@ function effectiveField(field: { label: string; zone: string; value: string; fau
 
 /** What changes in the next 8 weeks, person by person. */
 function preview(changes: readonly PersonChange[], clocks: Clocks, nameOf: (user: string) => string): Html {
-  const list = (stretches: readonly Span[]) =>
-    stretches.length === 0
-      ? html`–`
-      : html`<ul class="stretches">${stretches
-          .slice(0, STRETCHES_MAX)
-          .map(
-            (stretch) => html`<li>${stretchBy(stretch, clocks)}</li>`,
-          )}${stretches.length > STRETCHES_MAX && html`<li>${stretches.length - STRETCHES_MAX} more</li>`}</ul>`;
-  return html`<section class="card preview plain" role="status"><h2>If you save this</h2><p class="hint">Changes in the next 8 weeks. Nothing is saved yet.</p>${table(
-    {
-      caption: 'Changes',
-      head: ['Person', 'On call in addition', 'No longer on call'],
-      rows: changes.map(({ user, gains, loses }) => [
-        user === '' ? html`<span class="tag bad">nobody</span>` : html`${nameOf(user)}`,
-        list(gains),
-        list(loses),
-      ]),
-      empty: 'Nothing changes.',
-    },
-  )}</section>`;
+  const rows = changes.map(({ user, gains, loses }) => {
+    const stretches = [
+      ...gains.map((stretch) => ({ stretch, label: html`<span class="tag good">more</span>` })),
+      ...loses.map((stretch) => ({ stretch, label: html`<span class="tag warn">less</span>` })),
+    ].sort((a, b) => a.stretch.from - b.stretch.from);
+    const items = stretches
+      .slice(0, STRETCHES_MAX)
+      .map(({ stretch, label }) => html`<li>${label} ${stretchBy(stretch, clocks)}</li>`);
+    const more = stretches.length - STRETCHES_MAX;
+    return [
+      user === '' ? html`<span class="tag bad">nobody</span>` : html`${nameOf(user)}`,
+      html`<ul class="stretches">${items}${more > 0 && html`<li>${more} more changes</li>`}</ul>`,
+    ];
+  });
+  const head = ['Person', 'On call, more or less than before'];
+  return html`<section class="card preview plain" role="status"><h2>If you save this</h2><p class="hint">Changes in the next 8 weeks. Nothing is saved yet.</p>${table({ caption: 'Changes', head, rows, empty: 'Nothing changes.' })}</section>`;
 }

@@ -12,7 +12,10 @@ import type { Board } from './on-call-board.ts';
 import { type Clocks, momentBy, stretchBy } from './zone-times.ts';
 
 export interface OnCallPageParts
-  extends Pick<AlertDomain, 'alertRoutes' | 'members' | 'policies' | 'schedules' | 'users'> {
+  extends Pick<
+    AlertDomain,
+    'alertRoutes' | 'members' | 'notificationRules' | 'policies' | 'schedules' | 'users'
+  > {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
   readonly url: () => string;
@@ -45,13 +48,28 @@ export function boardFacts(
       ? html`<span class="tag bad">nobody</span>`
       : html`${people(current.users)} until ${momentBy(current.until, clocks)}`;
   const then = next === null ? html`–` : html`${people(next.users)} from ${momentBy(next.from, clocks)}`;
-  return html`<dl class="facts"><dt>Now</dt><dd>${now}</dd><dt>Next</dt><dd>${then}</dd><dt>Gaps in ${DAYS_AHEAD} days</dt><dd>${gapList(gaps, clocks)}</dd></dl>`;
+  return html`<dl class="facts board"><dt>Now</dt><dd>${now}</dd><dt>Next</dt><dd>${then}</dd><dt>Gaps in ${DAYS_AHEAD} days</dt><dd>${gapList(gaps, clocks)}</dd></dl>`;
 }
 
 export const nameIn =
   (users: ReadonlyMap<string, User>) =>
   (id: string): string =>
     `@${users.get(id)?.username ?? 'deleted-user'}`;
+
+/** Those of some people whom no page would reach. */
+export async function silentOf(
+  { notificationRules }: Pick<OnCallPageParts, 'notificationRules'>,
+  people: readonly string[],
+): Promise<readonly string[]> {
+  const rules = await Promise.all(people.map((user) => notificationRules.of(user, false)));
+  return people.filter((_, i) => rules[i]?.length === 0);
+}
+
+export function silentNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
+  if (people.length === 0) return null;
+  const [has, them] = people.length === 1 ? ['has', 'this person'] : ['have', 'them'];
+  return html`<p class="note warn">${people.map(nameOf).join(', ')} ${has} no proved contact: no page reaches ${them}. Contacts are added in the account, under Notifications.</p>`;
+}
 
 /** A user to choose, and how a list names them. */
 export type Candidate = readonly [user: string, label: string];

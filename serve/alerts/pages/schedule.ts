@@ -22,6 +22,8 @@ import {
   type ScheduleState,
   type SendSchedule,
   schedulePath,
+  silentNote,
+  silentOf,
 } from './schedule-parts.ts';
 import { weeksOf } from './schedule-view.ts';
 import { clocksOf } from './zone-times.ts';
@@ -147,6 +149,7 @@ async function scheduleBody(
 <p class="lead">${schedule.description} <span class="tag">${schedule.time_zone}</span></p></div></div>
 ${calendar && secretCard('Address of the calendar', calendar)}
 ${unavailableNote(unavailable, nameOf)}
+${silentNote(await silentOf(parts, people), nameOf)}
 ${rotations.length > 0 && html`<section class="card">${boardFacts(board, clocks, nameOf)}</section>`}
 ${weeks}
 ${rotationSection({ schedule, rotations, visit, nameOf, clocks })}

@@ -95,8 +95,8 @@ const timeTag = (ms: number, times: ZoneTimes): Html =>
 
 /** A moment by both clocks. */
 export const momentBy = (ms: number, { times, reader }: Clocks): Html =>
-  html`${timeTag(ms, times)}${reader && html` <span class="under other-clock">${reader.moment(ms)} for you</span>`}`;
+  html`${timeTag(ms, times)}${reader && html` <span class="under other-clock">${timeTag(ms, reader)} for you</span>`}`;
 
 /** A stretch of time by both clocks. */
 export const stretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
-  html`${timeTag(from, times)} to ${timeTag(until, times)}${reader && html` <span class="under other-clock">${reader.moment(from)} to ${reader.moment(until)} for you</span>`}`;
+  html`${timeTag(from, times)} to\u00a0${timeTag(until, times)}${reader && html` <span class="under other-clock">${timeTag(from, reader)} to\u00a0${timeTag(until, reader)} for\u00a0you</span>`}`;
