@@ -43,6 +43,7 @@ const PROJECT = [
   '/incidents/1',
   '/integrations',
   '/hooks',
+  '/oncall',
   '/escalation',
   '/escalation/new',
   '/channels',
@@ -135,10 +136,25 @@ async function makeProject(page: Page, go: Go) {
   await page.getByLabel('Name').fill('Chat');
   await page.getByRole('button', { name: 'Add webhook' }).click();
   const hook = new URL(page.url()).pathname.replace(path, '');
+  const schedule = await makeSchedule(page, go, path);
   return {
     path,
-    pages: [integration, `${integration}/test`, `${integration}/delete`, hook, `${hook}/delete`],
+    pages: [integration, `${integration}/test`, `${integration}/delete`, hook, `${hook}/delete`, ...schedule],
   };
+}
+
+/** Makes a schedule with a rotation. Returns its pages. */
+async function makeSchedule(page: Page, go: Go, path: string): Promise<string[]> {
+  await go(`${path}/oncall`);
+  await page.getByLabel('Name').fill('Primary');
+  await page.getByLabel('Time zone').fill('Europe/Berlin');
+  await page.getByRole('button', { name: 'Create schedule' }).click();
+  const rotation = new URL(page.url()).pathname.replace(path, '');
+  await page.getByLabel('Name').fill('Weekly');
+  await page.getByLabel('Turn 1', { exact: true }).selectOption({ index: 2 });
+  await page.getByRole('button', { name: 'Add rotation' }).click();
+  const schedule = new URL(page.url()).pathname.replace(path, '');
+  return [schedule, rotation, `${schedule}/delete`];
 }
 
 async function sendAlerts(address: string, key: string): Promise<void> {

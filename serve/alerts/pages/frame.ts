@@ -13,10 +13,10 @@ const TABS = [
   { name: 'incidents', label: 'Incidents', least: 'Reporter' },
   { name: 'analytics', label: 'Analytics', least: 'Reporter' },
   { name: 'oncall', label: 'On call', least: 'Reporter' },
-  { name: 'integrations', label: 'Integrations', least: 'Developer' },
-  { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },
   { name: 'escalation', label: 'Escalation', least: 'Reporter' },
   { name: 'channels', label: 'Channels', least: 'Reporter' },
+  { name: 'integrations', label: 'Integrations', least: 'Developer' },
+  { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },
   { name: 'members', label: 'Members', least: 'Guest' },
   { name: 'settings', label: 'Settings', least: 'Maintainer' },
 ] as const;

@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,6 +9,8 @@ import { Service } from '../service.ts';
 
 const isPossible = canRun(CHROMIUM);
 const SCREENS = new URL('../../../output/screens/', import.meta.url).pathname;
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let service: Service;
 let origin: string;
@@ -36,7 +39,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Takes screenshots as a phone and a desktop show the page, which must not be wider than they are. */
+/** Takes screenshots as a phone and a desktop show the page, which must fit them and be accessible. */
 async function look(name: string): Promise<void> {
   for (const width of [360, 1280]) {
     await page.setViewportSize({ width, height: 860 });
@@ -46,6 +49,18 @@ async function look(name: string): Promise<void> {
       .evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth);
     expect(widest, `${name} at ${width}`).toBeLessThanOrEqual(width);
   }
+  await page.evaluate(AXE);
+  const violations = await page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe defines a global
+    const found = await (globalThis as any).axe.run({
+      runOnly: ['wcag2a', 'wcag2aa'],
+      resultTypes: ['violations'],
+    });
+    return found.violations.map(
+      (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html}`,
+    );
+  });
+  expect(violations, name).toEqual([]);
 }
 
 const clickButton = (name: string) => page.getByRole('button', { name, exact: true }).click();
