@@ -3,6 +3,7 @@ import ical from 'ical-generator';
 import { z } from 'zod';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Api } from './endpoint.ts';
 import { ONE_SCHEDULE, type ScheduleParts, scheduleParams } from './oncall-schedules.ts';
@@ -12,7 +13,7 @@ const CALENDAR_DAYS = 90;
 /** Serves the calendars of schedules. The secret in the address stands for a sign-in. */
 export function serveOncallCalendars(
   app: FastifyInstance,
-  { schedules, users }: ScheduleParts,
+  { schedules, users, projects }: ScheduleParts & Pick<AlertDomain, 'projects'>,
   clock: Clock,
 ): void {
   app.get<{ Params: { secret: string } }>(
@@ -20,7 +21,8 @@ export function serveOncallCalendars(
     { schema: { hide: true } },
     async (request, reply) => {
       const schedule = await schedules.findByCalendar(request.params.secret);
-      if (schedule === null) throw new RequestRefused('not_found', 'Calendar Not Found');
+      const project = schedule && (await projects.find(schedule.project_id));
+      if (schedule === null || project === null) throw new RequestRefused('not_found', 'Calendar Not Found');
       const from = Math.floor(clock.now() / DAY_MS) * DAY_MS;
       const shifts = await schedules.shifts(schedule, { from, until: from + (CALENDAR_DAYS + 1) * DAY_MS });
       const known = await users.byId(shifts.flatMap((shift) => shift.users));

@@ -322,6 +322,18 @@ describe('the calendar', () => {
   });
 });
 
+test('the calendar of a deleted project ends', async () => {
+  const other = await service.project(people.owner);
+  const path = `/projects/${other}/oncall_schedules`;
+  const given = { name: 'Gone', time_zone: 'UTC' };
+  const { id } = (await service.api(people.owner, 'POST', path, given)).body;
+  const { url } = (await service.api(people.owner, 'POST', `${path}/${id}/calendar`)).body;
+  const status = async () => (await service.app.inject(new URL(url).pathname)).statusCode;
+  expect(await status()).toBe(200);
+  await service.api(people.owner, 'DELETE', `/projects/${other}`);
+  expect(await status()).toBe(404);
+});
+
 describe('roles', () => {
   test('Reporters see, Maintainers change, others do not know the project', async () => {
     const path = await schedule();
