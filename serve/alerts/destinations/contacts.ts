@@ -80,6 +80,12 @@ export class Contacts {
     return [...proved.filter(isEmail), ...proved.filter((contact) => !isEmail(contact))].map(({ id }) => id);
   }
 
+  /** The contact of a user who set no rules: the first proved one. Null when there is none. */
+  async preferred(userId: string): Promise<string | null> {
+    const account = await this.#accountContact(userId);
+    return account?.id ?? (await this.proved(userId))[0] ?? null;
+  }
+
   /** A proved contact, to send to; null when there is none. */
   async find(id: string): Promise<Destination | null> {
     const contact = id.startsWith(ACCOUNT)

@@ -27,7 +27,7 @@ const UNSET: UserRules = { default: [], important: [], statusUpdates: true };
 
 interface NotificationRulesDependencies {
   readonly records: Records<NotificationRules>;
-  readonly contacts: Pick<Contacts, 'proved'>;
+  readonly contacts: Pick<Contacts, 'find' | 'preferred' | 'proved'>;
   readonly clock: Clock;
 }
 
@@ -55,12 +55,19 @@ export class NotificationRulesStore {
    * once, so that only a user without any is never reached.
    */
   async of(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
-    const [rules, proved] = await Promise.all([this.get(userId), this.#deps.contacts.proved(userId)]);
-    const lists = isImportant ? [rules.important, rules.default] : [rules.default];
-    const usable = lists
-      .map((list) => list.filter(({ contactId }) => proved.includes(contactId)))
-      .find((list) => list.length > 0);
-    return usable ?? proved.slice(0, 1).map((contactId) => ({ contactId, afterMinutes: 0 }));
+    const { contacts } = this.#deps;
+    const rules = await this.get(userId);
+    for (const list of isImportant ? [rules.important, rules.default] : [rules.default]) {
+      const usable = await this.#usable(list);
+      if (usable.length > 0) return usable;
+    }
+    const contactId = await contacts.preferred(userId);
+    return contactId === null ? [] : [{ contactId, afterMinutes: 0 }];
+  }
+
+  async #usable(list: readonly NotificationRule[]): Promise<NotificationRule[]> {
+    const found = await Promise.all(list.map(({ contactId }) => this.#deps.contacts.find(contactId)));
+    return list.filter((_, i) => found[i] !== null);
   }
 
   async wantsStatusUpdates(userId: string): Promise<boolean> {
