@@ -117,7 +117,8 @@ export class MessageSender {
 
   #targetOf({ type, settings: { url = '' } }: Destination): { url: string; allowsPrivate: boolean } {
     const { settings, allowsPrivate } = this.#deps;
-    if (type !== 'telegram') return { url: url || PAGERDUTY_URL, allowsPrivate };
+    if (type === 'pagerduty') return { url: url || PAGERDUTY_URL, allowsPrivate };
+    if (type !== 'telegram') return { url, allowsPrivate };
     // The operator's own server may well be in a private network.
     const { TELEGRAM_API_URL: own, TELEGRAM_BOT_TOKEN: token } = settings;
     return { url: `${own ?? TELEGRAM_URL}/bot${token}/sendMessage`, allowsPrivate: own !== undefined };
