@@ -166,5 +166,5 @@ async function firstSteps(
 ${step(0, html`<b>Create a schedule</b> of people who take turns.`)}
 ${step(1, html`<b><a href="/projects/${projectId}/escalation">Create an escalation policy</a></b> that pages who is on call in it.`)}
 ${step(2, html`<b><a href="/projects/${projectId}/escalation">Route the alerts</a></b> of the project to the policy.`)}
-</ol></section>`;
+</ol><p class="hint"><a href="/docs/guides/on-call">The guide</a> tells the rest.</p></section>`;
 }

@@ -121,12 +121,12 @@ export function overrideSection(section: OverrideSection): Html {
     const name = user_id === '' ? 'Nobody' : nameOf(user_id);
     return [
       html`${name} <span class="under other-clock">instead of ${replaces_id === '' ? 'everybody' : nameOf(replaces_id)}</span>`,
-      html`${stretchBy({ from: from_ms, until: until_ms }, clocks)}${reason && html`<span class="under other-clock">${reason}</span>`}`,
-      html`${mayDelete && button(`${schedulePath(schedule)}/overrides/${id}/delete`, token, 'Delete', `Delete the override of ${name} from ${clocks.times.moment(from_ms)}`)}`,
+      html`<div class="with-action"><div>${stretchBy({ from: from_ms, until: until_ms }, clocks)}${reason && html`<span class="under other-clock">${reason}</span>`}</div>
+${mayDelete && button(`${schedulePath(schedule)}/overrides/${id}/delete`, token, 'Delete', `Delete the override of ${name} from ${clocks.times.moment(from_ms)}`)}</div>`,
     ];
   });
-  const head = ['Override', 'From and until', ''];
-  return html`<section class="card overrides"><h2>Overrides</h2>${table({ caption: 'Overrides', head, rows, empty: 'No overrides.' })}
+  const head = ['Override', 'From and until'];
+  return html`<section class="card overrides plain"><h2>Overrides</h2>${table({ caption: 'Overrides', head, rows, empty: 'No overrides.' })}
 ${membership.level >= PROJECT_ROLES.Developer && overrideForm(section)}</section>`;
 }
 

@@ -21,16 +21,19 @@ export function rotationSection({ schedule, rotations, visit, nameOf, clocks }: 
   const base = `${schedulePath(schedule)}/rotations`;
   const rows = rotations.map((rotation) => {
     const { id, name, turns, priority, active_times, upcoming } = rotation;
+    const facts = [
+      handoffText(rotation),
+      ...(priority > 0 ? [`priority ${priority}`] : []),
+      ...(active_times.length > 0 ? ['active at set times'] : []),
+    ];
     return [
-      html`${mayEdit ? html`<a href="${base}/${id}">${name}</a>` : name}${upcoming.map((revision) => html` <span class="under other-clock">${revisionText(revision)} ${momentBy(revision.effective_ms, clocks)}</span>`)}`,
+      html`${mayEdit ? html`<a href="${base}/${id}">${name}</a>` : name} <span class="under other-clock">${facts.join(', ')}</span>${upcoming.map((revision) => html` <span class="under other-clock">${revisionText(revision)} ${momentBy(revision.effective_ms, clocks)}</span>`)}`,
       html`${turnsText(turns, nameOf)}`,
-      html`${handoffText(rotation)}${active_times.length > 0 && html` <span class="tag">at set times</span>`}`,
-      html`${priority}`,
     ];
   });
-  const head = ['Rotation', 'Turns', 'Handoff', 'Priority'];
+  const head = ['Rotation', 'Turns'];
   const empty = 'No rotations yet: nobody is on call. Add one with the people who take turns.';
-  return html`<section class="card"><h2>Rotations</h2>${table({ caption: 'Rotations', head, rows, empty })}
+  return html`<section class="card plain"><h2>Rotations</h2>${table({ caption: 'Rotations', head, rows, empty })}
 ${mayEdit && html`<a class="button" href="${base}/new">Add rotation</a>`}</section>`;
 }
 

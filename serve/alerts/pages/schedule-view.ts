@@ -46,7 +46,7 @@ export async function weeksOf(shown: ShownWeeks): Promise<Html> {
   const link = (days: number, text: string) =>
     html`<a class="button second small" href="${addressOf(request, schedule, first.add({ days }).toString())}">${text}</a>`;
   const last = times.day(until - 1);
-  return html`<section class="card weeks"><div class="weeks-head"><h2>${times.day(from)} to ${last} ${first.year}</h2>
+  return html`<section class="card weeks plain"><div class="weeks-head"><h2>${times.day(from)} to ${last} ${first.year}</h2>
 <nav class="actions" aria-label="Weeks">${link(-DAYS, 'Previous two weeks')}${chosen !== undefined && html`<a class="button second small" href="${addressOf(request, schedule, '')}">Today</a>`}${link(DAYS, 'Next two weeks')}</nav></div>
 <p class="hint">Days of ${times.zone} above the bars${reader && html`, of ${reader.zone} below them`}. The table says the same.</p>
 <div class="bars">${shiftBars({ from, until, rows, now, nameOf, times, reader })}</div>
@@ -77,11 +77,10 @@ function shiftTable(
   const all = [...shifts, ...gaps.map((gap) => ({ ...gap, users: [] }))].sort((a, b) => a.from - b.from);
   return table({
     caption: 'Shifts',
-    head: ['On call', 'From and until', ''],
+    head: ['On call', 'From and until'],
     rows: all.map(({ users, ...stretch }) => [
       users.length === 0 ? html`<span class="tag bad">nobody</span>` : html`${users.map(nameOf).join(', ')}`,
-      stretchBy(stretch, clocks),
-      html`${actionOf(stretch, users)}`,
+      html`<div class="with-action"><div>${stretchBy(stretch, clocks)}</div>${actionOf(stretch, users)}</div>`,
     ]),
     empty: 'No rotation has a shift in these weeks.',
   });
