@@ -219,6 +219,8 @@ export const pageNotifications = table({
     /** Id of the first notification of the message that it is sent with. */
     message: 'String',
     attempts: 'UInt32',
+    /** Whether an attempt has no result, so that its receiver may have the message. */
+    is_doubtful: 'Bool',
     started_ms: 'Int64',
     /** When it is tried again. */
     next_ms: 'Int64',

@@ -179,16 +179,14 @@ export class PageDeliveries {
   /** Sends one message; returns how long its destination is left alone. */
   async #send(destination: Destination, some: readonly DueNotification[], lease: Lease): Promise<number> {
     const { clock, store, messages, sender } = this.#deps;
-    const duplicatePossible = some.some(({ state }) => state === 'sending');
     const key = some[0]?.message || `${some[0]?.project}/${some[0]?.id}`;
     const started_ms = clock.now();
     await lease.ensure();
-    const leaving = some.map((one) => ({
-      ...stored(one),
-      state: 'sending' as const,
-      message: key,
-      started_ms,
-    }));
+    const leaving = some.map((one) => {
+      const is_doubtful = one.is_doubtful || one.state === 'sending';
+      return { ...stored(one), state: 'sending' as const, message: key, is_doubtful, started_ms };
+    });
+    const duplicatePossible = leaving.some(({ is_doubtful }) => is_doubtful);
     await store.change(leaving);
     const message = await messages.of(leaving, { key, destination, duplicatePossible });
     const outcome = message === null ? GONE : await sender.send(destination, message);
@@ -208,7 +206,12 @@ export class PageDeliveries {
     if (fault === '') return { ...tried, state: 'sent', sent_ms: now };
     if (isRefused) return { ...tried, state: 'failed' };
     const waitMs = Math.max(retryDelayMs(attempts, RETRY_MS_MAX), retryAfterMs);
-    return { ...tried, state: 'pending', next_ms: now + waitMs };
+    return {
+      ...tried,
+      state: 'pending',
+      is_doubtful: one.is_doubtful || status === 0,
+      next_ms: now + waitMs,
+    };
   }
 }
 

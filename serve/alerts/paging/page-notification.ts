@@ -24,7 +24,16 @@ export function notificationOf(page: AlertPage, told: Told): PageNotification {
   return {
     ...{ project, alert, policy, round, cycle, step, severity, destination, user, kind, by, reason, due_ms },
     id: `${alert}/${policy}/${place}`,
-    ...{ state: 'pending', message: '', attempts: 0, started_ms: 0, next_ms: 0, status: 0, fault: '' },
+    ...{
+      state: 'pending',
+      message: '',
+      attempts: 0,
+      is_doubtful: false,
+      started_ms: 0,
+      next_ms: 0,
+      status: 0,
+      fault: '',
+    },
     ...{ sent_ms: 0, used_ms: 0, created_ms: now, version: 1 },
   };
 }

@@ -26,6 +26,8 @@ export interface PageNotification {
   readonly state: StepCall['state'];
   readonly message: string;
   readonly attempts: number;
+  /** Whether an attempt has no result, so that its receiver may have the message. */
+  readonly is_doubtful: boolean;
   readonly started_ms: number;
   readonly next_ms: number;
   readonly status: number;

@@ -7,7 +7,7 @@ test(`a pager that is killed ${KILLS} times loses no page, skips no step and mar
   timeout: 240_000,
 }, async () => {
   const outcome = await killPager({ kills: KILLS, alerts: 40, seed: 1 });
-  expect(outcome.faults).toEqual([]);
+  expect(outcome.faults, JSON.stringify(outcome)).toEqual([]);
   expect(outcome.pages).toBeGreaterThan(5);
   expect(outcome.messages).toBeGreaterThan(5);
 });
