@@ -90,9 +90,9 @@ export function factsOf(message: PageMessage): Fact[] {
     .filter(({ value }) => value !== '');
 }
 
-function policyText({ page: { policy, round, step } }: PageMessage): string {
-  return policy === '' ? '' : `${policy}, round ${round}, step ${step}`;
-}
+/** With the step that calls somebody; other events belong to no step. */
+const policyText = ({ event, page: { policy, round, step } }: PageMessage): string =>
+  event === 'triggered' && policy !== '' ? `${policy}, round ${round}, step ${step}` : policy;
 
 /** One line for each alert of a bundle; none for a message of one alert. */
 function itemsOf({ alerts, more }: PageMessage): string[] {

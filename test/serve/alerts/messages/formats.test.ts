@@ -49,6 +49,7 @@ describe('Slack', () => {
       text: '[resolved] Disk of node-7 is full',
       attachments: [{ color: '#388e3c', text: `Resolved by alice.\n\n${BODY}` }],
     });
+    expect(JSON.stringify(slackBody(madeMessage({ event: 'resolved', page })))).toContain('"value":"Night"');
     expect(slackBody(madeMessage({ event: 'acknowledged', page }))).toMatchObject({
       text: '[acknowledged] Disk of node-7 is full',
       attachments: [{ color: '#d32f2f', text: `Acknowledged by alice.\n\n${BODY}` }],
