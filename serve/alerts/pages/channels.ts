@@ -145,13 +145,12 @@ async function sendList(
   const { project, level } = visit.membership;
   const mayChange = level >= PROJECT_ROLES.Maintainer;
   const rows = (await channels.list(project.id)).map((channel) => [
-    mayChange ? html`<a href="${listPath(visit)}/${channel.id}">${channel.name}</a>` : html`${channel.name}`,
-    html`${labelOf(channel.type)}`,
+    html`${mayChange ? html`<a href="${listPath(visit)}/${channel.id}">${channel.name}</a>` : channel.name} <span class="under">${labelOf(channel.type)}</span>`,
     stateTag(channel),
   ]);
   const types = DESTINATION_TYPES.map((type): [string, string] => [type, labelOf(type)]);
   const body = html`<h1>Channels</h1><p class="lead">A channel tells a whole team of pages: that an alert needs somebody, who acknowledged it, and that it is resolved. Steps of <a href="/projects/${project.id}/escalation">escalation policies</a> name channels.</p>
-${table({ caption: 'Channels', head: ['Channel', 'Type', 'Status'], rows, empty: 'No channels yet.' })}
+${table({ caption: 'Channels', head: ['Channel', 'Status'], rows, empty: 'No channels yet.' })}
 ${mayChange && html`<section class="card"><h2>Add channel</h2><form method="get" action="${listPath(visit)}/new"><div class="picker">${select('type', 'Type', types, 'slack')}<button>Continue</button></div></form></section>`}`;
   return frame.send(reply, visit, { tab: 'channels', title: 'Channels', body });
 }

@@ -20,11 +20,11 @@ export const DESTINATION_LABELS: Readonly<Record<DestinationType, DestinationLab
     settings: { address: { label: 'E-mail address', hint: 'For example, a mailing list of the team.' } },
   },
   slack: {
-    label: 'Slack, Mattermost, Rocket.Chat or Discord',
+    label: 'Slack or compatible',
     settings: {
       url: {
         label: 'Incoming webhook URL',
-        hint: 'Whoever knows it can write to the channel, so it is not shown again. For Discord, add /slack to it.',
+        hint: 'Whoever knows it can write to the channel, so it is not shown again. Mattermost, Rocket.Chat and Discord take the same messages; for Discord, add /slack to the URL.',
       },
     },
   },

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../accounts/tables.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
-import { button, table, textField } from '../../pages/fields.ts';
+import { button, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -126,46 +126,50 @@ async function sendPage(
   const isCode = refused?.error instanceof RequestRefused && refused.error.field === 'code';
   const rulesError = errorOf('rules');
   const rules = rulesError === null ? stored : rulesIn(formOf(reply.request));
-  const lacks = CONTACT_TYPES.map((type) => messageSender.lackOf(type)).filter((lack) => lack !== '');
+  const noMail = messageSender.lackOf('email');
   const body = html`<h1>Notifications</h1><p class="lead">How you are told of pages of your projects.</p>
 ${news}
 ${about && !isCode && html`<p class="note bad" role="alert">${refused?.error.message}</p>`}
 ${proved.length === 0 && html`<p class="note warn">You have no proved contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
-${lacks.map((lack) => html`<p class="note warn">${lack}</p>`)}
-${table({
-  caption: 'Contacts',
-  head: ['Contact', 'Status', ''],
-  rows: list.map((contact) => contactRow(contact, token, isCode ? errorOf(contact.id) : null)),
-  empty: 'No contacts yet.',
-})}
-${addCard(formOf(reply.request), token, errorOf('add'))}
+${noMail !== '' && html`<p class="note warn">${noMail} Until then you cannot be paged by e-mail.</p>`}
+${
+  list.length > 0 &&
+  html`<section class="card"><h2>Contacts</h2><ul class="contacts">${list.map((contact) => contactItem(contact, token, isCode ? errorOf(contact.id) : null))}</ul></section>`
+}
+${addCard(messageSender, formOf(reply.request), token, errorOf('add'))}
 ${proved.length > 0 && rulesCard(rules, proved, token, rulesError)}`;
   return reply.page({ title: 'Notifications', body, status: refused === undefined ? 200 : 422 });
 }
 
-function contactRow(contact: Contact, token: Html, codeError: HttpError | null): readonly Html[] {
+function contactItem(contact: Contact, token: Html, codeError: HttpError | null): Html {
   const { id, address, verified_ms, isOfAccount } = contact;
   const base = `${PAGE}/contacts/${id}`;
   const isProved = verified_ms > 0;
   const act = (what: string, text: string, look = 'second small') =>
     button(`${base}/${what}`, token, text, `${text}: ${address}`, look);
-  const state = isProved
-    ? html`<span class="tag good">proved</span>`
-    : html`<form class="code-form" method="post" action="${base}/verify">${token}<label for="code-${id}">Code</label><input id="code-${id}" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required${codeError && html` aria-invalid="true" aria-describedby="code-${id}-fault" autofocus`}><button class="small">Confirm</button></form>
-${codeError && html`<p class="fault" id="code-${id}-fault">${codeError.message}</p>`}`;
-  return [
-    html`${address || 'unreadable'} <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span>`,
-    state,
-    html`<div class="actions">${isProved ? act('test', 'Send test') : act('code', 'Send new code')}${!isOfAccount && act('delete', 'Delete', 'danger small')}</div>`,
-  ];
+  const fault = codeError && html`<p class="fault" id="code-${id}-fault">${codeError.message}</p>`;
+  return html`<li><p><b>${address || 'unreadable'}</b> <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span> ${isProved ? html`<span class="tag good">proved</span>` : html`<span class="tag warn">not proved</span>`}</p>
+${
+  !isProved &&
+  html`<form class="code-form" method="post" action="${base}/verify">${token}<label for="code-${id}">Code</label><input id="code-${id}" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required${codeError && html` aria-invalid="true" aria-describedby="code-${id}-fault" autofocus`}><button class="small">Confirm</button></form>${fault}`
+}
+<div class="actions">${isProved ? act('test', 'Send test') : act('code', 'Send new code')}${!isOfAccount && act('delete', 'Delete', 'danger small')}</div></li>`;
 }
 
-function addCard(form: Form, token: Html, error: HttpError | null): Html {
+function addCard(
+  sender: NotificationParts['messageSender'],
+  form: Form,
+  token: Html,
+  error: HttpError | null,
+): Html {
+  const usable = CONTACT_TYPES.filter((type) => sender.lackOf(type) === '');
   const types = CONTACT_TYPES.map((type): [string, string] => [type, labelOf({ type })]);
   const shown = (name: string) => (error === null ? '' : form.text(name));
+  const noTelegram = sender.lackOf('telegram');
   return html`<section class="card"><h2>Add contact</h2><form method="post" action="${PAGE}/contacts">${token}
-<div class="picker">${select('type', 'Type', types, shown('type') || 'email')}</div>
+<div class="picker">${select('type', 'Type', types, shown('type') || (usable[0] ?? 'webhook'))}</div>
 ${textField({ name: 'address', label: 'Address', value: shown('address'), hint: 'An e-mail address, the number of your chat with the Telegram bot of this server, or a URL for ntfy, Gotify, Pushover and the like. A code is sent to it.', fault: error?.message })}
+${noTelegram !== '' && html`<p class="hint spaced-below">${noTelegram}</p>`}
 <button>Add contact</button></form></section>`;
 }
 
