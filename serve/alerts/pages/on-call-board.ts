@@ -9,6 +9,8 @@ export interface Board {
   /** Who is on call now; null for nobody. */
   readonly current: StaffedSpan | null;
   readonly next: StaffedSpan | null;
+  /** How far ahead it looks. */
+  readonly until: number;
   /** When nobody is on call. */
   readonly gaps: readonly Span[];
   /** The next shifts of the reader, the current one included. */
@@ -20,7 +22,13 @@ export function boardOf(shifts: readonly StaffedSpan[], { from: now, until }: Sp
   const turns = joined(shifts);
   const current = turns.find(({ from, until }) => from <= now && now < until) ?? null;
   const next = turns.find(({ from }) => from > now) ?? null;
-  return { current, next, gaps: gapsIn(shifts, { from: now, until }), mine: stretchesOf(shifts, reader) };
+  return {
+    current,
+    next,
+    until,
+    gaps: gapsIn(shifts, { from: now, until }),
+    mine: stretchesOf(shifts, reader),
+  };
 }
 
 /** When a user is on call, alone or with others. */

@@ -38,7 +38,7 @@ function gapList(gaps: readonly Span[], clocks: Clocks): Html {
 
 /** Who is on call now and next. */
 export function boardFacts(
-  { current, next, gaps }: Board,
+  { current, next, until, gaps }: Board,
   clocks: Clocks,
   nameOf: (user: string) => string,
 ): Html {
@@ -46,7 +46,7 @@ export function boardFacts(
   const now =
     current === null
       ? html`<span class="tag bad">nobody</span>`
-      : html`${people(current.users)} until ${momentBy(current.until, clocks)}`;
+      : html`${people(current.users)} ${current.until === until ? `for ${DAYS_AHEAD} days or longer` : html`until ${momentBy(current.until, clocks)}`}`;
   const then = next === null ? html`–` : html`${people(next.users)} from ${momentBy(next.from, clocks)}`;
   return html`<dl class="facts board"><dt>Now</dt><dd>${now}</dd><dt>Next</dt><dd>${then}</dd><dt>Gaps in ${DAYS_AHEAD} days</dt><dd>${gapList(gaps, clocks)}</dd></dl>`;
 }

@@ -32,14 +32,14 @@ describe('a board', () => {
   });
 
   test('knows that nobody is on call', () => {
-    const empty = { current: null, next: null, mine: [] };
+    const empty = { current: null, next: null, mine: [], until: 60 };
     expect(boardOf([], { from: 35, until: 60 }, 'ann')).toEqual({
       ...empty,
       gaps: [{ from: 35, until: 60 }],
     });
     const next = shift(40, 50, 'bob');
     expect(boardOf([next], { from: 35, until: 50 }, 'ann')).toEqual({
-      ...{ ...empty, next },
+      ...{ ...empty, next, until: 50 },
       gaps: [{ from: 35, until: 40 }],
     });
   });
