@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { DAY_MS } from '../../../infra/days.ts';
 import { formCard, table } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -12,6 +11,7 @@ import { scheduleFields, scheduleIn, timeZoneList } from './schedule-form.ts';
 import {
   boardFacts,
   DAYS_AHEAD,
+  lookAhead,
   nameIn,
   type OnCallPageParts,
   schedulePath,
@@ -98,8 +98,7 @@ async function boardsOf(
   { request }: FastifyReply,
   { user, membership: { project } }: Visit,
 ): Promise<ScheduleBoard[]> {
-  const now = clock.now();
-  const window = { from: now, until: now + DAYS_AHEAD * DAY_MS };
+  const window = lookAhead(clock.now());
   const [list, all] = await Promise.all([schedules.list(project.id), policies.list(project.id)]);
   return Promise.all(
     list.map(async (schedule) => {
@@ -112,7 +111,7 @@ async function boardsOf(
       return {
         ...boardOf(shifts, window, user.id),
         schedule,
-        clocks: clocksOf(request, schedule.time_zone, now),
+        clocks: clocksOf(request, schedule.time_zone, window),
         policies: using.map(({ name }) => name),
       };
     }),

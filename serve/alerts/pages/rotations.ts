@@ -10,7 +10,7 @@ import type { RotationFields } from '../oncall/rotations.ts';
 import type { EditOptions, RotationEdit } from '../oncall/schedules.ts';
 import type { Visit } from './frame.ts';
 import { newRotation, rotationFields, rotationIn } from './rotation-form.ts';
-import { candidatesOf, nameIn, type OnCallPageParts, schedulePath } from './schedule-parts.ts';
+import { candidatesOf, lookAhead, nameIn, type OnCallPageParts, schedulePath } from './schedule-parts.ts';
 import { type Clocks, clocksOf, stretchBy, ZoneTimes } from './zone-times.ts';
 
 const ROTATIONS = '/projects/:id/oncall/:schedule/rotations';
@@ -134,7 +134,7 @@ async function send(
   const save = rotation === null ? 'Add rotation' : 'Save changes';
   const body = html`<p class="under"><a href="/projects/${schedule.project_id}/oncall">On call</a> › <a href="${schedulePath(schedule)}">${schedule.name}</a></p><h1>${title}</h1>
 ${error && (error.field === null || error.field === 'effective_at') && html`<p class="note bad" role="alert">${error.message}</p>`}
-${changes && preview(changes, clocksOf(request, schedule.time_zone, clock.now()), nameIn(known))}
+${changes && preview(changes, clocksOf(request, schedule.time_zone, lookAhead(clock.now())), nameIn(known))}
 <section class="card"><form method="post" action="${base}">${visit.token}<button class="unseen" name="do" value="preview" tabindex="-1" aria-hidden="true">Preview</button>
 ${rotationFields({ draft, candidates: candidatesOf(all), zone: schedule.time_zone, error, asksForMore: form.text('do') === 'more' })}
 ${rotation !== null && when(!isEnd, 'Takes effect')}

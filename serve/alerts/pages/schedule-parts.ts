@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { User } from '../../accounts/tables.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -23,6 +24,9 @@ export interface OnCallPageParts
 
 /** How far ahead gaps and shifts are listed. */
 export const DAYS_AHEAD = 60;
+
+export const lookAhead = (now: number): Span => ({ from: now, until: now + DAYS_AHEAD * DAY_MS });
+
 const GAPS_MAX = 5;
 
 export const schedulePath = ({ project_id, id }: OncallSchedule): string =>

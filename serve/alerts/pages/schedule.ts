@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DAY_MS } from '../../../infra/days.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { button, formCard, secretCard, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
@@ -16,7 +15,7 @@ import { scheduleFields, scheduleIn, timeZoneList } from './schedule-form.ts';
 import {
   boardFacts,
   candidatesOf,
-  DAYS_AHEAD,
+  lookAhead,
   nameIn,
   type OnCallPageParts,
   type ScheduleState,
@@ -120,7 +119,7 @@ async function scheduleBody(
 ): Promise<Html> {
   const { clock, members, schedules, users } = parts;
   const now = clock.now();
-  const ahead = { from: now, until: now + DAYS_AHEAD * DAY_MS };
+  const ahead = lookAhead(now);
   const [rotations, overrides, shifts, unavailable, all] = await Promise.all([
     schedules.rotations(schedule),
     schedules.overrides.list(schedule.id),
@@ -135,7 +134,7 @@ async function scheduleBody(
     ...overrides.flatMap(({ user_id, replaces_id }) => [user_id, replaces_id]),
   ]);
   const nameOf = nameIn(known);
-  const clocks = clocksOf(request, schedule.time_zone, now);
+  const clocks = clocksOf(request, schedule.time_zone, ahead);
   const shown = { now, nameOf, clocks };
   const weeks =
     rotations.length === 0 && overrides.length === 0

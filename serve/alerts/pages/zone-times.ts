@@ -77,11 +77,12 @@ export interface Clocks {
 }
 
 /** The zone of a reader is a parameter of the address, or else what a script of the pages found in the browser. */
-export function clocksOf(request: FastifyRequest, zone: string, at: number): Clocks {
+export function clocksOf(request: FastifyRequest, zone: string, { from, until }: Span): Clocks {
   const times = new ZoneTimes(zone);
   const name = timeZoneName(readerZoneOf(request));
   const reader = name === null ? null : new ZoneTimes(name);
-  return { times, reader: reader?.input(at) === times.input(at) ? null : reader };
+  const isSame = [from, until].every((at) => reader?.input(at) === times.input(at));
+  return { times, reader: isSame ? null : reader };
 }
 
 /** '' if it is not known. */
