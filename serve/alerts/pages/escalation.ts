@@ -11,6 +11,7 @@ import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX } from '../oncall/routes.ts';
 import { keyOfTarget, targetGroups, targetNames } from './escalation-targets.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 import { draftIn, draftOf, edited, fieldsIn, newDraft, type PolicyDraft, policyForm } from './policy-form.ts';
+import { silentNote, silentOf } from './schedule-parts.ts';
 
 const LIST = '/projects/:id/escalation';
 const NEW = `${LIST}/new`;
@@ -22,7 +23,7 @@ const listPath = ({ membership }: Visit) => `/projects/${membership.project.id}/
 interface EscalationPageParts
   extends Pick<
     AlertDomain,
-    'policies' | 'alertRoutes' | 'channels' | 'members' | 'messageSender' | 'schedules'
+    'policies' | 'alertRoutes' | 'channels' | 'members' | 'messageSender' | 'notificationRules' | 'schedules'
   > {
   readonly frame: ProjectFrame;
 }
@@ -209,11 +210,17 @@ async function sendList(
     targetGroups(parts, project.id),
   ]);
   const names = targetNames(groups);
+  const people = list
+    .flatMap(({ steps }) => steps.flatMap(({ targets }) => targets))
+    .filter(({ type }) => type === 'user');
+  const silent = await silentOf(parts, [...new Set(people.map(({ id }) => id))]);
+  const nameOf = (id: string) => names.get(keyOfTarget({ type: 'user', id })) ?? 'a former member';
   const noMail = parts.messageSender.lackOf('email');
   const body = html`<div class="heading"><div><h1>Escalation</h1><p class="lead">A policy says who is paged when an alert comes, and who is next if nobody acknowledges it.</p></div>${mayChange && html`<a class="button" href="${listPath(visit)}/new">Add policy</a>`}</div>
 ${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and gets all alerts. Policies and the route are kept, but page nobody until you deactivate it.</p>`}
 ${isApplied && route.policy_id === '' && html`<p class="note warn">New alerts page nobody. ${list.length === 0 ? 'Add a policy first.' : 'Choose a policy for new alerts.'}</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then nobody is paged by e-mail.</p>`}
+${silentNote(silent, nameOf)}
 ${list.length > 0 && routeCard(visit, list, route, error)}
 ${list.length === 0 && html`<p class="empty">No policies yet.</p>`}
 ${list.map((policy) => policyCard(policy, names, mayChange ? `${listPath(visit)}/${policy.id}` : null))}`;
