@@ -9,9 +9,10 @@ import type { AcknowledgeLink } from '../paging/acknowledge-links.ts';
 import type { Linked } from '../paging/linked-pages.ts';
 import { severityTag, statusTag } from './frame.ts';
 
-const PATH = '/acknowledge/:link';
+/** A named parameter of a path may have 100 characters only. */
+const PATH = '/acknowledge/*';
 
-const linkTextOf = (request: FastifyRequest): string => (request.params as { link: string }).link;
+const linkTextOf = (request: FastifyRequest): string => (request.params as { '*': string })['*'];
 
 /** The pages behind the links in messages. GET changes nothing, since scanners of mail follow links. */
 export function serveAcknowledgePages(
@@ -61,7 +62,7 @@ function send(reply: FastifyReply, linked: Linked, token: Html): Promise<Fastify
   )}</ul>
 ${all.length > alerts.length && html`<p>${all.length - alerts.length} more.</p>`}
 ${usedMs > 0 || calling.length === 0 ? doneNote(linked) : buttons(linked, token)}
-<p class="under">You act as ${user.name}.</p>`;
+<p class="under">You act as ${user.name || user.username}.</p>`;
   return reply.page({ title, body, layout: 'narrow' });
 }
 

@@ -113,7 +113,7 @@ export class LinkedPages {
     const page = pages.find((one) => one.policy === policy && one.acknowledged_ms > 0);
     if (page === undefined) return null;
     const by = (await this.#deps.users.byId([page.acknowledged_by])).get(page.acknowledged_by);
-    return { by: by?.name ?? '', at: page.acknowledged_ms };
+    return { by: by?.name || (by?.username ?? ''), at: page.acknowledged_ms };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../infra/ports.ts';
+import type { User } from '../../accounts/tables.ts';
 import type { Destination } from '../messages/destination.ts';
 import { messageAlertOf, type PageMessage } from '../messages/message.ts';
 import type { Policies } from '../oncall/policies.ts';
@@ -63,9 +64,9 @@ export class PageMessages {
       more: iids.length - listed.length,
       page: {
         ...{ round: first.round, step: first.step, policy: policy?.name ?? '', reason: first.reason },
-        by: people.get(first.by)?.name ?? '',
+        by: nameOf(people.get(first.by)),
       },
-      user: person === undefined ? null : { name: person.name },
+      user: person === undefined ? null : { name: nameOf(person) },
       acknowledgeUrl: isCall ? this.#urlOf(first, { key, destination }) : '',
       duplicatePossible,
     };
@@ -79,3 +80,5 @@ export class PageMessages {
     return `${publicUrl()}${links.urlOf({ project, user, message: key, destination: destination.id })}`;
   }
 }
+
+const nameOf = (user: User | undefined): string => user?.name || (user?.username ?? '');
