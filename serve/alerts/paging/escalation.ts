@@ -128,9 +128,11 @@ function startRound(page: AlertPage, now: number): AlertPage {
 
 interface AdvanceContext {
   readonly policy: Policy;
-  /** Of the step that was carried out last, and whether anybody accepted a call of this cycle. */
+  /** Of the step that was carried out last, and of all steps of this cycle. */
   readonly reach: Reach;
-  readonly isCycleReached: boolean;
+  readonly cycleReach: Reach;
+  /** Whether anybody accepted a call of this round. */
+  readonly isRoundReached: boolean;
   readonly now: number;
   /** Whether somebody asked for the next step. */
   readonly isForced?: boolean;
@@ -143,6 +145,10 @@ export function advance(page: AlertPage, context: AdvanceContext): Advance {
   if (page.state === 'waiting') return carryOut({ ...page, state: 'triggered' }, context, '');
   if (page.state === 'exhausted') return carryOut(startRound(page, now), context, 'paging starts again');
   if (page.state === 'acknowledged') {
+    // The policy may have another timeout by now.
+    const timeoutMs = policy.ack_timeout_minutes * MINUTE_MS;
+    const next_ms = timeoutMs > 0 ? page.acknowledged_ms + timeoutMs : 0;
+    if (next_ms === 0 || next_ms > now) return { ...idle, page: { ...page, next_ms } };
     const log = `not resolved ${policy.ack_timeout_minutes} minutes after the acknowledgement`;
     return { ...idle, page: startRound(page, now), setsBack: true, log };
   }
@@ -156,11 +162,14 @@ export function advance(page: AlertPage, context: AdvanceContext): Advance {
 }
 
 /** Carries out the next step, or the first of the next cycle, or ends the policy. */
-function carryOut(page: AlertPage, { policy, isCycleReached, now }: AdvanceContext, log: string): Advance {
+function carryOut(page: AlertPage, context: AdvanceContext, log: string): Advance {
+  const { policy, cycleReach, isRoundReached, now } = context;
   const isLast = page.step >= policy.steps.length;
   const result = { carriesOut: false, setsBack: false, exhaustion: '' as const, log };
-  if (isLast && !isCycleReached) return exhaust(page, 'nobody was reached', now + UNREACHED_REMINDER_MS);
-  if (isLast && page.cycle > policy.repeats) {
+  const isOver = isLast && page.cycle > policy.repeats;
+  if ((isLast && cycleReach === 'unreached') || (isOver && !isRoundReached))
+    return exhaust(page, 'nobody was reached', now + UNREACHED_REMINDER_MS);
+  if (isOver) {
     const reminderMs = policy.reminder_hours * HOUR_MS;
     return exhaust(page, 'nobody acknowledged', reminderMs > 0 ? now + reminderMs : 0);
   }
@@ -181,8 +190,14 @@ const exhaust = (page: AlertPage, exhaustion: Advance['exhaustion'], next_ms: nu
 export interface StepCall {
   readonly state: 'pending' | 'sending' | 'sent' | 'failed' | 'cancelled';
   readonly due_ms: number;
-  /** Whether its destination accepted another message moments ago, so that it may wait to be bundled. */
+  /** Whether it was not tried yet and its destination accepted another message moments ago, so that it waits to be bundled. */
   readonly isHeld: boolean;
+}
+
+/** Whether anybody accepted a call of one of some steps. */
+export function reachOfAll(steps: readonly Reach[]): Reach {
+  if (steps.includes('reached')) return 'reached';
+  return steps.includes('unknown') ? 'unknown' : 'unreached';
 }
 
 /** Whether anybody accepted one of the calls of a step. */

@@ -8,7 +8,7 @@ import { ProjectJobs } from '../consequences/project-jobs.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import { type Advance, type AlertPage, advance, reachOf } from './escalation.ts';
+import { type Advance, type AlertPage, advance, reachOf, reachOfAll } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
@@ -115,7 +115,7 @@ export class PageSteps {
       project,
       due.map(({ alert }) => alert),
     );
-    const calls = await store.callsOf(project, due, now - HELD_MS);
+    const calls = Map.groupBy(await store.callsOf(project, due, now - HELD_MS), keyOf);
     const policies = await this.#policiesOf(project, due);
     const recipients = new Recipients(this.#deps.recipients, String(project), now);
     const round = new Round(now, this.#deps.settings);
@@ -131,16 +131,11 @@ export class PageSteps {
         else round.close(page, ended);
         continue;
       }
-      const cycle = calls.filter(
-        (call) => call.alert === page.alert && call.policy === page.policy && isOfCycle(call, page),
-      );
-      const reach = reachOf(
-        cycle.filter(({ step }) => step === page.step),
+      const reached = reachedBy(page, calls.get(keyOf(page)) ?? [], {
         now,
-        settings.PAGE_UNREACHED_SECONDS * 1000,
-      );
-      const isCycleReached = cycle.some(({ state }) => state === 'sent');
-      const result = advance(page, { policy, reach, isCycleReached, now, isForced });
+        unreachedMs: settings.PAGE_UNREACHED_SECONDS * 1000,
+      });
+      const result = advance(page, { ...reached, policy, now, isForced });
       const step = policy.steps[result.page.step - 1];
       const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];
       const keepers = result.exhaustion === '' ? [] : await recipients.ofKeepers();
@@ -177,8 +172,26 @@ export class PageSteps {
 
 const CALLING: ReadonlySet<AlertPage['state']> = new Set(['waiting', 'triggered', 'exhausted']);
 
-const isOfCycle = (call: Pick<AlertPage, 'round' | 'cycle'>, page: AlertPage): boolean =>
-  call.round === page.round && call.cycle === page.cycle;
+const keyOf = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string => `${alert}/${policy}`;
+
+/** Whom the calls of a page reached: in its step, its cycle and its round. */
+function reachedBy(
+  page: AlertPage,
+  calls: Awaited<ReturnType<PageStore['callsOf']>>,
+  { now, unreachedMs }: { readonly now: number; readonly unreachedMs: number },
+) {
+  const round = calls.filter((call) => call.round === page.round);
+  const steps = Map.groupBy(
+    round.filter(({ cycle }) => cycle === page.cycle),
+    ({ step }) => step,
+  );
+  const reaches = [...steps.values()].map((of) => reachOf(of, now, unreachedMs));
+  return {
+    reach: reachOf(steps.get(page.step) ?? [], now, unreachedMs),
+    cycleReach: reachOfAll(reaches),
+    isRoundReached: round.some(({ state }) => state === 'sent'),
+  };
+}
 
 /** What one round of due pages is to store. */
 class Round {

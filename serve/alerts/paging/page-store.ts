@@ -98,7 +98,7 @@ export class PageStore extends PageReader {
     return this.#insert(pageLog, rows);
   }
 
-  /** Calls of the cycles that pages are in, and whether their destination accepted something after a time. */
+  /** Calls of pages, and whether they wait to be bundled with others: their destination accepted something after a time. */
   async callsOf(
     project: number,
     due: readonly AlertPage[],
@@ -109,7 +109,7 @@ export class PageStore extends PageReader {
     for (const some of inParts(alerts)) {
       found.push(
         ...(await this.#store.rows<Awaited<ReturnType<PageStore['callsOf']>>[number]>(
-          sql`SELECT alert, policy, round, cycle, step, state, due_ms, destination IN (
+          sql`SELECT alert, policy, round, cycle, step, state, due_ms, attempts = 0 AND state = 'pending' AND destination IN (
               SELECT destination FROM ${pageNotifications} WHERE project = ${project} AND sent_ms > ${heldSince}) AS isHeld
             FROM ${pageNotifications} FINAL
             WHERE project = ${project} AND alert IN ${some} AND kind = 'triggered'`,
@@ -126,7 +126,7 @@ export class PageStore extends PageReader {
       found.push(
         ...(await this.#store.rows<Called>(
           sql`SELECT DISTINCT alert, policy, round, destination, user FROM ${pageNotifications} FINAL
-            WHERE project = ${project} AND alert IN ${alerts} AND kind = 'triggered' AND state IN ('sent', 'sending')`,
+            WHERE project = ${project} AND alert IN ${alerts} AND kind = 'triggered' AND (state IN ('sent', 'sending') OR is_doubtful)`,
         )),
       );
     }

@@ -38,8 +38,8 @@ function play(
   let current = page;
   for (let i = 0; i < 1000 && current.next_ms > 0 && current.next_ms <= until; i++) {
     now = Math.max(now, current.next_ms);
-    const isCycleReached = reach === 'reached' && current.step > 0;
-    const result = advance(current, { policy, reach, isCycleReached, now });
+    const isRoundReached = reach === 'reached';
+    const result = advance(current, { policy, reach, cycleReach: reach, isRoundReached, now });
     const minutes = (now - START) / MINUTE;
     if (result.carriesOut)
       done.push(`${minutes}: ${result.page.round}.${result.page.cycle}.${result.page.step}`);
@@ -67,6 +67,13 @@ describe('steps', () => {
     expect(done[3]).toMatch(/^15.*: 2\.1\.1$/);
   });
 
+  test('whose messages are still on their way do not end the policy early', () => {
+    const policy = policyOf({ steps: [step(1)], repeats: 1 });
+    const { page, done } = play(opened(), { until: START + 2 * MINUTE, policy, reach: 'unknown' });
+    expect(done).toEqual(['0: 1.1.1', '1: 1.2.1', '2: nobody was reached']);
+    expect(page.next_ms).toBe(START + 17 * MINUTE);
+  });
+
   test('without a reminder the page stays ended', () => {
     const { page } = play(opened(), {
       until: START + 30 * 24 * HOUR,
@@ -77,7 +84,7 @@ describe('steps', () => {
 
   test('that fell due while nothing ran are carried out once, and count from then', () => {
     const first = advance(opened(), context({ now: START }));
-    const late = advance(first.page, context({ now: START + 2 * HOUR, isCycleReached: true }));
+    const late = advance(first.page, context({ now: START + 2 * HOUR }));
     expect(late).toMatchObject({ carriesOut: true, page: { step: 2, step_ms: START + 2 * HOUR } });
     expect(late.page.next_ms).toBeGreaterThan(START + 2 * HOUR);
   });
@@ -85,13 +92,14 @@ describe('steps', () => {
   test('are read from the policy as it is now', () => {
     const first = advance(opened(), context({ now: START })).page;
     const shorter = policyOf({ steps: [step(1)], repeats: 0 });
-    const next = advance(first, context({ now: START + MINUTE, policy: shorter, isCycleReached: true }));
+    const next = advance(first, context({ now: START + MINUTE, policy: shorter }));
     expect(next.exhaustion).toBe('nobody acknowledged');
   });
 });
 
 const context = (more: object) => ({
-  ...{ policy: policyOf(), reach: 'reached' as Reach, isCycleReached: false, now: START },
+  ...{ policy: policyOf(), reach: 'reached' as Reach, cycleReach: 'reached' as Reach },
+  ...{ isRoundReached: true, now: START },
   ...more,
 });
 
@@ -118,7 +126,12 @@ describe('a page', () => {
     const first = advance(opened(), context({ now: START })).page;
     const { page } = followed(first, 'acknowledged', { ack_timeout_minutes: 30 });
     expect(page.next_ms).toBe(START + 31 * MINUTE);
-    const again = advance(page, context({ now: page.next_ms }));
+    const now = page.next_ms;
+    const withTimeout = (ack_timeout_minutes: number) =>
+      advance(page, context({ now, policy: policyOf({ ack_timeout_minutes }) }));
+    expect(withTimeout(0)).toMatchObject({ setsBack: false, page: { state: 'acknowledged', next_ms: 0 } });
+    expect(withTimeout(45).page).toMatchObject({ state: 'acknowledged', next_ms: START + 46 * MINUTE });
+    const again = withTimeout(30);
     expect(again).toMatchObject({ setsBack: true, page: { state: 'triggered', round: 2, step: 0 } });
     // The event that set the alert back changes nothing any more.
     expect(followed(again.page, 'triggered').page).toMatchObject({ state: 'triggered', round: 2 });
