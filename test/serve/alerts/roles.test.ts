@@ -26,6 +26,13 @@ beforeAll(async () => {
   spare = await service.source(people.Owner, project, { name: 'spare' });
   const target = { url: 'http://127.0.0.1/', active: false };
   hookId = (await service.api(people.Owner, 'POST', `/projects/${project}/hooks`, target)).body.id;
+  const made = await service.api(
+    people.Owner,
+    'POST',
+    `/projects/${project}/escalation_policies`,
+    policy('Day'),
+  );
+  policyId = made.body.id;
   await service.send(source, { title: 'alert' });
 });
 afterAll(() => service?.close());
@@ -43,6 +50,12 @@ interface Cell {
 const integration = () => `/integrations/${source.id}`;
 const hook = () => `/hooks/${hookId}`;
 let hookId: string;
+let policyId: string;
+let policies = 0;
+const policy = (name: string) => ({
+  name,
+  steps: [{ targets: [{ type: 'user', id: people.Owner.user.id }], delay_minutes: 5 }],
+});
 let spare: Source;
 
 /** Each action, and the lowest role that is allowed to do it. */
@@ -86,6 +99,21 @@ const MATRIX: readonly Cell[] = [
     method: 'GET',
     path: () => '/escalation_policies',
     least: 'Reporter',
+  },
+  {
+    does: 'create an escalation policy',
+    method: 'POST',
+    path: () => '/escalation_policies',
+    payload: () => policy(`Night ${++policies}`),
+    least: 'Maintainer',
+    status: 201,
+  },
+  {
+    does: 'change an escalation policy',
+    method: 'PUT',
+    path: () => `/escalation_policies/${policyId}`,
+    payload: () => ({ repeats: 1 }),
+    least: 'Maintainer',
   },
   { does: 'see the alert routes', method: 'GET', path: () => '/alert_routes', least: 'Reporter' },
   {
