@@ -5,6 +5,7 @@ import { createKey } from '../../serve/accounts/keys.ts';
 import { createUser } from '../../serve/accounts/users.ts';
 import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { until } from '../infra/ports/opened.ts';
+import { PageReceiver } from '../serve/alerts/paging/team.ts';
 import { Receiver } from '../serve/alerts/receiver.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { type Services, startServices } from '../support/services/index.ts';
@@ -28,6 +29,7 @@ beforeAll(async () => {
     SECRETS_KEY: randomBytes(32).toString('base64'),
     ALERT_PRIVATE_TARGETS: 'true',
     ALERT_WEBHOOK_RETRY_SECONDS_MAX: '1',
+    PAGE_BUNDLE_SECONDS: '0',
   });
   operator = await joinPipeline(environment);
   servers = await Promise.all([startRole('serve', environment), startRole('serve', environment)]);
@@ -99,5 +101,50 @@ test('what follows from alerts survives killed servers and an emptied Redis: tol
   const found: { alert_iid: number }[] = await incidents();
   expect(found).toHaveLength(ALERTS);
   expect(new Set(found.map(({ alert_iid }) => alert_iid)).size).toBe(ALERTS);
+  receiver.close();
+});
+
+test('every alert pages though servers are killed and Redis is emptied, and a duplicate is marked', {
+  timeout: 600_000,
+}, async () => {
+  const receiver = await PageReceiver.open();
+  const project = (await call(0, 'POST', '/api/v4/projects', { name: 'Pages' })).id;
+  const api = `/api/v4/projects/${project}`;
+  const source = await call(0, 'POST', `${api}/integrations`, { type: 'HTTP', name: 'Tool' });
+  const settings = { url: receiver.url };
+  const channel = await call(0, 'POST', `${api}/notification_channels`, {
+    name: 'c',
+    type: 'webhook',
+    settings,
+  });
+  const steps = [{ targets: [{ type: 'channel', id: channel.id }], delay_minutes: 60, important: false }];
+  const policy = await call(0, 'POST', `${api}/escalation_policies`, { name: 'Ops', steps });
+  await call(0, 'PUT', `${api}/alert_routes`, [{ name: 'default', policy_id: policy.id, delay_seconds: 0 }]);
+  const { pathname } = new URL(source.url);
+  const send = (i: number) =>
+    call(i % 2, 'POST', pathname, { title: `a${i}`, fingerprint: `f${i}` }, source.authorization_key);
+
+  await Promise.all(Array.from({ length: ALERTS }, (_, i) => send(i)));
+  await servers[0]?.kill();
+  const redis = new Redis(environment.REDIS_URL as string);
+  await redis.flushall();
+  redis.disconnect();
+  servers[0] = await startRole('serve', environment);
+  // A message lists the worst 20 alerts, and says how many more there are.
+  const byKey = () =>
+    new Map(
+      receiver.received.map(({ headers, body }) => [String(headers['x-chain-metrics-delivery']), body]),
+    );
+  const paged = () => [...byKey().values()].reduce((sum, { alerts, more }) => sum + alerts.length + more, 0);
+  await until('every alert was paged', () => paged() >= ALERTS, WAIT_MS);
+  expect(paged()).toBe(ALERTS);
+  const seen = new Set<string>();
+  for (const { headers, body } of receiver.received) {
+    const key = String(headers['x-chain-metrics-delivery']);
+    if (seen.has(key)) expect(body.duplicate_possible).toBe(true);
+    seen.add(key);
+  }
+  const pages: { state: string }[] = await call(1, 'GET', `${api}/pages`);
+  expect(pages.map(({ state }) => state)).toEqual(Array(ALERTS).fill('triggered'));
   receiver.close();
 });
