@@ -56,10 +56,10 @@ function send(reply: FastifyReply, linked: Linked, token: Html): Promise<Fastify
   const [first] = alerts;
   const title = all.length === 1 ? (first?.title ?? 'Alert') : `${all.length} alerts`;
   const body = html`<p class="under">${project.name}</p><h1>${title}</h1>
-<ul class="plain">${alerts.map(
-    (alert) =>
-      html`<li>${severityTag(alert)} ${statusTag(alert)} <b>${alert.title}</b>${alert.service && html` <span class="under">${alert.service}</span>`} <span class="under">since ${time(alert.started_ms)}</span></li>`,
-  )}</ul>
+${alerts.map(
+  (alert) =>
+    html`<p>${severityTag(alert)} ${statusTag(alert)} ${all.length > 1 && html`<b>${alert.title}</b> `}<span class="under">${alert.service && `${alert.service}, `}since ${time(alert.started_ms)}</span></p>`,
+)}
 ${all.length > alerts.length && html`<p>${all.length - alerts.length} more.</p>`}
 ${usedMs > 0 || calling.length === 0 ? doneNote(linked) : buttons(linked, token)}
 <p class="under">You act as ${user.name || user.username}.</p>`;

@@ -1,6 +1,6 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { QueryStore } from '../../http/readers.ts';
-import { button, time } from '../../pages/fields.ts';
+import { button, time, timeOfEvent } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { AlertPage } from '../paging/escalation.ts';
@@ -18,11 +18,12 @@ const STATES: Readonly<Record<AlertPage['state'], string>> = {
   closed: 'closed',
 };
 
-const KINDS: Readonly<Record<PageNotification['kind'], string>> = {
-  triggered: 'called',
-  acknowledged: 'told of the acknowledgement',
-  resolved: 'told of the end',
-  exhausted: 'told that nobody answered',
+/** Who was told what. */
+const KINDS: Readonly<Record<PageNotification['kind'], (name: string) => string>> = {
+  triggered: (name) => `Called ${name}`,
+  acknowledged: (name) => `Told ${name} of the acknowledgement`,
+  resolved: (name) => `Told ${name} of the end`,
+  exhausted: (name) => `Told ${name} that nobody answered`,
 };
 
 /** Who was told of an alert and when, and who acknowledged; null if nobody is paged for it. */
@@ -63,7 +64,7 @@ export async function pagingCard(
   ].sort((a, b) => a.at - b.at);
   return html`<section class="card"><h2>Paging</h2>
 ${found.map((page, i) => html`<p>${pageText(page, policyNames[i]?.name ?? 'deleted policy', userName)}</p>`)}
-<ol class="history">${entries.map(({ at, text }) => html`<li>${time(at)}<span>${text}</span></li>`)}</ol>
+<ol class="history">${entries.map(({ at, text }) => html`<li>${timeOfEvent(at)}<span>${text}</span></li>`)}</ol>
 ${found.some(({ state }) => CALLING.has(state)) && button(`${base}/escalate`, token, 'Page the next step', 'Page the next step now', 'second')}</section>`;
 }
 
@@ -86,5 +87,5 @@ function notificationText({ kind, state, fault, attempts }: PageNotification, na
     failed: 'failed',
     cancelled: 'not needed any more',
   };
-  return html`${name} ${KINDS[kind]}: ${results[state]}${fault && ` (${fault})`}`;
+  return html`${KINDS[kind](name)}: ${results[state]}${fault && ` (${fault})`}`;
 }
