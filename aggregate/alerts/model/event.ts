@@ -55,6 +55,8 @@ export interface ActionHead extends Head {
   readonly iid: number;
   readonly by: string;
   readonly change: ActionChange;
+  /** Status that the alert must have, or nothing changes: it may have ended meanwhile. */
+  readonly expected?: AlertStatus;
   /** Whether it set back a resolved alert; absent before it was decided. */
   readonly reopens?: boolean;
 }

@@ -170,7 +170,7 @@ function recovered(open: Alert, { item, at, position }: Occurrence): Alert {
 export function decideAction(
   alert: Alert,
   open: Alert | null,
-  { at, change }: ActionHead,
+  { at, change, expected = alert.status }: ActionHead,
   position: number,
 ): Decision {
   const real = realChange(alert, change);
@@ -180,7 +180,8 @@ export function decideAction(
     return { outcome: 'refused', alert: null, counted: null };
   }
   const resolves = isOpen(alert) && status === 'resolved';
-  if (Object.keys(real).length === 0) return { outcome: 'unchanged', alert: null, counted: null };
+  if (Object.keys(real).length === 0 || expected !== alert.status)
+    return { outcome: 'unchanged', alert: null, counted: null };
   const next: Alert = {
     ...alert,
     status,

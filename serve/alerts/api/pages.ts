@@ -171,7 +171,7 @@ function servePageActions(
     },
     async ({ membership: { project }, params: { alert_iid }, caller }) => {
       await reader.get(project.id, alert_iid);
-      await pageSteps.escalate(Number(project.id), alert_iid, caller.user.id);
+      await pageSteps.escalate(Number(project.id), [alert_iid], caller.user.id);
     },
   );
 }

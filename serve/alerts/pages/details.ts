@@ -76,7 +76,7 @@ export function serveDetails(
   });
   action('escalate', async ({ user, membership: { project } }, iid) => {
     await reader.get(project.id, iid);
-    await pageSteps.escalate(Number(project.id), iid, user.id);
+    await pageSteps.escalate(Number(project.id), [iid], user.id);
     return 'The next step was carried out.';
   });
   action('incident', async ({ user, membership: { project } }, iid) => {

@@ -2,26 +2,22 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { User } from '../../accounts/tables.ts';
-import { PROJECT_ROLES } from '../model/access.ts';
 import type { Project } from '../model/tables.ts';
 import type { AlertActions } from '../projects/alert-actions.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import type { Members } from '../projects/members.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { UserLookup } from '../projects/users.ts';
 import type { AcknowledgeLink } from './acknowledge-links.ts';
+import { isCallable, type PeopleDependencies } from './callable.ts';
 import type { PageSteps } from './page-steps.ts';
 import { type DueNotification, destinationLock, type PageStore } from './page-store.ts';
 
-interface LinkedPagesDependencies {
+interface LinkedPagesDependencies extends PeopleDependencies {
   readonly clock: Clock;
   readonly locks: Locks;
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
   readonly actions: Pick<AlertActions, 'changeStatus'>;
   readonly projects: Pick<Projects, 'find'>;
-  readonly members: Pick<Members, 'levelOf'>;
-  readonly users: Pick<UserLookup, 'byId'>;
   readonly steps: Pick<PageSteps, 'escalate'>;
 }
 
@@ -54,17 +50,16 @@ export class LinkedPages {
 
   /** Null if the person may not act in the project any more, or the message is gone. */
   async find(link: AcknowledgeLink): Promise<Linked | null> {
-    const { reader, projects, members, users, store } = this.#deps;
+    const { reader, projects, users, store } = this.#deps;
     const projectId = String(link.project);
-    const [project, level, people, notifications] = await Promise.all([
+    const [project, isAllowed, people, notifications] = await Promise.all([
       projects.find(projectId),
-      members.levelOf(projectId, link.user),
+      isCallable(this.#deps, projectId, link.user),
       users.byId([link.user]),
       store.ofMessage(link.project, link.destination, link.message),
     ]);
     const user = people.get(link.user);
-    const isAllowed = user !== undefined && user.locked_ms === 0 && level >= PROJECT_ROLES.Developer;
-    if (project === null || !isAllowed || notifications.length === 0) return null;
+    if (project === null || !isAllowed || user === undefined || notifications.length === 0) return null;
     const all = [...new Set(notifications.map(({ alert }) => alert))];
     const alerts = await reader.findAll(link.project, all.slice(0, ALERTS_SHOWN));
     return {
@@ -97,11 +92,16 @@ export class LinkedPages {
   async #act({ calling, user, project }: Linked, action: 'acknowledge' | 'escalate'): Promise<void> {
     const { actions, steps } = this.#deps;
     if (action === 'escalate') {
-      for (const iid of calling) await steps.escalate(Number(project.id), iid, user.id);
-      return;
+      return steps.escalate(Number(project.id), calling, user.id);
     }
     for (let i = 0; i < calling.length; i += ALERTS_PER_CHANGE) {
-      await actions.changeStatus(project.id, calling.slice(i, i + ALERTS_PER_CHANGE), user, 'acknowledged');
+      await actions.changeStatus(
+        project.id,
+        calling.slice(i, i + ALERTS_PER_CHANGE),
+        user,
+        'acknowledged',
+        'triggered',
+      );
     }
   }
 

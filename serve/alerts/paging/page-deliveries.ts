@@ -8,6 +8,7 @@ import type { Destination } from '../messages/destination.ts';
 import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { retryDelayMs } from '../outgoing/back-off.ts';
 import { departureOf, HISTORY_MS } from './bundling.ts';
+import { isCallable, type PeopleDependencies } from './callable.ts';
 import type { PageMessages } from './page-messages.ts';
 import type { PageNotification } from './page-reader.ts';
 import { type DueNotification, destinationLock, type PageStore, rankOf } from './page-store.ts';
@@ -17,7 +18,7 @@ interface PageDeliverySettings {
   readonly PAGE_GIVE_UP_HOURS: number;
 }
 
-interface PageDeliveriesDependencies {
+interface PageDeliveriesDependencies extends PeopleDependencies {
   readonly clock: Clock;
   readonly queue: Queue;
   readonly locks: Locks;
@@ -85,9 +86,8 @@ export class PageDeliveries {
     const ended = await locks.tryRun(destinationLock(project, destination), async (lease) => {
       const againMs = await this.#round(project, destination, lease);
       if (againMs !== undefined) return { againMs };
-      const now = clock.now();
-      const next = await store.nextFor(project, destination, now);
-      return { againMs: next === 0 ? undefined : next - now };
+      const next = await store.nextFor(project, destination);
+      return { againMs: next === 0 ? undefined : Math.max(0, next - clock.now()) };
     });
     return ended === null ? LOCKED_MS : ended.againMs;
   }
@@ -96,9 +96,14 @@ export class PageDeliveries {
     const { clock, store } = this.#deps;
     const now = clock.now();
     const due = await store.dueFor(project, id, now);
+    const [{ user } = { user: '' }] = due;
     if (due.length === 0) return undefined;
-    const destination = await this.#find(project, id);
-    const { over, open } = this.#sift(due, destination !== null, now);
+    const mayBeTold = user === '' || (await isCallable(this.#deps, String(project), user));
+    const destination = mayBeTold ? await this.#find(project, id) : null;
+    const lack = mayBeTold
+      ? 'the destination is gone or not active'
+      : 'the person left the project or is locked';
+    const { over, open } = this.#sift(due, destination === null ? lack : '', now);
     if (over.length > 0) {
       await lease.ensure();
       await store.change(over);
@@ -130,16 +135,16 @@ export class PageDeliveries {
   }
 
   /** Sorts out what is not sent any more: calls of pages that ended, and what is too old or has no destination. */
-  #sift(due: readonly DueNotification[], hasDestination: boolean, now: number) {
+  #sift(due: readonly DueNotification[], lack: string, now: number) {
     const { PAGE_GIVE_UP_HOURS: hours } = this.#deps.settings;
     const over: PageNotification[] = [];
     const open: DueNotification[] = [];
     for (const one of due) {
       if (one.kind === 'triggered' && !one.isCalling) over.push({ ...stored(one), state: 'cancelled' });
-      else if (!hasDestination)
-        over.push({ ...stored(one), state: 'failed', fault: 'the destination is gone or not active' });
-      else if (now - one.due_ms > hours * HOUR_MS) {
-        const fault = `given up after ${hours} hours${one.fault === '' ? '' : `: ${one.fault}`}`;
+      else if (lack !== '') over.push({ ...stored(one), state: 'failed', fault: lack });
+      // What fell due while nothing ran was never tried.
+      else if (one.attempts > 0 && now - one.due_ms > hours * HOUR_MS) {
+        const fault = `given up after ${hours} hours: ${one.fault}`;
         over.push({ ...stored(one), state: 'failed', fault });
       } else open.push(one);
     }
@@ -166,8 +171,10 @@ export class PageDeliveries {
     lease: Lease,
   ): Promise<number> {
     const { clock } = this.#deps;
-    const ready = open.filter(({ next_ms }) => next_ms <= clock.now());
-    if (ready.length === 0) return Math.min(...open.map(({ next_ms }) => next_ms)) - clock.now();
+    const firsts = firstOfAlerts(open);
+    const ready = firsts.filter(({ next_ms }) => next_ms <= clock.now());
+    if (ready.length === 0)
+      return Math.max(0, Math.min(...firsts.map(({ next_ms }) => next_ms)) - clock.now());
     for (const one of ready.slice(0, SINGLES_PER_ROUND)) {
       const againMs = await this.#send(destination, [one], lease);
       if (againMs > 0) return againMs;
@@ -200,12 +207,14 @@ export class PageDeliveries {
     one: PageNotification,
     { status, fault, isRefused, retryAfterMs }: SendOutcome,
   ): PageNotification {
-    const now = this.#deps.clock.now();
+    const { clock, settings } = this.#deps;
+    const now = clock.now();
     const attempts = one.attempts + 1;
     const tried = { ...one, attempts, status, fault };
     if (fault === '') return { ...tried, state: 'sent', sent_ms: now };
     if (isRefused) return { ...tried, state: 'failed' };
-    const waitMs = Math.max(retryDelayMs(attempts, RETRY_MS_MAX), retryAfterMs);
+    const askedMs = Math.min(retryAfterMs, settings.PAGE_GIVE_UP_HOURS * HOUR_MS);
+    const waitMs = Math.max(retryDelayMs(attempts, RETRY_MS_MAX), askedMs);
     return {
       ...tried,
       state: 'pending',
@@ -217,5 +226,11 @@ export class PageDeliveries {
 
 /** There is no alert to send any more. */
 const GONE: SendOutcome = { status: 0, fault: 'the alert is gone', isRefused: true, retryAfterMs: 0 };
+
+/** What is told first of each alert, or a late end would close what began again. */
+const firstOfAlerts = (open: readonly DueNotification[]): DueNotification[] =>
+  [...Map.groupBy(open, ({ alert }) => alert).values()].map((of) =>
+    of.reduce((first, one) => (one.created_ms < first.created_ms ? one : first)),
+  );
 
 const stored = ({ isCalling: _, ...notification }: DueNotification): PageNotification => notification;

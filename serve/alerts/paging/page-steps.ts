@@ -91,13 +91,13 @@ export class PageSteps {
     });
   }
 
-  /** Carries out the next step of the pages of an alert at once. */
-  async escalate(project: number, alert: number, by: string): Promise<void> {
+  /** Carries out the next step of the pages of alerts at once. */
+  async escalate(project: number, alerts: readonly number[], by: string): Promise<void> {
     const { clock, locks, store } = this.#deps;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
-      const pages = (await store.ofAlerts(project, [alert])).filter(({ state }) => CALLING.has(state));
+      const pages = (await store.ofAlerts(project, alerts)).filter(({ state }) => CALLING.has(state));
       if (pages.length === 0)
-        throw new RequestRefused('conflict', 'The alert pages nobody now, so there is no next step.');
+        throw new RequestRefused('conflict', 'Nobody is paged for it now, so there is no next step.');
       const now = clock.now();
       await store.log(pages.map((page) => ({ page, at: now, what: 'escalated', by })));
       await this.#carryOut(project, pages, { now, lease, isForced: true });
@@ -110,7 +110,7 @@ export class PageSteps {
     due: readonly AlertPage[],
     { now, lease, isForced = false }: { now: number; lease: Lease; isForced?: boolean },
   ): Promise<void> {
-    const { store, reader, deliveries, pipeline, settings } = this.#deps;
+    const { store, reader, deliveries, settings } = this.#deps;
     const alerts = await reader.findAll(
       project,
       due.map(({ alert }) => alert),
@@ -142,13 +142,22 @@ export class PageSteps {
       round.add(result, { called, keepers });
     }
     await lease.ensure();
+    const left = new Set<AlertPage>();
     for (const page of round.setBack) {
-      await pipeline.applyAction({ project, iid: page.alert, by: '', change: { status: 'triggered' } });
+      if (!(await this.#setBack(page))) left.add(page);
     }
     await store.add(round.notifications);
     await store.log(round.entries);
-    await store.save(round.pages);
+    await store.save(round.pages.filter((page) => !left.has(page)));
     deliveries.wake(round.notifications);
+  }
+
+  /** Returns false if the alert is not acknowledged any more: then the page follows what became of it. */
+  async #setBack({ project, alert }: AlertPage): Promise<boolean> {
+    const change = { status: 'triggered' as const };
+    const action = { project, iid: alert, by: '', change, expected: 'acknowledged' as const };
+    const { outcomes } = await this.#deps.pipeline.applyAction(action);
+    return outcomes[0] === 'changed';
   }
 
   async #policiesOf(project: number, due: readonly AlertPage[]): Promise<ReadonlyMap<string, Policy>> {
@@ -223,7 +232,6 @@ class Round {
   ): void {
     const now = this.#now;
     if (log !== '') this.entries.push({ page, at: now, what: log, by: '' });
-    if (setsBack) this.setBack.push(page);
     for (const { destination, user, afterMinutes } of called) {
       const due_ms = now + afterMinutes * 60_000;
       const call = { kind: 'triggered' as const, destination, user, due_ms, now, afterMinutes };
@@ -233,6 +241,7 @@ class Round {
     // Nobody to wait for: the next step is due at once.
     const isEmpty = carriesOut && called.length === 0;
     this.put(isEmpty ? { ...page, next_ms: now } : page);
+    if (setsBack) this.setBack.push(page);
     if (carriesOut) {
       const what = isEmpty ? `step ${page.step} has nobody to call` : `step ${page.step}`;
       this.entries.push({ page, at: now, what, by: '' });

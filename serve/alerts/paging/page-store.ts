@@ -146,11 +146,11 @@ export class PageStore extends PageReader {
     );
   }
 
-  /** When something becomes due for a destination; 0 if nothing will. */
-  async nextFor(project: number, destination: string, now: number): Promise<number> {
+  /** When something becomes due for a destination, or did; 0 if nothing will. */
+  async nextFor(project: number, destination: string): Promise<number> {
     const [row] = await this.#store.rows<{ next: number }>(
       sql`SELECT min(due_ms) AS next FROM ${pageNotifications} FINAL
-        WHERE project = ${project} AND destination = ${destination} AND state = 'pending' AND due_ms > ${now}`,
+        WHERE project = ${project} AND destination = ${destination} AND state = 'pending'`,
     );
     return row?.next ?? 0;
   }

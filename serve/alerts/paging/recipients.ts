@@ -4,7 +4,7 @@ import { PROJECT_ROLES } from '../model/access.ts';
 import type { PolicyStep, PolicyTarget } from '../oncall/policies.ts';
 import type { Schedules } from '../oncall/schedules.ts';
 import type { Members } from '../projects/members.ts';
-import type { UserLookup } from '../projects/users.ts';
+import { isCallable, type PeopleDependencies } from './callable.ts';
 
 /** A contact of a person, or a channel, that a step calls. */
 export interface Recipient {
@@ -14,12 +14,11 @@ export interface Recipient {
   readonly afterMinutes: number;
 }
 
-export interface RecipientsDependencies {
+export interface RecipientsDependencies extends PeopleDependencies {
   readonly schedules: Pick<Schedules, 'onCall'>;
   readonly channels: Pick<Channels, 'find'>;
   readonly rules: Pick<NotificationRulesStore, 'of' | 'wantsStatusUpdates'>;
   readonly members: Pick<Members, 'levelOf' | 'list'>;
-  readonly users: Pick<UserLookup, 'byId'>;
 }
 
 /** Who is called now. A lookup is made once for all pages that are carried out together. */
@@ -69,10 +68,8 @@ export class Recipients {
   }
 
   async #ofUser(user: string, isImportant: boolean): Promise<readonly Recipient[]> {
-    const { members, rules, users } = this.#deps;
-    if ((await members.levelOf(this.#projectId, user)) < PROJECT_ROLES.Developer) return [];
-    if (((await users.byId([user])).get(user)?.locked_ms ?? 1) > 0) return [];
-    const contacts = await rules.of(user, isImportant);
+    if (!(await isCallable(this.#deps, this.#projectId, user))) return [];
+    const contacts = await this.#deps.rules.of(user, isImportant);
     return contacts.map(({ contactId, afterMinutes }) => ({ destination: contactId, user, afterMinutes }));
   }
 }

@@ -67,12 +67,16 @@ export class AlertActions {
     return alert;
   }
 
-  /** Gives several alerts a status. An alert that cannot have it, or is not there, keeps no other from it. */
+  /**
+   * Gives several alerts a status, or those of them that have an expected one. An alert that cannot have it, or is not
+   * there, keeps no other from it.
+   */
   async changeStatus(
     projectId: string,
     iids: readonly number[],
     by: User,
     status: AlertStatus,
+    expected?: AlertStatus,
   ): Promise<StatusChanges> {
     this.#pipeline.requireRoom(Number(projectId));
     await this.#pipeline.waitUntilWritten();
@@ -82,7 +86,12 @@ export class AlertActions {
     const had = iids.filter((iid) => known.get(iid)?.status === status);
     const asked = iids.filter((iid) => known.has(iid) && !had.includes(iid));
     const results = await Promise.allSettled(
-      asked.map((iid) => this.#pipeline.applyAction({ project, iid, by: by.id, change: { status } })),
+      asked.map((iid) =>
+        this.#pipeline.applyAction({
+          ...{ project, iid, by: by.id, change: { status } },
+          ...(expected !== undefined && { expected }),
+        }),
+      ),
     );
     const outcomes = results.map((one) => (one.status === 'fulfilled' ? one.value.outcomes[0] : null));
     return {
