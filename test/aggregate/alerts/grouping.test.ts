@@ -290,6 +290,15 @@ describe('actions', () => {
     expect(project.act(1, { status: 'acknowledged', assignees: ['2'] })).not.toHaveProperty('change');
   });
 
+  test('an action on an alert that has another status than the expected one changes nothing', () => {
+    const project = new TestProject();
+    project.send({ title: 'Disk' });
+    project.set(1, 'resolved');
+    expect(project.act(1, { status: 'acknowledged' }, 'triggered').outcomes).toEqual(['unchanged']);
+    project.set(1, 'triggered');
+    expect(project.act(1, { status: 'acknowledged' }, 'triggered').outcomes).toEqual(['changed']);
+  });
+
   test('an action on an unknown alert is refused', () => {
     expect(new TestProject().set(7, 'resolved').outcomes).toEqual(['refused']);
   });

@@ -49,7 +49,7 @@ export class TestProject {
     return this.#record(this.act(iid, { status }));
   }
 
-  act(iid: number, change: ActionHead['change']): Reduction {
+  act(iid: number, change: ActionHead['change'], expected?: AlertStatus): Reduction {
     const head: ActionHead = {
       kind: 'action',
       id: '',
@@ -59,6 +59,7 @@ export class TestProject {
       iid,
       by: '1',
       change,
+      ...(expected !== undefined && { expected }),
     };
     return reduceEvent(this.state, { head, delivery: null });
   }

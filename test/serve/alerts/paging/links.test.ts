@@ -75,6 +75,16 @@ async function linked(): Promise<string> {
 const statusOf = async (iid: number): Promise<string> =>
   (await service.api(ann, 'GET', `/projects/${team.project}/alerts/${iid}`)).body.status;
 
+/** What is known of the first alert, but when its page is looked at next. */
+async function told() {
+  const { pages, ...rest } = await team.pagesOf(1);
+  return {
+    ...rest,
+    pages: pages.map((page: object) => ({ ...page, next_at: null })),
+    status: await statusOf(1),
+  };
+}
+
 const tokenIn = (body: string) => ({
   form_token: /name="form_token" value="([^"]+)"/.exec(body)?.[1] ?? '',
 });
@@ -86,14 +96,15 @@ async function click(link: string, action: string, browser = new Browser(service
 
 test('a link that scanners of mail follow changes nothing, and a click acknowledges once', async () => {
   const link = await linked();
-  const before = await team.pagesOf(1);
+  await until('its result is stored', async () => (await told()).notifications[0].state === 'sent');
+  const before = await told();
   for (let i = 0; i < 50; i++) {
     for (const method of ['GET', 'HEAD'] as const) {
       const seen = await service.app.inject({ method, url: link });
       expect(seen.statusCode).toBe(200);
     }
   }
-  expect(await team.pagesOf(1)).toEqual(before);
+  expect(await told()).toEqual(before);
   const browser = new Browser(service.app);
   const page = await browser.get(link);
   expect(page.headers).toMatchObject({
