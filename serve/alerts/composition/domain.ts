@@ -131,11 +131,11 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const shared = { store, clock, locks, pipeline, progress, measures };
   const jobs = deliveryJobs(runtime.queue);
   const outbox = new Outbox({ ...shared, jobs });
-  const beforeRoutes = (project: string) => consequences.catchUp(Number(project), PAGING);
-  const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes });
+  const catchUp = (project: number) => consequences.catchUp(project, PAGING);
+  const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes: catchUp });
   const paging = openPaging({
     ...{ ...shared, ...oncall, accounts, settings, publicUrl, queue: runtime.queue },
-    ...{ projects, members, users, reader, actions },
+    ...{ projects, members, users, reader, actions, catchUp },
   });
   const consumers = [
     new IncidentFollower({ ...shared, records: records.incidents, projects }),

@@ -19,7 +19,7 @@ interface OncallDependencies extends Omit<DestinationsDependencies, 'policiesUsi
   readonly cache: IntegrationCache;
   readonly members: Members;
   /** Called before the routes of a project change. */
-  readonly beforeRoutes: (projectId: string) => Promise<void>;
+  readonly beforeRoutes: (project: number) => Promise<void>;
 }
 
 export function openOncall(dependencies: OncallDependencies): OncallParts {
@@ -57,7 +57,7 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
     locks,
     policies,
     isForwarding: (project) => cache.isForwarding(project),
-    beforeChange: beforeRoutes,
+    beforeChange: (project) => beforeRoutes(Number(project)),
   });
   return { ...destinations, alertRoutes, policies, schedules };
 }

@@ -53,6 +53,8 @@ interface PagingDependencies {
   readonly messageSender: MessageSender;
   readonly settings: PagingSettings;
   readonly publicUrl: () => string;
+  /** Lets the pages of a project follow all events so far. */
+  readonly catchUp: (project: number) => Promise<void>;
 }
 
 /** The parts that page people. */

@@ -19,6 +19,8 @@ interface LinkedPagesDependencies extends PeopleDependencies {
   readonly actions: Pick<AlertActions, 'changeStatus'>;
   readonly projects: Pick<Projects, 'find'>;
   readonly steps: Pick<PageSteps, 'escalate'>;
+  /** Lets the pages of a project follow all events so far. */
+  readonly catchUp: (project: number) => Promise<void>;
 }
 
 /** What a link leads to. */
@@ -82,6 +84,8 @@ export class LinkedPages {
       const linked = await this.find(link);
       if (linked === null || linked.usedMs > 0 || linked.calling.length === 0) return false;
       await this.#act(linked, action);
+      // The answer shows who acknowledged.
+      await this.#deps.catchUp(project);
       const { isCalling: _, ...first } = firstOf(await store.ofMessage(project, destination, message));
       await lease.ensure();
       await store.change([{ ...first, used_ms: clock.now() }]);
