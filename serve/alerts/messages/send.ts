@@ -3,7 +3,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import { type Mail, type Mailer, NO_MAIL } from '../../mail/mailer.ts';
 import { isRefusal } from '../outgoing/back-off.ts';
 import { networkFault } from '../outgoing/network-fault.ts';
-import { POST_MS_MAX, type Posted, post, TargetConnections } from '../outgoing/post.ts';
+import { POST_MS_MAX, type Posted, PrivateAddress, post, TargetConnections } from '../outgoing/post.ts';
 import { signatureOf } from '../outgoing/signature.ts';
 import { codeBody, codeMail } from './code.ts';
 import type { Destination, DestinationType } from './destination.ts';
@@ -94,7 +94,7 @@ export class MessageSender {
       return { ...result, fault: fault.slice(0, FAULT_CHARACTERS_MAX), retryAfterMs: 0 };
     } catch (error) {
       const fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
-      return { status: 0, fault, isRefused: false, retryAfterMs: 0 };
+      return { status: 0, fault, isRefused: error instanceof PrivateAddress, retryAfterMs: 0 };
     }
   }
 

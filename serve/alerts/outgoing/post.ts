@@ -13,8 +13,12 @@ const RESPONSE_BYTES_MAX = 64 * 1024;
 /** Of a response, its beginning. */
 const SHOWN_BYTES_MAX = 4 * 1024;
 
-const refusal = () =>
-  new Error('the address is private; set ALERT_PRIVATE_TARGETS=true to allow addresses of your own network');
+/** The address leads into a private network, where members must not send requests. */
+export class PrivateAddress extends Error {
+  constructor() {
+    super('the address is private; set ALERT_PRIVATE_TARGETS=true to allow addresses of your own network');
+  }
+}
 
 /** Checks the resolved addresses that the socket connects to, so that a second DNS lookup cannot change them. */
 const publicOnly =
@@ -24,7 +28,7 @@ const publicOnly =
       if (error) return done(error, '', 0);
       const [first] = found;
       if (first === undefined || !found.every(({ address }) => isPublicAddress(address)))
-        return done(refusal(), '', 0);
+        return done(new PrivateAddress(), '', 0);
       if (options.all) return done(null, found);
       done(null, first.address, first.family);
     });
@@ -71,7 +75,7 @@ export interface Posted {
 export async function post(connections: TargetConnections, request: Post): Promise<Posted> {
   const { url, allowsPrivate } = connections;
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw refusal();
+  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw new PrivateAddress();
   try {
     return await send(connections, request);
   } catch (error) {
