@@ -189,18 +189,32 @@ export class PageDeliveries {
     const key = some[0]?.message || `${some[0]?.project}/${some[0]?.id}`;
     const started_ms = clock.now();
     await lease.ensure();
-    const leaving = some.map((one) => {
+    const marked = some.map((one) => {
       const is_doubtful = one.is_doubtful || one.state === 'sending';
       return { ...stored(one), state: 'sending' as const, message: key, is_doubtful, started_ms };
     });
+    await store.change(marked);
+    const leaving = await this.#dropEnded(marked.map((one) => ({ ...one, version: one.version + 1 })));
+    if (leaving.length === 0) return 0;
     const duplicatePossible = leaving.some(({ is_doubtful }) => is_doubtful);
-    await store.change(leaving);
     const message = await messages.of(leaving, { key, destination, duplicatePossible });
     const outcome = message === null ? GONE : await sender.send(destination, message);
-    const results = leaving.map((one) => this.#resultOf({ ...one, version: one.version + 1 }, outcome));
+    const results = leaving.map((one) => this.#resultOf(one, outcome));
     await store.change(results);
     const [result] = results;
     return result?.state === 'pending' ? Math.max(0, result.next_ms - clock.now()) : 0;
+  }
+
+  /** Drops calls whose page ended before they were marked. Who ends a page later sees the mark. */
+  async #dropEnded(marked: readonly PageNotification[]): Promise<readonly PageNotification[]> {
+    const { store } = this.#deps;
+    const [first] = marked;
+    if (first?.kind !== 'triggered') return marked;
+    const known = await store.ofMessage(first.project, first.destination, first.message);
+    const calling = new Set(known.flatMap(({ id, isCalling }) => (isCalling ? [id] : [])));
+    const ended = marked.filter(({ id }) => !calling.has(id));
+    if (ended.length > 0) await store.change(ended.map((one) => ({ ...one, state: 'cancelled' })));
+    return marked.filter(({ id }) => calling.has(id));
   }
 
   #resultOf(

@@ -50,19 +50,26 @@ export class Pager implements EventConsumer {
     const alerts = await reader.findAll(project, iids);
     if (changes.some((change) => this.#isLate(change, alerts.get(change.iid)))) return false;
     const batch = new PageBatch(project, stored);
-    const known = await this.#policiesOf(project, [...stored.map(({ policy }) => policy), route?.policyId]);
+    const policies = await this.#policiesOf(project, [
+      ...stored.map(({ policy }) => policy),
+      route?.policyId,
+    ]);
     for (const change of changes) {
       const severity = alerts.get(change.iid)?.severity;
       if (severity === undefined) continue;
-      batch.follow(change, { route, severity, policyOf: (id) => known.get(id) ?? null });
+      batch.follow(change, { route, severity, policyOf: (id) => policies.get(id) ?? null });
     }
     const updates = await this.#updatesOf(project, batch.updates);
     await lease.ensure();
     await store.add(updates);
     await store.log(batch.entries);
     await store.save(batch.changed);
+    // A call that was marked as leaving meanwhile is not dropped any more.
+    const known = new Set(updates.map(({ id }) => id));
+    const late = (await this.#updatesOf(project, batch.updates)).filter(({ id }) => !known.has(id));
+    await store.add(late);
     if (batch.changed.some(({ next_ms }) => next_ms > 0)) this.#deps.steps.wake([project]);
-    this.#deps.deliveries.wake(updates);
+    this.#deps.deliveries.wake([...updates, ...late]);
     return true;
   }
 
