@@ -8,6 +8,7 @@ import { ProjectJobs } from '../consequences/project-jobs.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
+import type { Projects } from '../projects/projects.ts';
 import { type Advance, type AlertPage, advance, reachOf, reachOfAll } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import { notificationOf } from './page-notification.ts';
@@ -39,6 +40,7 @@ interface PageStepsDependencies {
   readonly pipeline: AlertPipeline;
   readonly reader: Pick<AlertReader, 'findAll'>;
   readonly progress: Pick<ConsequenceProgress, 'get'>;
+  readonly projects: Pick<Projects, 'find'>;
   readonly policies: Pick<Policies, 'find'>;
   readonly recipients: RecipientsDependencies;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
@@ -122,7 +124,7 @@ export class PageSteps {
     for (const page of due) {
       const policy = policies.get(page.policy);
       if (policy === undefined) {
-        round.close(page, 'the policy was deleted');
+        round.close(page, 'its policy or project is gone');
         continue;
       }
       const ended = await this.#endOf(page, alerts.get(page.alert));
@@ -160,9 +162,12 @@ export class PageSteps {
     return outcomes[0] === 'changed';
   }
 
+  /** None if the project was deleted. */
   async #policiesOf(project: number, due: readonly AlertPage[]): Promise<ReadonlyMap<string, Policy>> {
+    const { projects, policies } = this.#deps;
+    if ((await projects.find(String(project))) === null) return new Map();
     const ids = [...new Set(due.map(({ policy }) => policy))];
-    const found = await Promise.all(ids.map((id) => this.#deps.policies.find(String(project), id)));
+    const found = await Promise.all(ids.map((id) => policies.find(String(project), id)));
     return new Map(found.flatMap((policy) => (policy ? [[policy.id, policy]] : [])));
   }
 

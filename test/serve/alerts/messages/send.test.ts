@@ -96,7 +96,11 @@ describe('a private address', () => {
     async (type) => {
       const strict = senderOf({}, false);
       const outcome = await strict.send(destination(type, { url: recorder.url }), madeMessage());
-      expect(outcome).toMatchObject({ status: 0, isRefused: true, fault: expect.stringContaining('the address is private') });
+      expect(outcome).toMatchObject({
+        status: 0,
+        isRefused: true,
+        fault: expect.stringContaining('the address is private'),
+      });
       expect(recorder.requests).toEqual([]);
     },
   );

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { sql } from '../../../../infra/sql.ts';
 import { until } from '../../../infra/ports/opened.ts';
 import { type Person, Service } from '../service.ts';
 import { PageReceiver, Team } from './team.ts';
@@ -85,5 +86,18 @@ test('an alert that ends within the delay of the route wakes nobody', async () =
   await service.send(team.source, { title: 'Blip', fingerprint: 'blip', end_time: '2026-11-21' });
   await until('the page is closed', async () => (await team.pagesOf(1)).pages[0].state === 'closed');
   expect((await team.pagesOf(1)).notifications).toEqual([]);
+  expect(receiver.received).toEqual([]);
+});
+
+test('the pages of a project end with it', async () => {
+  const team = await Team.open(service, ann, { steps: [{ channels: [receiver.url] }], delaySeconds: 1 });
+  await service.send(team.source, { title: 'Disk full', fingerprint: 'disk' });
+  await until('the page waits', async () => (await team.pagesOf(1)).pages.length > 0);
+  await service.api(ann, 'DELETE', `/projects/${team.project}`);
+  const states = () =>
+    service.pipeline.runtime.store.rows<{ state: string }>(
+      sql`SELECT state FROM chain_metrics.pages FINAL WHERE project = ${team.project}`,
+    );
+  await until('the page is closed', async () => (await states())[0]?.state === 'closed');
   expect(receiver.received).toEqual([]);
 });
