@@ -73,7 +73,7 @@ const buttons = ({ calling }: Linked, token: Html): Html =>
 
 const doneNote = ({ acknowledged, usedMs }: Linked): Html => {
   if (acknowledged === null)
-    return html`<p class="note">${usedMs > 0 ? 'This link was used.' : 'Nobody is paged any more.'}</p>`;
+    return html`<p class="note">${usedMs > 0 ? 'This link was used.' : 'This message pages nobody any more. Sign in to see whether the alert is open.'}</p>`;
   const { by, at } = acknowledged;
   return html`<p class="note good" role="status">Acknowledged ${by !== '' && html`by ${by} `}${time(at)}.</p>`;
 };

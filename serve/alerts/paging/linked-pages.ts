@@ -1,5 +1,6 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { ProductError } from '../../../infra/errors.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { User } from '../../accounts/tables.ts';
 import type { Project } from '../model/tables.ts';
@@ -99,13 +100,10 @@ export class LinkedPages {
       return steps.escalate(Number(project.id), calling, user.id);
     }
     for (let i = 0; i < calling.length; i += ALERTS_PER_CHANGE) {
-      await actions.changeStatus(
-        project.id,
-        calling.slice(i, i + ALERTS_PER_CHANGE),
-        user,
-        'acknowledged',
-        'triggered',
-      );
+      const some = calling.slice(i, i + ALERTS_PER_CHANGE);
+      const { failed } = await actions.changeStatus(project.id, some, user, 'acknowledged', 'triggered');
+      if (failed.length > 0)
+        throw new ProductError('store_failed', `${failed.length} alerts may not be acknowledged yet`);
     }
   }
 

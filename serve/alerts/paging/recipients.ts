@@ -27,6 +27,7 @@ export class Recipients {
   readonly #projectId: string;
   readonly #now: number;
   readonly #targets = new Map<string, Promise<readonly Recipient[]>>();
+  #keepers: Promise<readonly Recipient[]> | undefined;
 
   constructor(dependencies: RecipientsDependencies, projectId: string, now: number) {
     this.#deps = dependencies;
@@ -42,7 +43,12 @@ export class Recipients {
   }
 
   /** The first address of each Owner and Maintainer, for whom a policy that ended is news. */
-  async ofKeepers(): Promise<readonly Recipient[]> {
+  ofKeepers(): Promise<readonly Recipient[]> {
+    this.#keepers ??= this.#findKeepers();
+    return this.#keepers;
+  }
+
+  async #findKeepers(): Promise<readonly Recipient[]> {
     const members = await this.#deps.members.list(this.#projectId);
     const keepers = members.filter(
       ({ user, level }) => level >= PROJECT_ROLES.Maintainer && user.locked_ms === 0,
