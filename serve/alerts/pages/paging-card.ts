@@ -5,6 +5,7 @@ import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { AlertPage } from '../paging/escalation.ts';
 import { type LogEntry, type PageNotification, PageReader } from '../paging/page-reader.ts';
+import { FALLBACK } from '../paging/page-steps.ts';
 
 export type PagingCardParts = Pick<AlertDomain, 'channels' | 'contacts' | 'policies' | 'users'>;
 
@@ -13,7 +14,7 @@ const CALLING: ReadonlySet<AlertPage['state']> = new Set(['waiting', 'triggered'
 const STATES: Readonly<Record<AlertPage['state'], string>> = {
   waiting: 'waits before it pages',
   triggered: 'pages people',
-  exhausted: 'ended without an answer',
+  exhausted: 'ended without acknowledgement',
   acknowledged: 'acknowledged',
   closed: 'closed',
 };
@@ -23,7 +24,7 @@ const KINDS: Readonly<Record<PageNotification['kind'], (name: string) => string>
   triggered: (name) => `Called ${name}`,
   acknowledged: (name) => `Told ${name} of the acknowledgement`,
   resolved: (name) => `Told ${name} of the end`,
-  exhausted: (name) => `Told ${name} that nobody answered`,
+  exhausted: (name) => `Told ${name} that the policy ended`,
 };
 
 /** Who was told of an alert and when, and who acknowledged; null if nobody is paged for it. */
@@ -47,12 +48,14 @@ export async function pagingCard(
   const userName = (id: string) => `@${people.get(id)?.username ?? 'deleted-user'}`;
   const projectId = String(alert.project);
   const names = new Map<string, string>();
+  names.set(FALLBACK, 'the fallback address');
+  for (const { id, name } of await channels.list(projectId)) names.set(id, name);
   for (const { destination, user } of notifications) {
     if (names.has(destination)) continue;
     const contact = user === '' ? null : await contacts.find(destination);
-    const channel =
-      user === '' ? (await channels.list(projectId)).find(({ id }) => id === destination) : null;
-    names.set(destination, channel?.name ?? `${userName(user)} by ${contact?.type ?? 'a deleted contact'}`);
+    const name =
+      user === '' ? 'a deleted channel' : `${userName(user)} by ${contact?.type ?? 'a deleted contact'}`;
+    names.set(destination, name);
   }
   const policyNames = await Promise.all(found.map(({ policy }) => policies.find(projectId, policy)));
   const entries = [

@@ -110,21 +110,55 @@ export class PageDeliveries {
     }
     if (destination === null || open.length === 0) return undefined;
     if (destination.type === 'pagerduty') return this.#sendSingles(destination, open, lease);
+    return (await this.#sendBegun(destination, open, lease)) ?? this.#sendNew(destination, open, lease);
+  }
+
+  /**
+   * Sends again what has no result or failed. Returns undefined if there is nothing that others have to wait for: a
+   * destination that answers is not down, so one message that it does not take holds up no other.
+   */
+  async #sendBegun(
+    destination: Destination,
+    open: readonly DueNotification[],
+    lease: Lease,
+  ): Promise<number | undefined> {
+    const now = this.#deps.clock.now();
     const begun = open.filter(({ message }) => message !== '');
-    const [first] = begun;
-    if (first !== undefined) {
-      const message = begun.filter((one) => one.message === first.message);
-      const again = Math.max(...message.map(({ next_ms }) => next_ms));
-      return again > now ? again - now : this.#send(destination, message, lease);
+    const [first] = begun.toSorted((a, b) => a.next_ms - b.next_ms);
+    if (first === undefined) return undefined;
+    if (first.next_ms <= now) {
+      await this.#send(
+        destination,
+        begun.filter(({ message }) => message === first.message),
+        lease,
+      );
+      return 0;
     }
-    const leavesAt = await this.#departure(project, destination, open);
-    if (leavesAt > now) return leavesAt - now;
-    const [worst] = open as [DueNotification];
-    return this.#send(
-      destination,
-      open.filter(({ kind }) => kind === worst.kind),
-      lease,
-    );
+    const hasNew = begun.length < open.length;
+    return hasNew && first.status > 0 ? undefined : first.next_ms - now;
+  }
+
+  /** Sends the calls that may leave, or else what tells how pages went on. A call never waits for such news. */
+  async #sendNew(destination: Destination, open: readonly DueNotification[], lease: Lease): Promise<number> {
+    const { clock } = this.#deps;
+    const waits: number[] = [];
+    for (const isCall of [true, false]) {
+      const fresh = open.filter(({ message, kind }) => message === '' && (kind === 'triggered') === isCall);
+      const [worst] = fresh;
+      if (worst === undefined) continue;
+      const waitMs = (await this.#departure(destination, fresh, isCall)) - clock.now();
+      if (waitMs > 0) {
+        waits.push(waitMs);
+        continue;
+      }
+      await this.#send(
+        destination,
+        fresh.filter(({ kind }) => kind === worst.kind),
+        lease,
+      );
+      return 0;
+    }
+    return Math.min(...waits);
   }
 
   /** Null if it is gone or not active. */
@@ -140,11 +174,13 @@ export class PageDeliveries {
     const over: PageNotification[] = [];
     const open: DueNotification[] = [];
     for (const one of due) {
-      if (one.kind === 'triggered' && !one.isCalling) over.push({ ...stored(one), state: 'cancelled' });
+      const is_doubtful = one.is_doubtful || one.state === 'sending';
+      if (one.kind === 'triggered' && !one.isCalling)
+        over.push({ ...stored(one), state: 'cancelled', is_doubtful });
       else if (lack !== '') over.push({ ...stored(one), state: 'failed', fault: lack });
       // What fell due while nothing ran was never tried.
       else if (one.attempts > 0 && now - one.due_ms > hours * HOUR_MS) {
-        const fault = `given up after ${hours} hours: ${one.fault}`;
+        const fault = `given up after ${hours} hours: ${one.fault || 'no attempt had a result'}`;
         over.push({ ...stored(one), state: 'failed', fault });
       } else open.push(one);
     }
@@ -152,15 +188,16 @@ export class PageDeliveries {
   }
 
   async #departure(
-    project: number,
     { id, isChannel }: Destination,
-    open: readonly DueNotification[],
+    fresh: readonly DueNotification[],
+    isCall: boolean,
   ): Promise<number> {
     const { clock, store, settings } = this.#deps;
-    const sent = await store.sentTo(project, id, clock.now() - HISTORY_MS);
+    const project = fresh[0]?.project ?? 0;
+    const sent = await store.sentTo(project, id, { since: clock.now() - HISTORY_MS, isCall });
     const personalMs = settings.PAGE_BUNDLE_SECONDS * 1000;
     const windowMs = isChannel ? Math.min(CHANNEL_WINDOW_MS, personalMs) : personalMs;
-    const waiting = open.map(({ due_ms, severity }) => ({ due: due_ms, rank: rankOf(severity) }));
+    const waiting = fresh.map(({ due_ms, severity }) => ({ due: due_ms, rank: rankOf(severity) }));
     return departureOf(sent, waiting, windowMs);
   }
 
@@ -191,7 +228,8 @@ export class PageDeliveries {
     await lease.ensure();
     const marked = some.map((one) => {
       const is_doubtful = one.is_doubtful || one.state === 'sending';
-      return { ...stored(one), state: 'sending' as const, message: key, is_doubtful, started_ms };
+      const attempts = one.attempts + 1;
+      return { ...stored(one), state: 'sending' as const, message: key, attempts, is_doubtful, started_ms };
     });
     await store.change(marked);
     const leaving = await this.#dropEnded(marked.map((one) => ({ ...one, version: one.version + 1 })));
@@ -223,12 +261,11 @@ export class PageDeliveries {
   ): PageNotification {
     const { clock, settings } = this.#deps;
     const now = clock.now();
-    const attempts = one.attempts + 1;
-    const tried = { ...one, attempts, status, fault };
+    const tried = { ...one, status, fault };
     if (fault === '') return { ...tried, state: 'sent', sent_ms: now };
     if (isRefused) return { ...tried, state: 'failed' };
     const askedMs = Math.min(retryAfterMs, settings.PAGE_GIVE_UP_HOURS * HOUR_MS);
-    const waitMs = Math.max(retryDelayMs(attempts, RETRY_MS_MAX), askedMs);
+    const waitMs = Math.max(retryDelayMs(one.attempts, RETRY_MS_MAX), askedMs);
     return {
       ...tried,
       state: 'pending',

@@ -143,23 +143,37 @@ export class PageSteps {
       const keepers = result.exhaustion === '' ? [] : await recipients.ofKeepers();
       round.add(result, { called, keepers });
     }
+    const left = await this.#setBack(round.setBack);
     await lease.ensure();
-    const left = new Set<AlertPage>();
-    for (const page of round.setBack) {
-      if (!(await this.#setBack(page))) left.add(page);
-    }
     await store.add(round.notifications);
-    await store.log(round.entries);
-    await store.save(round.pages.filter((page) => !left.has(page)));
+    await store.log(round.entries.filter(({ page }) => !left.has(page)));
+    const leftKeys = new Set([...left].map(keyOf));
+    const again = due.filter((page) => leftKeys.has(keyOf(page)));
+    await store.save([
+      ...round.pages.filter((page) => !left.has(page)),
+      ...again.map((page) => ({ ...page, next_ms: now + BEHIND_MS })),
+    ]);
     deliveries.wake(round.notifications);
   }
 
-  /** Returns false if the alert is not acknowledged any more: then the page follows what became of it. */
-  async #setBack({ project, alert }: AlertPage): Promise<boolean> {
+  /**
+   * Sets the alerts of pages back to triggered. Returns the pages of those that could not be: an alert that is not
+   * acknowledged any more is followed by its page, and one whose result is not known is set back again.
+   */
+  async #setBack(some: readonly AlertPage[]): Promise<ReadonlySet<AlertPage>> {
     const change = { status: 'triggered' as const };
-    const action = { project, iid: alert, by: '', change, expected: 'acknowledged' as const };
-    const { outcomes } = await this.#deps.pipeline.applyAction(action);
-    return outcomes[0] === 'changed';
+    const results = await Promise.allSettled(
+      some.map(({ project, alert }) =>
+        this.#deps.pipeline.applyAction({
+          ...{ project, iid: alert, by: '', change, expected: 'acknowledged' as const },
+        }),
+      ),
+    );
+    const isDone = (i: number) => {
+      const result = results[i];
+      return result?.status === 'fulfilled' && result.value.outcomes[0] === 'changed';
+    };
+    return new Set(some.filter((_, i) => !isDone(i)));
   }
 
   /** None if the project was deleted. */

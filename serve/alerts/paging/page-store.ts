@@ -16,6 +16,12 @@ export interface Called {
   readonly user: string;
 }
 
+/**
+ * Notifications of a step are stored before its page, which may still wait or be in the round before: only a page that
+ * ended, or went on to a later round, has no use for them.
+ */
+const IS_CALLING = sql`page.state NOT IN ('acknowledged', 'closed') AND page.round <= notice.round`;
+
 /** A notification, and whether its page still calls people in the same round. */
 export interface DueNotification extends PageNotification {
   readonly isCalling: boolean;
@@ -137,7 +143,7 @@ export class PageStore extends PageReader {
   /** What is due for a destination and not done, the most severe and then the oldest first. */
   dueFor(project: number, destination: string, now: number): Promise<DueNotification[]> {
     return this.#store.rows<DueNotification>(
-      sql`SELECT notice.*, page.state IN ('triggered', 'exhausted') AND page.round = notice.round AS isCalling
+      sql`SELECT notice.*, ${IS_CALLING} AS isCalling
         FROM (SELECT * FROM ${pageNotifications} FINAL WHERE project = ${project} AND destination = ${destination}
           AND state IN ${OPEN_STATES} AND due_ms <= ${now}) AS notice
         LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page
@@ -155,11 +161,16 @@ export class PageStore extends PageReader {
     return row?.next ?? 0;
   }
 
-  /** Messages that a destination accepted after a time, the oldest first. */
-  async sentTo(project: number, destination: string, since: number): Promise<SentMessage[]> {
+  /** Messages with calls, or with other kinds, that a destination accepted after a time, the oldest first. */
+  async sentTo(
+    project: number,
+    destination: string,
+    { since, isCall }: { readonly since: number; readonly isCall: boolean },
+  ): Promise<SentMessage[]> {
     const rows = await this.#store.rows<{ at: number; rank: number }>(
       sql`SELECT max(sent_ms) AS at, min(indexOf(${SEVERITIES}, severity)) - 1 AS rank FROM ${pageNotifications} FINAL
         WHERE project = ${project} AND destination = ${destination} AND state = 'sent' AND sent_ms > ${since}
+          AND (kind = 'triggered') = ${isCall}
         GROUP BY message ORDER BY at`,
     );
     return rows;
@@ -176,7 +187,7 @@ export class PageStore extends PageReader {
   /** The notifications of a message. */
   ofMessage(project: number, destination: string, message: string): Promise<DueNotification[]> {
     return this.#store.rows<DueNotification>(
-      sql`SELECT notice.*, page.state IN ('triggered', 'exhausted') AND page.round = notice.round AS isCalling
+      sql`SELECT notice.*, ${IS_CALLING} AS isCalling
         FROM (SELECT * FROM ${pageNotifications} FINAL
           WHERE project = ${project} AND destination = ${destination} AND message = ${message}) AS notice
         LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page

@@ -29,7 +29,8 @@ interface PagerDependencies {
  * Pages follow the stored events of their alerts: a new alert opens one if the route has a policy, and what happens to
  * the alert acknowledges or closes it. Steps are carried out by `PageSteps` afterwards.
  *
- * Notifications are stored before the pages. A kill between the two repeats the same changes under the same ids.
+ * Notifications are stored before the pages. A kill between the two repeats the same changes under the same ids. A kill
+ * right after the pages loses the updates of calls that were leaving at that moment.
  */
 export class Pager implements EventConsumer {
   readonly name = PAGING;

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 /** A pager that works only when it is told to, and a channel that its policy calls. */
-async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string, string>) {
+async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string, string>, delay_seconds = 0) {
   const directory = await readyDirectory();
   const env = { DATA_DIR: directory.path, LOG_LEVEL: 'error', ALERT_PRIVATE_TARGETS: 'true', ...PATIENT };
   const pipeline = await openPipeline(testConfig(env), { clock: { now: () => now } });
@@ -40,7 +40,7 @@ async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string,
   const steps = [{ targets, delay_minutes: 60, important: false }];
   const fields = { name: 'Ops', steps, repeats: 0, reminder_hours: 0, ack_timeout_minutes: 0 };
   const policy = await domain.policies.create(id, user.id, fields);
-  const routes = [{ name: 'default', policy_id: policy.id, delay_seconds: 0 }];
+  const routes = [{ name: 'default', policy_id: policy.id, delay_seconds }];
   await domain.alertRoutes.put(id, routes, user.id, null);
   const head = {
     ...{ project, integration: 'tool', endpoint: 'http' as const, mapping: null },
@@ -57,6 +57,14 @@ async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string,
       await domain.pageSteps.run(project);
     },
     send: () => domain.pageDeliveries.run(project, channel.id),
+    /** Does something between the notifications of a step and its page. */
+    beforePage: (work: () => Promise<unknown>) => {
+      const save = domain.pageStore.save.bind(domain.pageStore);
+      domain.pageStore.save = async (pages) => {
+        await work();
+        await save(pages);
+      };
+    },
     close: async () => {
       await pipeline.close();
       directory[Symbol.dispose]();
@@ -90,4 +98,13 @@ test('PagerDuty is told of an end before it is told that the alert began again',
   await pager.send();
   await pager.send();
   expect(receiver.received.map(({ body }) => body.event_action)).toEqual(['trigger', 'resolve', 'trigger']);
+});
+
+test('a call that leaves before its page is stored is not cancelled', async () => {
+  pager = await openPager('webhook', { url: receiver.url }, 60);
+  await pager.step();
+  now += 61_000;
+  pager.beforePage(pager.send);
+  await pager.step();
+  expect(receiver.events).toEqual(['triggered']);
 });
