@@ -24,7 +24,7 @@ const CONTACTS_PER_USER = 10;
 const CODE_CHARACTERS = 8;
 const CODE_MS = 10 * 60_000;
 const CODE_TRIES = 5;
-/** Codes and tests that a user, or one address, is sent in an hour. */
+/** Limits an hour: of codes and tests to a user, and of codes to an address. */
 const MESSAGES_PER_HOUR = { user: 20, address: 5 };
 
 /** A contact as its user sees it. */
@@ -94,7 +94,7 @@ export class Contacts {
     return contact && destinationOf(contact);
   }
 
-  /** Adds a contact and sends a code to it. A contact that the code cannot be sent to is not added. */
+  /** Adds a contact and sends a code to it. If the code cannot be sent, the contact is not stored. */
   async create(
     user: User,
     given: { readonly type: ContactType; readonly address: string },
@@ -191,7 +191,7 @@ export class Contacts {
     if (isOfAccount)
       throw new RequestRefused(
         'conflict',
-        'This is the e-mail of your account. Use notification rules without it.',
+        "This is your account's e-mail. Remove it from your notification rules instead.",
       );
     if (await isUsed(user.id, id))
       throw new RequestRefused(
@@ -259,7 +259,7 @@ export class Contacts {
     return { id: `${ACCOUNT}${userId}`, type: 'email', address, verified_ms, created_ms, isOfAccount: true };
   }
 
-  /** A contact that was encrypted with another key than the server has now is not proved any more. */
+  /** Unreadable after a change of the server's key, so it counts as not proved. */
   #shown({ id, type, address, verified_ms, created_ms }: ContactMethod): Contact {
     const shown = { id, type: type as ContactType, created_ms, isOfAccount: false };
     try {

@@ -26,7 +26,7 @@ export interface SendOutcome {
   readonly retryAfterMs: number;
 }
 
-/** What is sent, in the form that its destination takes. */
+/** The content, in the format of each type of destination. */
 interface Letter {
   readonly key: string;
   readonly event: string;
@@ -57,7 +57,7 @@ export class MessageSender {
     this.#deps = dependencies;
   }
 
-  /** What the operator has to do before this type of destination can be used; '' for nothing. */
+  /** The missing setup, as advice to the operator; '' if none is missing. */
   lackOf(type: DestinationType): string {
     const { mailer, settings } = this.#deps;
     if (type === 'email' && !mailer.isConfigured) return NO_MAIL;
@@ -74,7 +74,7 @@ export class MessageSender {
     });
   }
 
-  /** Sends a code that proves that a contact belongs to whom asked for it. */
+  /** Sends a code that proves who owns a contact. */
   sendCode(destination: Destination, key: string, code: string): Promise<SendOutcome> {
     return this.#deliver(destination, {
       key,
@@ -147,7 +147,7 @@ function bodyOf({ type, settings }: Destination, message: PageMessage): object {
   }
 }
 
-/** What an answer says. Only Telegram's own words are passed on: other URLs may lead to what members must not read. */
+/** Only Telegram's description is shown: answers of other URLs may contain data that members must not see. */
 function outcomeOf(type: DestinationType, { status, retryAfterMs, answer }: Posted): SendOutcome {
   const isSuccess = status >= 200 && status <= 299;
   const refused = isRefusal(status);

@@ -46,7 +46,7 @@ export class ZoneClock {
 
   #moveTo(at: number): void {
     if (at >= this.#from && at < this.#until) return;
-    // A moment later, since a change at the moment itself is none before it.
+    // `previous` excludes a transition at the instant itself, so it is asked 1 ms later.
     const now = Temporal.Instant.fromEpochMilliseconds(at + 1).toZonedDateTimeISO(this.#timeZone);
     this.#from = now.getTimeZoneTransition('previous')?.epochMilliseconds ?? -Infinity;
     this.#until = now.getTimeZoneTransition('next')?.epochMilliseconds ?? Infinity;
@@ -58,7 +58,7 @@ export class ZoneClock {
 export const wallTimeAt = (at: number, timeZone: string): Temporal.PlainDateTime =>
   Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timeZone).toPlainDateTime();
 
-/** The name of an IANA time zone as the database spells it; null for any other text, offsets among them. */
+/** The canonical IANA name; null for any other text. Offsets are rejected. */
 export function timeZoneName(text: string): string | null {
   if (!/^[A-Za-z]/.test(text)) return null;
   try {

@@ -6,13 +6,13 @@ import { activeSpans, type Span, type TimeInterval } from './time-intervals.ts';
 export const ROTATION_UNITS = ['hours', 'days', 'weeks', 'months'] as const;
 export type RotationUnit = (typeof ROTATION_UNITS)[number];
 
-/** A rotation as it is from a moment on, until the next revision of it. Wall times are in the schedule's zone. */
+/** One revision of a rotation, valid until the next one. Wall times are in the schedule's zone. */
 export interface RotationRevision {
   readonly rotation: string;
   readonly effective: number;
   /** Whether the rotation ends at that moment, for good. */
   readonly endsRotation: boolean;
-  /** The highest of those with somebody in an active turn decides. */
+  /** Only the highest active priority is on call. */
   readonly priority: number;
   /** Wall time to the minute. */
   readonly startsAt: string;
@@ -64,7 +64,7 @@ export function onCallAt(schedule: ScheduleData, at: number): readonly string[] 
   return shiftsBetween(schedule, at, at + 1)[0]?.users ?? [];
 }
 
-/** Shifts in order; where none is, nobody is on call. Those at the ends are cut off there. */
+/** Shifts in order, clipped to the window. Between shifts nobody is on call. */
 export function shiftsBetween(schedule: ScheduleData, from: number, until: number): readonly Shift[] {
   const shifts: Shift[] = [];
   let newest: Stretch | undefined;
@@ -104,7 +104,7 @@ export function gapsIn(shifts: readonly Span[], { from, until }: Span): readonly
   return gaps;
 }
 
-/** Between two moments at which something may change. */
+/** A span in which nothing changes. */
 interface Stretch extends Span {
   readonly users: readonly string[];
   readonly turns: readonly ActiveTurn[];
@@ -145,7 +145,7 @@ function* stretchesBetween(schedule: ScheduleData, window: Span): Generator<Stre
   }
 }
 
-/** Without the turns and overrides that another override makes irrelevant. */
+/** Drops turns and overrides that a later override replaces. */
 function applyOverrides(
   deciding: readonly ActiveTurn[],
   active: readonly Override[],
@@ -168,7 +168,7 @@ function applyOverrides(
   return { users, turns, overrides };
 }
 
-/** Walks over the turns of a rotation, which are in order and apart. */
+/** Walks over the turns of a rotation, which are in order and disjoint. */
 class TurnCursor {
   readonly #turns: Iterator<ActiveTurn>;
   #turn: ActiveTurn | undefined;
@@ -178,7 +178,7 @@ class TurnCursor {
     this.#turn = this.#next();
   }
 
-  /** Moments must not go back. */
+  /** `at` must not decrease. */
   turnAt(at: number): ActiveTurn | undefined {
     while (this.#turn !== undefined && this.#turn.until <= at) this.#turn = this.#next();
     return this.#turn !== undefined && this.#turn.from <= at ? this.#turn : undefined;
@@ -195,7 +195,7 @@ class TurnCursor {
   }
 }
 
-/** The active turns of a rotation that have somebody, each revision in its time. */
+/** Active turns with somebody in them; each revision is limited to its own period. */
 function* turnsOfRotation(
   revisions: readonly RotationRevision[],
   { isAvailable }: ScheduleData,
@@ -273,12 +273,12 @@ class Handoffs {
     return this.#clock.firstInstant(wall);
   }
 
-  /** The turn of a moment; the first one before the start. */
+  /** The index of the turn at a moment; 0 before the start. */
   indexAt(at: number): number {
     const { length, unit } = this.#rotation;
     const wall = wallTimeAt(this.#clock.wallTimeAt(at), 'UTC');
     const elapsed = this.#start.until(wall, { largestUnit: unit })[unit];
-    // The wall time may be off by a change of the clock.
+    // A change of the clock makes the estimate off by one turn at most.
     let index = Math.max(0, Math.floor(elapsed / length));
     while (index > 0 && this.at(index) > at) index--;
     while (this.at(index + 1) <= at) index++;

@@ -53,7 +53,7 @@ export interface Policy extends PolicyFields {
   readonly project_id: string;
 }
 
-/** Names of the policies that have a target. What a policy uses cannot be deleted. */
+/** Names of the policies that use a target, which cannot be deleted then. */
 export async function policiesUsing(
   records: Records<EscalationPolicy>,
   projectId: string,
@@ -167,7 +167,7 @@ export class Policies {
     });
   }
 
-  /** The lock keeps names unique and policies within their number, and is that of the routes that lead to them. */
+  /** The lock enforces unique names and the limit. Routes share it, so no route is set to a policy while it is deleted. */
   #changing<T>(projectId: string, work: (policies: readonly Policy[]) => Promise<T>): Promise<T> {
     return this.#locks.run(escalationLock(projectId), async () => work(await this.list(projectId)));
   }

@@ -6,7 +6,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { AlertRouteList } from '../model/oncall-tables.ts';
 import { escalationLock, type Policies } from './policies.ts';
 
-/** The route that takes each alert. It is always the last one of the list. */
+/** The catch-all route, always the last one. */
 const DEFAULT_ROUTE = 'default';
 export const ROUTE_DELAY_SECONDS_MAX = 3600;
 
@@ -32,7 +32,7 @@ interface RoutesDependencies {
   readonly policies: Pick<Policies, 'find'>;
   /** Whether all alerts of a project are forwarded to an external on-call tool. */
   readonly isForwarding: (projectId: string) => Promise<boolean>;
-  /** Carries out what follows from earlier events, which the routes before the change decide on. */
+  /** Applies earlier events under the old routes first. */
   readonly beforeChange: (projectId: string) => Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export class Routes {
     return { routes: JSON.parse(row.routes) as AlertRoute[], version: row.version };
   }
 
-  /** Where a new alert of the project goes now; null where it pages nobody. */
+  /** The policy of new alerts; null if they page nobody. */
   async policyOf(projectId: string): Promise<{ policyId: string; delaySeconds: number } | null> {
     const { routes } = await this.get(projectId);
     const { policy_id = '', delay_seconds = 0 } = routes.at(-1) ?? {};

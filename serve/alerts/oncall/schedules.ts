@@ -36,7 +36,7 @@ interface ScheduleChanges {
   readonly time_zone?: string | undefined;
 }
 
-/** How an edit of a rotation is made. */
+/** Options of an edit of a rotation. */
 export interface EditOptions {
   readonly author: string;
   /** When it takes effect; null for now. */
@@ -46,7 +46,7 @@ export interface EditOptions {
 }
 
 export interface RotationEdit {
-  /** Null where it has ended. */
+  /** Null if it has ended. */
   readonly rotation: Rotation | null;
   /** Of the next 8 weeks. */
   readonly changes: readonly PersonChange[];
@@ -131,7 +131,7 @@ export class Schedules {
     });
   }
 
-  /** The zone cannot change once there are rotations, whose earlier shifts follow from it. */
+  /** The zone is fixed once there are rotations; otherwise past shifts would change. */
   change(projectId: string, id: string, changes: ScheduleChanges, author: string): Promise<OncallSchedule> {
     return this.#changing(projectId, async (known) => {
       const before = await this.get(projectId, id);
@@ -148,7 +148,7 @@ export class Schedules {
     });
   }
 
-  /** A schedule that a policy pages stays. */
+  /** A schedule that a policy uses cannot be deleted. */
   async delete(projectId: string, id: string, author: string): Promise<void> {
     const schedule = await this.get(projectId, id);
     const policies = await this.#policiesUsing(projectId, id);
@@ -202,7 +202,7 @@ export class Schedules {
     if (effective < now) {
       throw new RequestRefused(
         'bad_request',
-        'Earlier shifts do not change: enter a time in the future, or none for now.',
+        'Past shifts cannot change. Enter a time in the future, or leave it empty for now.',
         'effective_at',
       );
     }
@@ -251,7 +251,7 @@ export class Schedules {
     return [...new Set(users)].filter((user) => !available.has(user));
   }
 
-  /** Makes the address of the calendar, whose earlier address ends. Its secret is returned only here. */
+  /** Creates a new calendar address and revokes the old one. Its secret is returned only here. */
   async renewCalendar(schedule: OncallSchedule): Promise<string> {
     const secret = newSecret();
     await this.#change(schedule, { calendar_hash: hashSecret(secret) });
@@ -284,7 +284,7 @@ export class Schedules {
     };
   }
 
-  /** The lock keeps names apart and the number of schedules within its bound. */
+  /** The lock enforces unique names and the limit of schedules. */
   #changing<Result>(
     projectId: string,
     work: (known: readonly OncallSchedule[]) => Promise<Result>,

@@ -10,7 +10,7 @@ export interface AcknowledgeLink {
   readonly user: string;
 }
 
-/** The link, or why it does not count: `expired` only if the server made it. */
+/** The link, or the reason: `expired` only for a valid signature. */
 type OpenedLink = { readonly link: AcknowledgeLink } | { readonly fault: 'unknown' | 'expired' };
 
 interface AcknowledgeLinksDependencies {
@@ -22,7 +22,7 @@ interface AcknowledgeLinksDependencies {
 const PURPOSE = 'acknowledge-link';
 const CHARACTERS_MAX = 2000;
 
-/** Links by which a person acknowledges the pages of a message without signing in. A forged one costs no read of the store. */
+/** Links by which a person acknowledges the pages of a message without signing in. Forged links are rejected without a read of the store. */
 export class AcknowledgeLinks {
   readonly #deps: AcknowledgeLinksDependencies;
 

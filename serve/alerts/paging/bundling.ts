@@ -1,10 +1,10 @@
 // When the next message to a destination leaves, so that a storm of alerts is a handful of messages. Pure functions.
 
 const MINUTE_MS = 60_000;
-/** More messages than this in ten minutes double the wait. */
+/** More messages than this in ten minutes double the window. */
 const MANY_MESSAGES = 10;
 const MANY_MS = 10 * MINUTE_MS;
-/** Without that for half an hour, the wait is the usual one again. */
+/** Half an hour without that resets the window. */
 const CALM_MS = 30 * MINUTE_MS;
 const WINDOW_MS_MAX = 15 * MINUTE_MS;
 /** How long sent messages count. */
@@ -39,7 +39,7 @@ export function departureOf(
   return last.at + window;
 }
 
-/** The messages that followed each other within the window, which grows while there are many. */
+/** The current burst: messages less than two windows apart. The window grows while there are many. */
 function burstOf(sent: readonly SentMessage[], windowMs: number) {
   let window = windowMs;
   let manyAt = Number.NEGATIVE_INFINITY;

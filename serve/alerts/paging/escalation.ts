@@ -12,7 +12,7 @@ export interface AlertPage {
   readonly policy: string;
   readonly state: PageState;
   readonly severity: string;
-  /** Runs of the policy from its first step, and passes through its steps in this run; from 1. */
+  /** `round` counts runs of the policy, `cycle` passes through its steps in a run. Both start at 1. */
   readonly round: number;
   readonly cycle: number;
   /** The step that was carried out last, from 1; 0 before the first of a round. */
@@ -40,7 +40,7 @@ export interface AlertChange {
   readonly by: string;
 }
 
-/** What people who were called are told, too. */
+/** What people who were called are told later. */
 type StatusUpdate = 'acknowledged' | 'resolved';
 
 export interface PageChange {
@@ -50,7 +50,7 @@ export interface PageChange {
   readonly log: string;
 }
 
-/** Whether anybody accepted a call of the step; unknown while messages are on their way. */
+/** Whether a destination accepted a call of the step; `unknown` while one is pending. */
 export type Reach = 'reached' | 'unreached' | 'unknown';
 
 export interface Advance {
@@ -66,9 +66,9 @@ export interface Advance {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** How soon a step is looked at again whose messages are on their way. */
+/** Interval at which a step is checked again while its calls are pending. */
 const LOOK_MS = 5_000;
-/** Reminder when nobody was reached at all. */
+/** Delay of the reminder if nobody was reached; overrides `reminder_hours`. */
 const UNREACHED_REMINDER_MS = 15 * MINUTE_MS;
 
 export function newPage(
@@ -84,7 +84,7 @@ export function newPage(
   };
 }
 
-/** The page after a change of its alert; `isRouted` says whether the routes still give its policy. */
+/** The page after a change of its alert; `isRouted`: the route still leads to its policy. */
 export function follow(
   page: AlertPage,
   change: AlertChange,
@@ -138,7 +138,7 @@ interface AdvanceContext {
   readonly isForced?: boolean;
 }
 
-/** What is due of a page: it looks, carries out a step, ends its policy, or begins again. */
+/** Decides what a due page does next: check its step again, carry out one, end its policy, or begin again. */
 export function advance(page: AlertPage, context: AdvanceContext): Advance {
   const { policy, now, isForced = false } = context;
   const idle = { carriesOut: false, setsBack: false, exhaustion: '' as const, log: '' };

@@ -24,13 +24,13 @@ interface LinkedPagesDependencies extends PeopleDependencies {
   readonly catchUp: (project: number) => Promise<void>;
 }
 
-/** What a link leads to. */
+/** The alerts, the project and the person of a link. */
 export interface Linked {
   readonly project: Project;
   readonly user: User;
   /** The most severe first, at most 20. */
   readonly alerts: readonly Alert[];
-  /** Numbers of all alerts of the message, and of those that still call people in the same round. */
+  /** Numbers of all alerts of the message; `calling` are those that still call people. */
   readonly all: readonly number[];
   readonly calling: readonly number[];
   /** When the link was used; 0 if it was not. */
@@ -119,7 +119,7 @@ export class LinkedPages {
   }
 }
 
-/** The one whose id is the key of the message. */
+/** The notification whose id is the key of the message. */
 function firstOf(notifications: readonly DueNotification[]): DueNotification {
   const found = notifications.find((one) => one.message === `${one.project}/${one.id}`);
   return found ?? (notifications[0] as DueNotification);

@@ -35,7 +35,7 @@ interface PageDeliveriesDependencies extends PeopleDependencies {
 /** Destinations that a server sends to at the same time; a project has a quarter of them. */
 const DESTINATIONS = 64;
 const RETRY_MS_MAX = 60_000;
-/** How soon it is looked again whether another process still sends to a destination. */
+/** Interval at which a destination is tried again while another process sends to it. */
 const LOCKED_MS = 5000;
 /** Window of channels, which people read together. */
 const CHANNEL_WINDOW_MS = 10_000;
@@ -80,7 +80,7 @@ export class PageDeliveries {
     this.#jobs.wake(new Map(tasks.map((task) => [`${task.project}/${task.name}`, task])).values());
   }
 
-  /** Sends what is due for a destination; returns after how many milliseconds there is more. */
+  /** Sends what is due for a destination. Returns the milliseconds until there is more to send. */
   async run(project: number, destination: string): Promise<number | undefined> {
     const { clock, locks, store } = this.#deps;
     const ended = await locks.tryRun(destinationLock(project, destination), async (lease) => {
@@ -101,7 +101,7 @@ export class PageDeliveries {
     const mayBeTold = user === '' || (await isCallable(this.#deps, String(project), user));
     const destination = mayBeTold ? await this.#find(project, id) : null;
     const lack = mayBeTold
-      ? 'the destination is gone or not active'
+      ? 'the destination was deleted or is inactive'
       : 'the person left the project or is locked';
     const { over, open } = this.#sift(due, destination === null ? lack : '', now);
     if (over.length > 0) {
@@ -168,7 +168,7 @@ export class PageDeliveries {
     return (await contacts.find(id)) ?? channels.find(String(project), id);
   }
 
-  /** Sorts out what is not sent any more: calls of pages that ended, and what is too old or has no destination. */
+  /** Splits off what must not be sent: calls of ended pages, expired retries, and what has no destination. */
   #sift(due: readonly DueNotification[], lack: string, now: number) {
     const { PAGE_GIVE_UP_HOURS: hours } = this.#deps.settings;
     const over: PageNotification[] = [];
@@ -178,7 +178,7 @@ export class PageDeliveries {
       if (one.kind === 'triggered' && !one.isCalling)
         over.push({ ...stored(one), state: 'cancelled', is_doubtful });
       else if (lack !== '') over.push({ ...stored(one), state: 'failed', fault: lack });
-      // What fell due while nothing ran was never tried.
+      // A notification that was never tried does not expire: it fell due while no server ran.
       else if (one.attempts > 0 && now - one.due_ms > hours * HOUR_MS) {
         const fault = `given up after ${hours} hours: ${one.fault || 'no attempt had a result'}`;
         over.push({ ...stored(one), state: 'failed', fault });
@@ -220,7 +220,7 @@ export class PageDeliveries {
     return 0;
   }
 
-  /** Sends one message; returns how long its destination is left alone. */
+  /** Sends one message. Returns the milliseconds before its next attempt; 0 if there is none. */
   async #send(destination: Destination, some: readonly DueNotification[], lease: Lease): Promise<number> {
     const { clock, store, messages, sender } = this.#deps;
     const key = some[0]?.message || `${some[0]?.project}/${some[0]?.id}`;
@@ -243,7 +243,7 @@ export class PageDeliveries {
     return result?.state === 'pending' ? Math.max(0, result.next_ms - clock.now()) : 0;
   }
 
-  /** Drops calls whose page ended before they were marked. Who ends a page later sees the mark. */
+  /** Drops calls whose page ended before they were marked. Whoever ends a page later sees the mark. */
   async #dropEnded(marked: readonly PageNotification[]): Promise<readonly PageNotification[]> {
     const { store } = this.#deps;
     const [first] = marked;
@@ -278,7 +278,7 @@ export class PageDeliveries {
 /** There is no alert to send any more. */
 const GONE: SendOutcome = { status: 0, fault: 'the alert is gone', isRefused: true, retryAfterMs: 0 };
 
-/** What is told first of each alert, or a late end would close what began again. */
+/** The oldest of each alert; otherwise a late resolve would close a reopened incident. */
 const firstOfAlerts = (open: readonly DueNotification[]): DueNotification[] =>
   [...Map.groupBy(open, ({ alert }) => alert).values()].map((of) =>
     of.reduce((first, one) => (one.created_ms < first.created_ms ? one : first)),

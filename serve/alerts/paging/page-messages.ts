@@ -36,7 +36,7 @@ export class PageMessages {
     this.#deps = dependencies;
   }
 
-  /** One message for notifications of one destination, the most severe first; null if their alerts are gone. */
+  /** One message for notifications of one destination, the most severe first; null if none of the listed alerts exists. */
   async of(
     notifications: readonly PageNotification[],
     { key, destination, duplicatePossible }: MessageParts,

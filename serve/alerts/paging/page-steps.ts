@@ -20,7 +20,7 @@ import { type Recipient, Recipients, type RecipientsDependencies } from './recip
 export const PAGING = 'paging';
 const CONCURRENCY = 8;
 const PAGES_PER_ROUND = 500;
-/** How soon a page is looked at again whose alert has changed and whose events are not followed yet. */
+/** Interval at which a page is checked again while the pager lags behind its alert. */
 const BEHIND_MS = 1000;
 /** A destination that accepted a message so recently may hold the next ones to bundle them. */
 const HELD_MS = 15 * 60_000;
@@ -81,7 +81,7 @@ export class PageSteps {
     this.#jobs.wake(projects.map((project) => ({ project, name: 'steps' })));
   }
 
-  /** Carries out what is due of a project; returns after how many milliseconds there is more. */
+  /** Carries out what is due of a project. Returns the milliseconds until the next page is due. */
   run(project: number): Promise<number | undefined> {
     const { clock, locks, store } = this.#deps;
     return locks.run(consumerLock(PAGING, project), async (lease) => {
@@ -202,7 +202,7 @@ const CALLING: ReadonlySet<AlertPage['state']> = new Set(['waiting', 'triggered'
 
 const keyOf = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string => `${alert}/${policy}`;
 
-/** Whom the calls of a page reached: in its step, its cycle and its round. */
+/** The reach of the step, the cycle and the round that a page is in. */
 function reachedBy(
   page: AlertPage,
   calls: Awaited<ReturnType<PageStore['callsOf']>>,
@@ -221,7 +221,7 @@ function reachedBy(
   };
 }
 
-/** What one round of due pages is to store. */
+/** The rows to store for a batch of due pages. */
 class Round {
   readonly #now: number;
   readonly #settings: StepSettings;

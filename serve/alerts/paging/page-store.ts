@@ -77,12 +77,12 @@ export class PageStore extends PageReader {
     await this.#insert(pages, rows);
   }
 
-  /** Adds notifications; those that are stored stay as they are. */
+  /** Adds notifications. Rows that changed since they were added are kept. */
   add(notifications: readonly PageNotification[]): Promise<void> {
     return this.#insert(pageNotifications, notifications);
   }
 
-  /** Stores changed notifications. Only the sender of their destination changes them. */
+  /** Stores changed notifications. Callers hold the lock of the destination. */
   change(notifications: readonly PageNotification[]): Promise<void> {
     const rows = notifications.map((one) => ({ ...one, version: one.version + 1 }));
     return this.#insert(pageNotifications, rows);
@@ -125,7 +125,7 @@ export class PageStore extends PageReader {
     return found;
   }
 
-  /** Who accepted a call of the rounds that pages are in, or may have. */
+  /** Calls of the current rounds of pages that were accepted, or may have been. */
   async called(project: number, some: readonly AlertPage[]): Promise<Called[]> {
     const found: Called[] = [];
     for (const alerts of inParts(some.map(({ alert }) => alert))) {
@@ -152,7 +152,7 @@ export class PageStore extends PageReader {
     );
   }
 
-  /** When something becomes due for a destination, or did; 0 if nothing will. */
+  /** When the next pending notification of a destination is due, which may be in the past; 0 if there is none. */
   async nextFor(project: number, destination: string): Promise<number> {
     const [row] = await this.#store.rows<{ next: number }>(
       sql`SELECT min(due_ms) AS next FROM ${pageNotifications} FINAL

@@ -65,7 +65,7 @@ export class Pager implements EventConsumer {
     await store.add(updates);
     await store.log(batch.entries);
     await store.save(batch.changed);
-    // A call that was marked as leaving meanwhile is not dropped any more.
+    // A call that was marked as `sending` since then can no longer be dropped, so its person needs the update too.
     const known = new Set(updates.map(({ id }) => id));
     const late = (await this.#updatesOf(project, batch.updates)).filter(({ id }) => !known.has(id));
     await store.add(late);
@@ -89,7 +89,7 @@ export class Pager implements EventConsumer {
     return new Map(found.flatMap((policy) => (policy ? [[policy.id, policy]] : [])));
   }
 
-  /** Who accepted a call is told how it goes on. */
+  /** Updates for everybody who accepted a call. */
   async #updatesOf(
     project: number,
     updates: readonly (PageChange & { readonly change: DecidedChange })[],
@@ -125,10 +125,10 @@ interface FollowContext {
   readonly policyOf: (id: string) => Policy | null;
 }
 
-/** The pages of some alerts, as the changes of these alerts leave them. */
+/** The pages of a batch of alerts, with the changes of these alerts applied. */
 class PageBatch {
   readonly #project: number;
-  /** Position that was stored, by page: changes up to it were followed before a kill. */
+  /** Stored position by page: changes up to it were applied before. */
   readonly #followed = new Map<string, number>();
   readonly #pages = new Map<string, AlertPage>();
   readonly #dirty = new Set<string>();
