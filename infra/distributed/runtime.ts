@@ -67,8 +67,7 @@ export function openDistributed(
       connectAll(connections, needed, used, logger),
     openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
     freeze: async () => {
-      const advice = 'ClickHouse makes its own, see `chain-metrics backup --help`';
-      throw new ProductError('usage', `backup is for the embedded profile; ${advice}`);
+      throw new ProductError('usage', 'backup is for the embedded profile; ClickHouse makes its own');
     },
     close: () => closePorts(ports),
   };

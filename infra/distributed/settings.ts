@@ -106,7 +106,7 @@ export const distributedSettings = {
     'longest time that a start waits for the services that its roles need',
   ),
   MIGRATE_ON_START: yesNo('true').describe(
-    'migrate the schema at the start; with `false` a start waits for `chain-metrics migrate`',
+    'migrate the schema at the start; with `false` a start waits until it was migrated',
   ),
 };
 
