@@ -128,7 +128,7 @@ describe('a rotation', () => {
       effective_at: '2027-03-01T09:00',
     });
     expect(refused.statusCode).toBe(422);
-    expect(refused.body).toContain('Earlier shifts do not change');
+    expect(refused.body).toContain('Past shifts cannot change');
     const preview = await submit('mona', link, link, { ...fields, do: 'preview' });
     expect(preview.body).toMatch(/<th scope="row">@ann<\/th>[\s\S]*5 Apr, 09:00/);
     const saved = await submit('mona', link, link, { ...fields, do: 'save' });
