@@ -3,13 +3,10 @@
  * a second the other gets answered, at least: `npx node test/soak/alert-flood.ts [alerts]`.
  */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { startAlertLoad } from '../bench/alert-load.ts';
 import { KilledServer } from '../serve/alerts/server-to-kill.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const ITEMS = 10;
 const CONNECTIONS = 32;
 const WINDOW_MS = 3000;
 const REQUESTS_MIN = 500;
@@ -18,17 +15,18 @@ interface Flood {
   readonly url: string;
   readonly key: string;
   readonly alerts: number;
+  /** Alerts of a request. */
+  readonly items: number;
 }
 
-/** Posts deliveries as fast as they are answered; whatever the answer is, the next one differs. */
-async function flood({ url, key, alerts }: Flood): Promise<Record<number, number>> {
-  const statuses: Record<number, number> = {};
+/** Posts deliveries as fast as they are answered, and counts the answers; each delivery differs. */
+async function flood({ url, key, alerts, items: count }: Flood, statuses: Record<number, number>) {
   let sent = 0;
   const post = async () => {
     while (sent < alerts) {
       const first = sent;
-      sent += ITEMS;
-      const items = Array.from({ length: ITEMS }, (_, i) => ({
+      sent += count;
+      const items = Array.from({ length: count }, (_, i) => ({
         status: 'firing',
         labels: { alertname: 'Flood' },
         annotations: {},
@@ -55,13 +53,14 @@ async function flood({ url, key, alerts }: Flood): Promise<Record<number, number
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, post));
-  return statuses;
 }
 
 if (process.argv[2] === '--flood') {
   process.on('message', async (options: Flood) => {
-    process.send?.(await flood(options));
-    process.exit(0);
+    const statuses: Record<number, number> = {};
+    setInterval(() => process.send?.({ statuses }), WINDOW_MS);
+    await flood(options, statuses);
+    process.send?.({ statuses, isDone: true }, () => process.exit(0));
   });
 } else {
   const alerts = Number(process.argv[2] ?? 1_100_000);
@@ -79,30 +78,37 @@ if (process.argv[2] === '--flood') {
   };
   const { id } = await api('/projects', { name: 'Other' });
   const other = await api(`/projects/${id}/integrations`, { type: 'PROMETHEUS', name: 'Other' });
-  const flooder = fork(fileURLToPath(import.meta.url), ['--flood']);
-  let statuses: Record<number, number> | undefined;
-  const ended = once(flooder, 'message').then(([found]) => {
-    statuses = found;
-  });
-  flooder.send({ url: `${server.address}${flooded?.path}`, key: flooded?.key, alerts });
-  const load = startAlertLoad();
-  const rates: number[] = [];
+  const start = (options: Flood) => {
+    const child = fork(fileURLToPath(import.meta.url), ['--flood']);
+    child.send(options);
+    return child;
+  };
   const began = Date.now();
-  while (statuses === undefined) {
-    const { perSecond } = await load.post({
-      ...{ port: Number(new URL(server.address).port), path: new URL(other.url).pathname },
-      ...{
-        key: other.authorization_key,
-        connections: CONNECTIONS,
-        milliseconds: WINDOW_MS,
-        shape: 'webhook',
-      },
+  const flooder = start({
+    url: `${server.address}${flooded?.path}`,
+    key: flooded?.key ?? '',
+    alerts,
+    items: 10,
+  });
+  const sender = start({
+    ...{ url: `${server.address}${new URL(other.url).pathname}`, key: other.authorization_key },
+    ...{ alerts: Number.MAX_SAFE_INTEGER, items: 1 },
+  });
+  const rates: number[] = [];
+  let answered = 0;
+  sender.on('message', ({ statuses }: { statuses: Record<number, number> }) => {
+    const now = statuses[200] ?? 0;
+    rates.push(((now - answered) * 1000) / WINDOW_MS);
+    answered = now;
+  });
+  const statuses = await new Promise((done) => {
+    flooder.on('message', (found: { statuses: object; isDone?: true }) => {
+      if (found.isDone) done(found.statuses);
     });
-    rates.push(perSecond);
-  }
-  await ended;
-  load.stop();
+  });
+  sender.kill();
   const worst = Math.min(...rates);
+  process.stdout.write(`${rates.map((rate) => Math.round(rate)).join(' ')}\n`);
   process.stdout.write(
     `${alerts} alerts in ${Math.round((Date.now() - began) / 1000)} s, answered ${JSON.stringify(statuses)}; ` +
       `others got ${Math.round(worst)} requests a second at least, of ${rates.length} windows; at least ${REQUESTS_MIN} wanted\n`,
