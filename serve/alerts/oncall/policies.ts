@@ -101,6 +101,12 @@ export class Policies {
     return row !== null && row.project_id === projectId && row.deleted_ms === 0 ? policyOf(row) : null;
   }
 
+  /** Those of some ids that exist, by id. */
+  async findAll(projectId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Policy>> {
+    const found = await Promise.all([...new Set(ids)].map((id) => this.find(projectId, id)));
+    return new Map(found.flatMap((policy) => (policy === null ? [] : [[policy.id, policy]])));
+  }
+
   async get(projectId: string, id: string): Promise<Policy> {
     const policy = await this.find(projectId, id);
     if (policy === null) throw policyNotFound();

@@ -3,13 +3,11 @@ import type { QueryStore } from '../../http/readers.ts';
 import { button, time, timeOfEvent } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import type { AlertPage } from '../paging/escalation.ts';
+import { type AlertPage, isCalling } from '../paging/escalation.ts';
 import { type LogEntry, type PageNotification, PageReader } from '../paging/page-reader.ts';
 import { FALLBACK } from '../paging/page-steps.ts';
 
 export type PagingCardParts = Pick<AlertDomain, 'channels' | 'contacts' | 'policies' | 'users'>;
-
-const CALLING: ReadonlySet<AlertPage['state']> = new Set(['waiting', 'triggered', 'exhausted']);
 
 const STATES: Readonly<Record<AlertPage['state'], string>> = {
   waiting: 'waits before it pages',
@@ -68,7 +66,7 @@ export async function pagingCard(
   return html`<section class="card"><h2>Paging</h2>
 ${found.map((page, i) => html`<p>${pageText(page, policyNames[i]?.name ?? 'deleted policy', userName)}</p>`)}
 <ol class="history">${entries.map(({ at, text }) => html`<li>${timeOfEvent(at)}<span>${text}</span></li>`)}</ol>
-${found.some(({ state }) => CALLING.has(state)) && button(`${base}/escalate`, token, 'Page the next step', 'Page the next step now', 'second')}</section>`;
+${found.some(isCalling) && button(`${base}/escalate`, token, 'Page the next step', 'Page the next step now', 'second')}</section>`;
 }
 
 function pageText(page: AlertPage, policy: string, userName: (id: string) => string): Html {

@@ -64,6 +64,14 @@ export interface Advance {
   readonly log: string;
 }
 
+/** Of the escalation of an alert by a policy. */
+export const pageKey = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string =>
+  `${alert}/${policy}`;
+
+/** Whether a page calls people, or will. */
+export const isCalling = ({ state }: Pick<AlertPage, 'state'>): boolean =>
+  state === 'waiting' || state === 'triggered' || state === 'exhausted';
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Interval at which a step is checked again while its calls are pending. */

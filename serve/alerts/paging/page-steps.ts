@@ -9,7 +9,15 @@ import { RequestRefused } from '../model/access.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Projects } from '../projects/projects.ts';
-import { type Advance, type AlertPage, advance, reachOf, reachOfAll } from './escalation.ts';
+import {
+  type Advance,
+  type AlertPage,
+  advance,
+  isCalling,
+  pageKey,
+  reachOf,
+  reachOfAll,
+} from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
@@ -41,15 +49,14 @@ interface PageStepsDependencies {
   readonly reader: Pick<AlertReader, 'findAll'>;
   readonly progress: Pick<ConsequenceProgress, 'get'>;
   readonly projects: Pick<Projects, 'find'>;
-  readonly policies: Pick<Policies, 'find'>;
+  readonly policies: Pick<Policies, 'findAll'>;
   readonly recipients: RecipientsDependencies;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
   readonly settings: StepSettings;
 }
 
 /**
- * Carries out what is due of pages: the steps of their policies, reminders, and timeouts of acknowledgements. What fell
- * due while nothing ran is carried out once.
+ * Runs steps, reminders and timeouts of acknowledgements when they are due. Work that fell due during downtime runs once.
  *
  * Notifications are stored before the pages, so a kill between the two repeats the step under the same ids.
  */
@@ -97,7 +104,7 @@ export class PageSteps {
   async escalate(project: number, alerts: readonly number[], by: string): Promise<void> {
     const { clock, locks, store } = this.#deps;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
-      const pages = (await store.ofAlerts(project, alerts)).filter(({ state }) => CALLING.has(state));
+      const pages = (await store.ofAlerts(project, alerts)).filter(isCalling);
       if (pages.length === 0)
         throw new RequestRefused('conflict', 'Nobody is paged for it now, so there is no next step.');
       const now = clock.now();
@@ -117,7 +124,7 @@ export class PageSteps {
       project,
       due.map(({ alert }) => alert),
     );
-    const calls = Map.groupBy(await store.callsOf(project, due, now - HELD_MS), keyOf);
+    const calls = Map.groupBy(await store.callsOf(project, due, now - HELD_MS), pageKey);
     const policies = await this.#policiesOf(project, due);
     const recipients = new Recipients(this.#deps.recipients, String(project), now);
     const round = new Round(now, this.#deps.settings);
@@ -133,7 +140,7 @@ export class PageSteps {
         else round.close(page, ended);
         continue;
       }
-      const reached = reachedBy(page, calls.get(keyOf(page)) ?? [], {
+      const reached = reachedBy(page, calls.get(pageKey(page)) ?? [], {
         now,
         unreachedMs: settings.PAGE_UNREACHED_SECONDS * 1000,
       });
@@ -147,8 +154,8 @@ export class PageSteps {
     await lease.ensure();
     await store.add(round.notifications);
     await store.log(round.entries.filter(({ page }) => !left.has(page)));
-    const leftKeys = new Set([...left].map(keyOf));
-    const again = due.filter((page) => leftKeys.has(keyOf(page)));
+    const leftKeys = new Set([...left].map(pageKey));
+    const again = due.filter((page) => leftKeys.has(pageKey(page)));
     await store.save([
       ...round.pages.filter((page) => !left.has(page)),
       ...again.map((page) => ({ ...page, next_ms: now + BEHIND_MS })),
@@ -180,9 +187,10 @@ export class PageSteps {
   async #policiesOf(project: number, due: readonly AlertPage[]): Promise<ReadonlyMap<string, Policy>> {
     const { projects, policies } = this.#deps;
     if ((await projects.find(String(project))) === null) return new Map();
-    const ids = [...new Set(due.map(({ policy }) => policy))];
-    const found = await Promise.all(ids.map((id) => policies.find(String(project), id)));
-    return new Map(found.flatMap((policy) => (policy ? [[policy.id, policy]] : [])));
+    return policies.findAll(
+      String(project),
+      due.map(({ policy }) => policy),
+    );
   }
 
   /**
@@ -197,10 +205,6 @@ export class PageSteps {
     return position < alert.position ? 'behind' : `the alert is ${alert.status}`;
   }
 }
-
-const CALLING: ReadonlySet<AlertPage['state']> = new Set(['waiting', 'triggered', 'exhausted']);
-
-const keyOf = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string => `${alert}/${policy}`;
 
 /** The reach of the step, the cycle and the round that a page is in. */
 function reachedBy(

@@ -1,10 +1,10 @@
 import { SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, sql } from '../../../infra/sql.ts';
+import { inParts, type Sql, sql } from '../../../infra/sql.ts';
 import type { Table } from '../../../infra/table.ts';
 import { pageLog, pageNotifications, pages } from '../model/oncall-tables.ts';
 import type { SentMessage } from './bundling.ts';
-import type { AlertPage, StepCall } from './escalation.ts';
+import { type AlertPage, pageKey, type StepCall } from './escalation.ts';
 import { type PageNotification, PageReader } from './page-reader.ts';
 
 /** A person or channel that was called about a page. */
@@ -136,20 +136,14 @@ export class PageStore extends PageReader {
         )),
       );
     }
-    const current = new Map(some.map((page) => [`${page.alert}/${page.policy}`, page.round]));
-    return found.filter(({ alert, policy, round }) => current.get(`${alert}/${policy}`) === round);
+    const current = new Map(some.map((page) => [pageKey(page), page.round]));
+    return found.filter((one) => current.get(pageKey(one)) === one.round);
   }
 
   /** What is due for a destination and not done, the most severe and then the oldest first. */
   dueFor(project: number, destination: string, now: number): Promise<DueNotification[]> {
-    return this.#store.rows<DueNotification>(
-      sql`SELECT notice.*, ${IS_CALLING} AS isCalling
-        FROM (SELECT * FROM ${pageNotifications} FINAL WHERE project = ${project} AND destination = ${destination}
-          AND state IN ${OPEN_STATES} AND due_ms <= ${now}) AS notice
-        LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page
-          ON page.alert = notice.alert AND page.policy = notice.policy
-        ORDER BY indexOf(${SEVERITIES}, notice.severity), notice.created_ms, notice.id LIMIT ${DUE_ROWS_MAX}`,
-    );
+    const isDue = sql`state IN ${OPEN_STATES} AND due_ms <= ${now}`;
+    return this.#withPages(project, destination, isDue);
   }
 
   /** When the next pending notification of a destination is due, which may be in the past; 0 if there is none. */
@@ -186,13 +180,18 @@ export class PageStore extends PageReader {
 
   /** The notifications of a message. */
   ofMessage(project: number, destination: string, message: string): Promise<DueNotification[]> {
+    return this.#withPages(project, destination, sql`message = ${message}`);
+  }
+
+  /** Notifications of a destination, the most severe and then the oldest first. */
+  #withPages(project: number, destination: string, condition: Sql): Promise<DueNotification[]> {
     return this.#store.rows<DueNotification>(
       sql`SELECT notice.*, ${IS_CALLING} AS isCalling
         FROM (SELECT * FROM ${pageNotifications} FINAL
-          WHERE project = ${project} AND destination = ${destination} AND message = ${message}) AS notice
+          WHERE project = ${project} AND destination = ${destination} AND ${condition}) AS notice
         LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page
           ON page.alert = notice.alert AND page.policy = notice.policy
-        ORDER BY indexOf(${SEVERITIES}, notice.severity), notice.created_ms, notice.id`,
+        ORDER BY indexOf(${SEVERITIES}, notice.severity), notice.created_ms, notice.id LIMIT ${DUE_ROWS_MAX}`,
     );
   }
 

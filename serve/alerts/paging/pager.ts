@@ -7,7 +7,7 @@ import type { NotificationRulesStore } from '../destinations/rules.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { Routes } from '../oncall/routes.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import { type AlertPage, follow, newPage, type PageChange } from './escalation.ts';
+import { type AlertPage, follow, newPage, type PageChange, pageKey } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
@@ -19,7 +19,7 @@ interface PagerDependencies {
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
   readonly routes: Pick<Routes, 'policyOf'>;
-  readonly policies: Pick<Policies, 'find'>;
+  readonly policies: Pick<Policies, 'findAll'>;
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
   readonly steps: Pick<PageSteps, 'wake'>;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
@@ -51,9 +51,9 @@ export class Pager implements EventConsumer {
     const alerts = await reader.findAll(project, iids);
     if (changes.some((change) => this.#isLate(change, alerts.get(change.iid)))) return false;
     const batch = new PageBatch(project, stored);
-    const policies = await this.#policiesOf(project, [
+    const policies = await this.#deps.policies.findAll(String(project), [
       ...stored.map(({ policy }) => policy),
-      route?.policyId,
+      ...(route === null ? [] : [route.policyId]),
     ]);
     for (const change of changes) {
       const severity = alerts.get(change.iid)?.severity;
@@ -78,15 +78,6 @@ export class Pager implements EventConsumer {
   #isLate(change: DecidedChange, alert: Alert | undefined): boolean {
     const isMissing = alert === undefined || alert.position < change.position;
     return isMissing && this.#deps.clock.now() - change.at < ALERT_LATE_MS_MAX;
-  }
-
-  async #policiesOf(
-    project: number,
-    ids: readonly (string | undefined)[],
-  ): Promise<ReadonlyMap<string, Policy>> {
-    const distinct = [...new Set(ids)].filter((id) => id !== undefined);
-    const found = await Promise.all(distinct.map((id) => this.#deps.policies.find(String(project), id)));
-    return new Map(found.flatMap((policy) => (policy ? [[policy.id, policy]] : [])));
   }
 
   /** Updates for everybody who accepted a call. */
@@ -138,8 +129,8 @@ class PageBatch {
   constructor(project: number, stored: readonly AlertPage[]) {
     this.#project = project;
     for (const page of stored) {
-      this.#pages.set(keyOf(page), page);
-      this.#followed.set(keyOf(page), page.position);
+      this.#pages.set(pageKey(page), page);
+      this.#followed.set(pageKey(page), page.position);
     }
   }
 
@@ -152,13 +143,13 @@ class PageBatch {
     const policy = route === null ? null : policyOf(route.policyId);
     if (opens && route !== null && policy !== null) {
       const named = { project: this.#project, alert: change.iid, policy: policy.id, severity };
-      if (!this.#pages.has(keyOf(named))) {
+      if (!this.#pages.has(pageKey(named))) {
         this.#put(newPage(named, change, route.delaySeconds * 1000));
         return;
       }
     }
     for (const page of this.#pages.values()) {
-      if (page.alert !== change.iid || change.position <= (this.#followed.get(keyOf(page)) ?? -1)) continue;
+      if (page.alert !== change.iid || change.position <= (this.#followed.get(pageKey(page)) ?? -1)) continue;
       const isRouted = route?.policyId === page.policy;
       const next = follow(page, change, { policy: policyOf(page.policy), isRouted, severity });
       this.#put(next.page);
@@ -169,9 +160,7 @@ class PageBatch {
   }
 
   #put(page: AlertPage): void {
-    this.#pages.set(keyOf(page), page);
-    this.#dirty.add(keyOf(page));
+    this.#pages.set(pageKey(page), page);
+    this.#dirty.add(pageKey(page));
   }
 }
-
-const keyOf = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string => `${alert}/${policy}`;
