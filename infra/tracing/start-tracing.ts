@@ -6,8 +6,8 @@ import type { Logger } from '../logger.ts';
 
 const SERVICE_NAME = 'chain-metrics';
 /**
- * The command line is left out, since it may hold addresses with keys. So is what is read in the background: no span is
- * sent before that ends, and the engine may hold the threads that read files.
+ * Excludes the command line, which may hold addresses with keys. Excludes detectors that read files, too: no span is sent
+ * before they end, and the engine may hold the threads that read files.
  */
 const DETECTORS = 'serviceinstance,env';
 /** They may hold the key of a collector, and the chart mounts secrets as files. */

@@ -51,8 +51,8 @@ export class NotificationRulesStore {
   }
 
   /**
-   * The rules that apply to a page, with proved contacts only. Where no rule has one, the first proved contact is told at
-   * once, so that only a user without any is never reached.
+   * The rules that apply to a page, with proved contacts only. If no rule has one, the first proved contact is told at once,
+   * so only a user without any contact is never reached.
    */
   async of(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
     const { contacts } = this.#deps;

@@ -1,4 +1,4 @@
-// When the next message to a destination leaves, so that a storm of alerts is a handful of messages. Pure functions.
+// Bundling turns a storm of alerts into a handful of messages. Pure functions.
 
 const MINUTE_MS = 60_000;
 /** More messages than this in ten minutes double the window. */
@@ -22,8 +22,8 @@ interface Waiting {
 }
 
 /**
- * When a message with all that waits for a destination leaves. The first leaves at once; what is due within the window
- * after a message waits for its end, unless it is more severe than all that was sent since the first.
+ * The time at which the waiting notifications of a destination leave. The first message leaves at once. Later ones wait
+ * for the end of the window, unless one is more severe than everything sent in this burst.
  */
 export function departureOf(
   sent: readonly SentMessage[],
