@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../infra/ports/opened.ts';
+import { axeViolations, loadAxe } from '../../support/axe.ts';
 import { COLOUR_RULES, launchBrowser } from '../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
 import { firing, prometheusBody } from './made.ts';
@@ -15,7 +15,6 @@ import { Service, type Source } from './service.ts';
 const isPossible = canRun(CHROMIUM);
 /** Directory of the screenshots. */
 const SCREENS = new URL('../../output/screens/', import.meta.url).pathname;
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let service: Service;
 let origin: string;
@@ -63,7 +62,7 @@ afterAll(async () => {
 /** Takes a screenshot of the page and checks its accessibility. */
 async function look(name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENS, `alerts-${name}.png`), fullPage: true });
-  await page.evaluate(AXE);
+  await loadAxe(page);
   const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
   for (const isOther of [true, false]) {
     await page.emulateMedia({ colorScheme: isOther !== isDark ? 'dark' : 'light' });
@@ -72,14 +71,7 @@ async function look(name: string): Promise<void> {
 }
 
 async function checkAccessibility(name: string, runOnly: readonly string[]): Promise<void> {
-  const violations = await page.evaluate(async (runOnly) => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe defines a global
-    const found = await (globalThis as any).axe.run({ runOnly, resultTypes: ['violations'] });
-    return found.violations.map(
-      (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html}`,
-    );
-  }, runOnly);
-  expect(violations, name).toEqual([]);
+  expect(await axeViolations(page, runOnly), name).toEqual([]);
 }
 
 const clickButton = (name: string) => page.getByRole('button', { name, exact: true }).click();

@@ -1,16 +1,14 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axeViolations, loadAxe } from '../../../support/axe.ts';
 import { launchBrowser } from '../../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../../support/needed.ts';
 import { Service } from '../service.ts';
 
 const isPossible = canRun(CHROMIUM);
 const SCREENS = new URL('../../../output/screens/', import.meta.url).pathname;
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let service: Service;
 let origin: string;
@@ -49,18 +47,8 @@ async function look(name: string): Promise<void> {
       .evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth);
     expect(widest, `${name} at ${width}`).toBeLessThanOrEqual(width);
   }
-  await page.evaluate(AXE);
-  const violations = await page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe defines a global
-    const found = await (globalThis as any).axe.run({
-      runOnly: ['wcag2a', 'wcag2aa'],
-      resultTypes: ['violations'],
-    });
-    return found.violations.map(
-      (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html}`,
-    );
-  });
-  expect(violations, name).toEqual([]);
+  await loadAxe(page);
+  expect(await axeViolations(page, ['wcag2a', 'wcag2aa']), name).toEqual([]);
 }
 
 const clickButton = (name: string) => page.getByRole('button', { name, exact: true }).click();
