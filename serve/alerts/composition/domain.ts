@@ -3,7 +3,6 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Clock, KeyValue, Queue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
-import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { Consequences } from '../consequences/consequences.ts';
 import { EventRetention } from '../consequences/event-retention.ts';
 import { Outbox } from '../consequences/outbox.ts';
@@ -34,6 +33,7 @@ import { Projects } from '../projects/projects.ts';
 import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
 import type { DestinationsSettings } from './destinations.ts';
+import type { AlertMeasures } from './measures.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
 
@@ -58,7 +58,7 @@ export interface AlertDomainDependencies {
     DestinationsSettings &
     PagingSettings;
   readonly publicUrl: () => string;
-  readonly measures: ConsequenceMeasures;
+  readonly measures: AlertMeasures;
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */

@@ -13,6 +13,7 @@ import type { Schedules } from '../oncall/schedules.ts';
 import { AcknowledgeLinks } from '../paging/acknowledge-links.ts';
 import { LinkedPages } from '../paging/linked-pages.ts';
 import { PageDeliveries } from '../paging/page-deliveries.ts';
+import type { PageMeasures } from '../paging/page-measures.ts';
 import { PageMessages } from '../paging/page-messages.ts';
 import { FALLBACK, PageSteps } from '../paging/page-steps.ts';
 import { PageStore } from '../paging/page-store.ts';
@@ -52,6 +53,7 @@ interface PagingDependencies {
   readonly channels: Channels;
   readonly messageSender: MessageSender;
   readonly settings: PagingSettings;
+  readonly measures: PageMeasures;
   readonly publicUrl: () => string;
   /** Lets the pages of a project follow all events so far. */
   readonly catchUp: (project: number) => Promise<void>;

@@ -19,6 +19,7 @@ import {
   reachOfAll,
 } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
+import { countUnreached, type PageMeasures } from './page-measures.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
 import type { PageStore } from './page-store.ts';
@@ -52,6 +53,7 @@ interface PageStepsDependencies {
   readonly policies: Pick<Policies, 'findAll'>;
   readonly recipients: RecipientsDependencies;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
+  readonly measures: PageMeasures;
   readonly settings: StepSettings;
 }
 
@@ -119,7 +121,7 @@ export class PageSteps {
     due: readonly AlertPage[],
     { now, lease, isForced = false }: { now: number; lease: Lease; isForced?: boolean },
   ): Promise<void> {
-    const { store, reader, deliveries, settings } = this.#deps;
+    const { store, reader, deliveries, settings, measures } = this.#deps;
     const alerts = await reader.findAll(
       project,
       due.map(({ alert }) => alert),
@@ -140,13 +142,16 @@ export class PageSteps {
         else round.close(page, ended);
         continue;
       }
-      const reached = reachedBy(page, calls.get(pageKey(page)) ?? [], {
+      const ofPage = calls.get(pageKey(page)) ?? [];
+      const reached = reachedBy(page, ofPage, {
         now,
         unreachedMs: settings.PAGE_UNREACHED_SECONDS * 1000,
       });
       const result = advance(page, { ...reached, policy, now, isForced });
+      countUnreached(measures, page, result, ofPage);
       const step = policy.steps[result.page.step - 1];
       const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];
+      if (result.carriesOut && called.length === 0) measures.unreachedSteps.inc({ reason: 'nobody' });
       const keepers = result.exhaustion === '' ? [] : await recipients.ofKeepers();
       round.add(result, { called, keepers });
     }

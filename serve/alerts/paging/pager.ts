@@ -9,6 +9,7 @@ import type { Routes } from '../oncall/routes.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import { type AlertPage, follow, newPage, type PageChange, pageKey } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
+import type { PageMeasures } from './page-measures.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
 import { PAGING, type PageSteps } from './page-steps.ts';
@@ -18,11 +19,12 @@ interface PagerDependencies {
   readonly clock: Clock;
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
-  readonly routes: Pick<Routes, 'policyOf'>;
-  readonly policies: Pick<Policies, 'findAll'>;
+  readonly routes: Pick<Routes, 'policyOf' | 'isApplied'>;
+  readonly policies: Pick<Policies, 'findAll' | 'list'>;
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
   readonly steps: Pick<PageSteps, 'wake'>;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
+  readonly measures: PageMeasures;
 }
 
 /**
@@ -47,6 +49,7 @@ export class Pager implements EventConsumer {
       routes.policyOf(String(project)),
       store.ofAlerts(project, iids),
     ]);
+    if (route === null) await this.#countUnrouted(String(project), changes);
     if (route === null && stored.length === 0) return true;
     const alerts = await reader.findAll(project, iids);
     if (changes.some((change) => this.#isLate(change, alerts.get(change.iid)))) return false;
@@ -72,6 +75,14 @@ export class Pager implements EventConsumer {
     if (batch.changed.some(({ next_ms }) => next_ms > 0)) this.#deps.steps.wake([project]);
     this.#deps.deliveries.wake([...updates, ...late]);
     return true;
+  }
+
+  /** A project without policies, or with an external on-call tool, pages nobody on purpose. */
+  async #countUnrouted(projectId: string, changes: readonly DecidedChange[]): Promise<void> {
+    const { routes, policies, measures } = this.#deps;
+    const created = changes.filter(({ name }) => name === 'created').length;
+    if (created === 0 || !(await routes.isApplied(projectId))) return;
+    if ((await policies.list(projectId)).length > 0) measures.unroutedAlerts.inc(created);
   }
 
   /** Whether the alert of an event may still be written. */

@@ -74,7 +74,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveConsole(app, { ...sources, series, listReader: new ListReader(sources) }, accounts);
   await serveAlerts(app, {
     ...{ runtime, accounts, readers, pipeline: alerts },
-    ...{ settings: config, measures: measures.consequences },
+    ...{ settings: config, measures: measures.alerts },
   });
   await app.register(async (api) => {
     await allowReading(api);

@@ -5,7 +5,7 @@ import { portMeasures } from '../../../infra/runtime/measured-ports.ts';
 import { loadMeasures } from '../../../ingest/load/load-measures.ts';
 import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
 import { identityMeasures } from '../../accounts/identity-measures.ts';
-import { consequenceMeasures } from '../../alerts/consequences/consequence-measures.ts';
+import { alertMeasures } from '../../alerts/composition/measures.ts';
 import { healthMeasures } from '../../http/process-health.ts';
 import { requestMeasures } from '../../http/request-measures.ts';
 import { answerMeasures } from '../../metrics/answer-measures.ts';
@@ -21,7 +21,7 @@ export const processMeasures = () => ({
   requests: requestMeasures(),
   answers: answerMeasures(),
   identity: identityMeasures(),
-  consequences: consequenceMeasures(),
+  alerts: alertMeasures(),
 });
 
 export type ProcessMeasures = ReturnType<typeof processMeasures>;

@@ -8,7 +8,7 @@ import { sql } from '../../../infra/sql.ts';
 import type { User } from '../../../serve/accounts/tables.ts';
 import { createUser } from '../../../serve/accounts/users.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
+import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';
 import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
 import type { Project } from '../../../serve/alerts/model/tables.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
     pipeline: await pipeline.alerts(),
     settings: pipeline.config,
     publicUrl: () => '',
-    measures: consequenceMeasures(),
+    measures: alertMeasures(),
   });
   const account = { username: 'ann', email: 'ann@example.org', password: null };
   ann = await createUser(pipeline.accounts(), account);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
+import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { escalationPolicies } from '../../../serve/alerts/model/oncall-tables.ts';
 import { policiesUsing } from '../../../serve/alerts/oncall/policies.ts';
 import { Records } from '../../../serve/stored-records/records.ts';
@@ -211,7 +211,7 @@ describe('alert routes', () => {
     const { config: settings, runtime } = service.pipeline;
     const { alertRoutes } = openAlertDomain({
       ...{ runtime, settings, accounts: service.accounts, pipeline: await service.pipeline.alerts() },
-      ...{ publicUrl: () => '', measures: consequenceMeasures() },
+      ...{ publicUrl: () => '', measures: alertMeasures() },
     });
     const target = () => alertRoutes.policyOf(String(project));
     expect(await target()).toBeNull();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
+import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { type Person, Service, type Source } from './service.ts';
 
 const MINUTE = 60_000;
@@ -30,7 +30,7 @@ async function server(isFirst: boolean): Promise<AlertDomain> {
   const { config: settings, runtime } = service.pipeline;
   const keyValue = isFirst ? new EmbeddedKeyValue({ now: () => now }) : runtime.keyValue;
   const pipeline = await service.pipeline.alerts();
-  const options = { accounts, pipeline, settings, publicUrl: () => '', measures: consequenceMeasures() };
+  const options = { accounts, pipeline, settings, publicUrl: () => '', measures: alertMeasures() };
   return openAlertDomain({ ...options, runtime: { ...runtime, keyValue } });
 }
 

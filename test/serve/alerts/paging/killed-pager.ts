@@ -8,7 +8,7 @@ import { sql } from '../../../../infra/sql.ts';
 import { Random } from '../../../../ingest/demo/random.ts';
 import { createUser, findUser } from '../../../../serve/accounts/users.ts';
 import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
-import { consequenceMeasures } from '../../../../serve/alerts/consequences/consequence-measures.ts';
+import { alertMeasures } from '../../../../serve/alerts/composition/measures.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { testConfig } from '../../../support/test-config.ts';
 
@@ -25,7 +25,7 @@ const domain = openAlertDomain({
   pipeline: alerts,
   settings: pipeline.config,
   publicUrl: () => 'http://localhost',
-  measures: consequenceMeasures(),
+  measures: alertMeasures(),
 });
 const account = { username: 'ann', email: 'ann@example.org', password: null };
 const user = (await findUser(accounts, 'ann')) ?? (await createUser(accounts, account));

@@ -1,0 +1,7 @@
+import { consequenceMeasures } from '../consequences/consequence-measures.ts';
+import { pageMeasures } from '../paging/page-measures.ts';
+
+/** What the alert domain measures. */
+export const alertMeasures = () => ({ ...consequenceMeasures(), ...pageMeasures() });
+
+export type AlertMeasures = ReturnType<typeof alertMeasures>;
