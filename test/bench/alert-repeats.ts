@@ -34,6 +34,8 @@ const given: DeliveryRequest = {
   integration: 'source',
   endpoint: 'prometheus',
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
 };

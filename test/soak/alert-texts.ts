@@ -42,7 +42,14 @@ async function run(one: Phase, DATA_DIR: string, count: number): Promise<void> {
   const alerts = await pipeline.alerts();
   const opened = process.memoryUsage.rss();
   const request: DeliveryRequest = {
-    ...{ project: 1, integration: 'source', endpoint: 'prometheus', mapping: null },
+    ...{
+      project: 1,
+      integration: 'source',
+      endpoint: 'prometheus',
+      mapping: null,
+      sender_rules: null,
+      heartbeat_matchers: '',
+    },
     ...{ groups_by_payload: true, idempotency_key: '' },
   };
   let sent = 0;

@@ -3,6 +3,7 @@ import type { MappedField, Mapping } from '../model/mapping.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { valueAt } from './mapping.ts';
+import { genericLabels } from './match-labels.ts';
 import { genericSeverity } from './severity.ts';
 import {
   canonical,
@@ -55,10 +56,10 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
   const startedMs = timeOf(start) ?? (mapping?.start_time === undefined ? null : epochOf(start));
   const end = field('end_time');
   const endedMs = timeOf(end) ?? epochOf(end);
-  const recovers = !isBlank(end) && !isYearOne(end);
+  const resolves = !isBlank(end) && !isYearOne(end);
   return {
-    recovers,
-    hasUnreadEnd: recovers && endedMs === null,
+    effect: resolves ? 'resolve' : 'fire',
+    hasUnreadEnd: resolves && endedMs === null,
     fingerprint: fingerprintOf(payload, field('fingerprint'), rules),
     title: lineOf(field('title'), rules.titleCharacters) || DEFAULT_TITLE,
     description: cut(textOf(field('description')), rules.descriptionCharacters),
@@ -72,6 +73,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
     yLabel: '',
     incidentMarkdown: '',
     labels: [],
+    ...genericLabels(payload),
     startedMs: startedMs ?? 0,
     endedMs: endedMs ?? 0,
   };

@@ -1,6 +1,7 @@
 import { type AlertItem, DEFAULT_TITLE } from '../model/alert.ts';
 import type { PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
+import { prometheusLabels } from './match-labels.ts';
 import { prometheusSeverity } from './severity.ts';
 import {
   canonical,
@@ -86,18 +87,19 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   if (typeof starts !== 'string' || (startedMs === null && !/^0001-/.test(starts))) {
     return { refused: 'startsAt: a date-time is required' };
   }
-  const { recovers, fingerprint } = content;
+  const { fingerprint } = content;
+  const resolves = content.effect === 'resolve';
   const ends = get(item, 'endsAt');
-  const endedMs = recovers ? (timeOf(ends) ?? epochOf(ends)) : null;
+  const endedMs = resolves ? (timeOf(ends) ?? epochOf(ends)) : null;
   // A template would be held in its four pieces, for as long as a retry may come.
-  const derived = [delivery.group, fingerprint, recovers ? 'resolved' : 'firing', startedMs ?? 0].join('|');
+  const derived = [delivery.group, fingerprint, resolves ? 'resolved' : 'firing', startedMs ?? 0].join('|');
   return {
     item: {
       ...content,
       retryKey: delivery.retryKeyOf(index, derived),
       startedMs: startedMs ?? 0,
       endedMs: endedMs ?? 0,
-      hasUnreadEnd: recovers && endedMs === null && textOf(ends) !== '' && !isYearOne(ends),
+      hasUnreadEnd: resolves && endedMs === null && textOf(ends) !== '' && !isYearOne(ends),
     },
   };
 }
@@ -109,7 +111,7 @@ function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryCont
   const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
   if (title === '') return null;
   return {
-    recovers: textOf(get(item, 'status')).toLowerCase() === 'resolved',
+    effect: textOf(get(item, 'status')).toLowerCase() === 'resolved' ? 'resolve' : 'fire',
     fingerprint: fingerprintOf(textOf(get(item, 'fingerprint')), labels, title, integration),
     title: lineOf(title, limits.titleCharacters) || DEFAULT_TITLE,
     description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
@@ -126,6 +128,7 @@ function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryCont
     yLabel: lineOf(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
     incidentMarkdown: cut(textOf(get(annotations, 'platform_incident_markdown')), limits.markdownCharacters),
     labels: labelsOf(labels),
+    ...prometheusLabels(labels),
   };
 }
 

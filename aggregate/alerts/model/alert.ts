@@ -5,12 +5,18 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** What happened to an item of a delivery, or to the alert of an action; `raised` is a repeat that raised the severity. */
+/**
+ * What happened to an item of a delivery, or to the alert of an action. `raised` is a repeat that raised the severity,
+ * `acknowledged` an item that acknowledged a triggered alert, `heartbeat` an item that proves that its source works.
+ */
 export const OUTCOMES = [
   'created',
   'grouped',
   'raised',
   'resolved',
+  'acknowledged',
+  'ignored',
+  'heartbeat',
   'retried',
   'unmatched',
   'changed',
@@ -19,10 +25,12 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** What an item of a delivery does to the alert of its fingerprint; `ignore` and `heartbeat` do nothing to it. */
+type ItemEffect = 'fire' | 'resolve' | 'acknowledge' | 'ignore' | 'heartbeat';
+
 /** One alert of a delivery. Times are milliseconds since the epoch; 0 and '' mean none. */
 export interface AlertItem {
-  /** Whether it resolves the alert. */
-  readonly recovers: boolean;
+  readonly effect: ItemEffect;
   /** Occurrences of a project with the same one are grouped; '' is never grouped. */
   readonly fingerprint: string;
   /** Equal for a delivery and its retries; '' when retries cannot be recognized. */
@@ -40,9 +48,13 @@ export interface AlertItem {
   readonly incidentMarkdown: string;
   /** As `name=value`, in the order of the names. */
   readonly labels: readonly string[];
+  /** The labels of its sender, unchanged, which matchers compare. A name may be `__proto__`: read own properties only. */
+  readonly matchLabels: Readonly<Record<string, string>>;
+  /** Whether some are not in `matchLabels`, because they exceed the limits. */
+  readonly hasCutLabels: boolean;
   /** 0 means when it was accepted. */
   readonly startedMs: number;
-  /** 0 means when it was accepted, for an item that recovers. */
+  /** 0 means when it was accepted, for an item that resolves. */
   readonly endedMs: number;
   /** Whether its source names an end that cannot be read. */
   readonly hasUnreadEnd?: boolean;
@@ -69,6 +81,9 @@ export interface Alert {
   readonly incident_markdown: string;
   /** As `name=value`. */
   readonly labels: readonly string[];
+  /** As in the newest delivery, see `AlertItem.matchLabels`. */
+  readonly match_labels: Readonly<Record<string, string>>;
+  readonly has_cut_labels: boolean;
   readonly started_ms: number;
   /** As the source named it, also a time far ahead; 0 when it named none. */
   readonly source_started_ms: number;
@@ -108,7 +123,13 @@ export function alertBytes(alert: Alert): number {
   const { title, description, service, tool, environment, query, runbook, y_label, incident_markdown } =
     alert;
   const texts = [title, description, service, tool, environment, query, runbook, y_label, incident_markdown];
-  const lists = [alert.hosts, alert.labels, alert.assignees];
+  const lists = [
+    alert.hosts,
+    alert.labels,
+    alert.assignees,
+    Object.keys(alert.match_labels),
+    Object.values(alert.match_labels),
+  ];
   return (
     ALERT_BYTES +
     texts.reduce((sum, text) => sum + text.length, 0) +
@@ -116,7 +137,7 @@ export function alertBytes(alert: Alert): number {
   );
 }
 
-/** The alert with nothing that a sender wrote but its fingerprint. */
+/** The alert with nothing that a sender wrote but its fingerprint. Its labels count as cut: no matcher may miss them. */
 export const withoutTexts = (alert: Alert): Alert => ({
   ...alert,
   title: `Alert ${alert.iid}`,
@@ -130,4 +151,6 @@ export const withoutTexts = (alert: Alert): Alert => ({
   y_label: '',
   incident_markdown: '',
   labels: [],
+  match_labels: {},
+  has_cut_labels: true,
 });

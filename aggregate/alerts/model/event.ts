@@ -2,6 +2,7 @@ import type { Traceparent } from '../../../infra/ports.ts';
 import type { AlertItem, AlertStatus } from './alert.ts';
 import type { Mapping } from './mapping.ts';
 import type { EventRules } from './rules.ts';
+import type { SenderRules } from './sender-rules.ts';
 
 export const ALERTS_TOPIC = 'alerts.v1';
 /** The group of all processes that decide on events. */
@@ -29,6 +30,10 @@ export interface DeliveryHead extends Head {
   /** Which of the two addresses of the integration was used. */
   readonly endpoint: 'http' | 'prometheus';
   readonly mapping: Mapping | null;
+  /** Of the integration when it was accepted. */
+  readonly sender_rules: SenderRules | null;
+  /** Matchers of the firing items that are heartbeats; '' for none. */
+  readonly heartbeat_matchers: string;
   readonly groups_by_payload: boolean;
   /** '' when the sender gave none. */
   readonly idempotency_key: string;

@@ -51,6 +51,8 @@ export const alerts = table({
     y_label: 'String',
     incident_markdown: 'String',
     labels: 'Array(String)',
+    match_labels: 'Map(String, String)',
+    has_cut_labels: 'Bool',
     started_ms: 'Int64',
     source_started_ms: 'Int64 DEFAULT started_ms',
     ended_ms: 'Int64',

@@ -91,6 +91,8 @@ const bareDelivery = ({
 }: DeliveryHead): DeliveryHead => ({
   ...{ kind: 'delivery', id, project, at, from, integration, endpoint, rules },
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
   items: [],

@@ -21,11 +21,15 @@ export async function refusedPart(
   if (row === undefined || head?.kind !== 'delivery') return 'its delivery is not stored';
   if (head.items) return 'its alerts are stored; the store refuses its body';
   const { project, integration, endpoint, mapping, groups_by_payload } = head;
-  const { redelivers = named.id } = head;
+  const { sender_rules, heartbeat_matchers, redelivers = named.id } = head;
   // Retried twice, it counts once.
   const idempotency_key = `dead letter of ${redelivers}`;
   return {
-    request: { project, integration, endpoint, mapping, groups_by_payload, idempotency_key, redelivers },
+    request: {
+      ...{ project, integration, endpoint, mapping, groups_by_payload, sender_rules, heartbeat_matchers },
+      idempotency_key,
+      redelivers,
+    },
     body: Buffer.from(withRefusedOnly(row.body, row.outcomes)),
   };
 }

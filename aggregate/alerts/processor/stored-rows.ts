@@ -18,7 +18,8 @@ export async function* alertPages(
 ): AsyncGenerator<Alert[]> {
   for (const some of inParts(iids)) {
     const sizes = await store.rows<{ iid: number; bytes: number }>(
-      sql`SELECT iid, sum(length(description) + length(query) + length(incident_markdown) + 1000) AS bytes
+      sql`SELECT iid, sum(length(description) + length(query) + length(incident_markdown)
+          + length(toString(match_labels)) + 1000) AS bytes
         FROM ${alerts} WHERE project = ${project} AND iid IN ${some} GROUP BY iid ORDER BY iid`,
     );
     for (const page of partsOf(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {

@@ -104,7 +104,14 @@ async function fittingAlerts(
 const OPEN_MAX = 1_000_000;
 
 /** Outcomes that change an alert; events without any of them need not be reduced again. */
-export const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'raised', 'resolved', 'changed'];
+export const CHANGING_OUTCOMES: readonly Outcome[] = [
+  'created',
+  'grouped',
+  'raised',
+  'resolved',
+  'acknowledged',
+  'changed',
+];
 
 async function areAlertsCurrent(store: Store, project: number, alertPosition: number): Promise<boolean> {
   const rows = await store.rows(

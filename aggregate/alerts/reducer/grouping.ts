@@ -45,12 +45,15 @@ export function decideItem(
   rules: GroupingRules,
 ): Decision {
   const { item, at, uncreated, unmatched, position } = occurrence;
+  if (item.effect === 'ignore') return { outcome: 'ignored', alert: null, counted: null };
+  if (item.effect === 'heartbeat') return { outcome: 'heartbeat', alert: null, counted: null };
   const isRepeated = before !== null && isRetry(before, item, at, rules);
   if (isRepeated && !(before.isUnmatched && open !== null && beganWith(open, item))) {
     return { outcome: 'retried', alert: null, counted: null };
   }
-  if (item.recovers) {
+  if (item.effect !== 'fire') {
     if (open === null) return { outcome: 'unmatched', alert: null, counted: unmatched };
+    if (item.effect === 'acknowledge') return acknowledge(open, occurrence);
     return { outcome: 'resolved', alert: recovered(open, occurrence), counted: uncreated };
   }
   if (open !== null) {
@@ -111,6 +114,8 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
     y_label: item.yLabel,
     incident_markdown: item.incidentMarkdown,
     labels: item.labels,
+    match_labels: item.matchLabels,
+    has_cut_labels: item.hasCutLabels,
     started_ms: happenedAt(item.startedMs, at, START_AHEAD_MS),
     source_started_ms: item.startedMs,
     ended_ms: 0,
@@ -127,11 +132,14 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
   };
 }
 
-/** A repeat brings its texts, and raises the severity and never lowers it. */
+/** A repeat brings its texts and labels, and raises the severity and never lowers it. */
 function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
   return {
     ...open,
     ...newestTexts(open, item),
+    labels: item.labels,
+    match_labels: item.matchLabels,
+    has_cut_labels: item.hasCutLabels,
     events: open.events + 1,
     severity: worst(open.severity, item.severity),
     seen_ms: Math.max(open.seen_ms, at),
@@ -149,6 +157,19 @@ const newestTexts = (open: Alert, item: AlertItem) => ({
   y_label: item.yLabel || open.y_label,
   incident_markdown: item.incidentMarkdown || open.incident_markdown,
 });
+
+/** Only a triggered alert is acknowledged: of one that a member ignores nobody is told. */
+function acknowledge(open: Alert, { at, position, uncreated }: Occurrence): Decision {
+  if (open.status !== 'triggered') return { outcome: 'unchanged', alert: null, counted: uncreated };
+  const alert: Alert = {
+    ...open,
+    status: 'acknowledged',
+    acknowledged_ms: open.acknowledged_ms || at,
+    updated_ms: at,
+    position,
+  };
+  return { outcome: 'acknowledged', alert, counted: uncreated };
+}
 
 /** Clocks differ, and a source may name any time: an end before the start counts as the start. */
 const endOf = ({ started_ms }: Alert, endedMs: number): number => Math.max(started_ms, endedMs);

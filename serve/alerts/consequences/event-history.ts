@@ -41,7 +41,7 @@ export const ALERT_LATE_MS = 250;
 export const ALERT_LATE_MS_MAX = HOUR_MS;
 
 /** Outcomes of which some are changes that others are told of. */
-const OUTCOMES = ['created', 'raised', 'resolved', 'changed'];
+const OUTCOMES = ['created', 'raised', 'acknowledged', 'resolved', 'changed'];
 
 interface EventRow {
   readonly position: number;
@@ -92,8 +92,8 @@ export async function changesAfter(
 function changesIn({ position, at, status, reopens, by, outcomes, iids }: EventRow): DecidedChange[] {
   return outcomes.flatMap((outcome, item): DecidedChange[] => {
     const change = { position, item, at, iid: iids[item] ?? 0, by };
-    if (outcome === 'created' || outcome === 'raised' || outcome === 'resolved')
-      return [{ ...change, name: outcome }];
+    const name = NOTIFIED_CHANGES.find((one) => one === outcome);
+    if (name !== undefined) return [{ ...change, name }];
     if (outcome !== 'changed') return [];
     const names: DecidedChange['name'][] = reopens ? ['reopened'] : [];
     if (status === 'acknowledged' || status === 'ignored') names.push(status);

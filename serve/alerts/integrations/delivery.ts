@@ -12,6 +12,8 @@ export const deliveryOf = (
   integration: id,
   endpoint: endpoint.parser,
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
   ...more,

@@ -206,6 +206,8 @@ const exampleAlert = (project: number, now: number): Alert => ({
   y_label: '',
   incident_markdown: '',
   labels: [],
+  match_labels: {},
+  has_cut_labels: false,
   started_ms: now,
   source_started_ms: now,
   ended_ms: 0,

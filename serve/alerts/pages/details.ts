@@ -251,6 +251,7 @@ function describe({ outcome, by, change, note }: HistoryEntry, nameOf: (id: stri
     grouped: 'repeated event',
     raised: 'repeated event with a higher severity',
     resolved: 'resolved by the source',
+    acknowledged: 'acknowledged by the source',
   };
   return `${labels[outcome] ?? outcome}${note === '' ? '' : `; ${note}`}`;
 }

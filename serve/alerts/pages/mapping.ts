@@ -150,7 +150,7 @@ async function previewOf(
   if (!item) return html``;
   return html`<h2 class="spaced">Preview</h2><dl class="facts"><dt>Title</dt><dd>${item.title}</dd><dt>Severity</dt><dd>${severityTag(item)}</dd>
 ${item.description && html`<dt>Description</dt><dd>${item.description}</dd>`}${item.service && html`<dt>Service</dt><dd>${item.service}</dd>`}${item.hosts.length > 0 && html`<dt>Hosts</dt><dd>${item.hosts.join(', ')}</dd>`}
-<dt>Resolves the alert</dt><dd>${item.recovers ? 'Yes' : 'No'}</dd></dl>`;
+<dt>Resolves the alert</dt><dd>${item.effect === 'resolve' ? 'Yes' : 'No'}</dd></dl>`;
 }
 
 function serveTest(pages: FastifyInstance, parts: MappingPageParts): void {

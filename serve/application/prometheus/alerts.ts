@@ -10,7 +10,7 @@ export function alertSeries(registers: Registry[], read: () => AlertFigures): ()
   });
   const outcomes = new Counter({
     name: 'chain_metrics_alert_outcomes_total',
-    help: 'Alerts of deliveries, and actions of users, that this process has decided on, by outcome; unmatched is a resolve without an open alert.',
+    help: 'Alerts of deliveries, and actions of users, that this process has decided on, by outcome; unmatched is a resolve or an acknowledgement without an open alert.',
     labelNames: ['outcome'],
     registers,
   });

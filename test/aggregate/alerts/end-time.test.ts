@@ -18,7 +18,7 @@ describe('the end of a generic payload', () => {
     ['1795233600123456', '2026-11-21T04:00:00.123Z'],
     ['1795233600123456789', '2026-11-21T04:00:00.123Z'],
   ])('an end of %j resolves, mapped or not', (end, expected) => {
-    const ended = { recovers: true, hasUnreadEnd: false, endedMs: Date.parse(expected) };
+    const ended = { effect: 'resolve', hasUnreadEnd: false, endedMs: Date.parse(expected) };
     expect(read({ end_time: end })).toMatchObject(ended);
     expect(mapped({ event: { done: end } }, { end_time: ['event', 'done'] })).toMatchObject(ended);
   });
@@ -29,7 +29,7 @@ describe('the end of a generic payload', () => {
     ['17952336E2', '2026-11-21T04:00:00.000Z'],
   ])('an end written as the number %s resolves', (number, expected) => {
     const [item] = parseDelivery(HEAD, Buffer.from(`{"end_time":${number}}`), RULES).items;
-    expect(item).toMatchObject({ recovers: true, hasUnreadEnd: false, endedMs: Date.parse(expected) });
+    expect(item).toMatchObject({ effect: 'resolve', hasUnreadEnd: false, endedMs: Date.parse(expected) });
   });
 
   test.each([
@@ -52,7 +52,7 @@ describe('the end of a generic payload', () => {
     ['2026-11-21'],
     'order 0001',
   ])('an end of %j cannot be read, and resolves when it is received', (end) => {
-    const ended = { recovers: true, hasUnreadEnd: true, endedMs: 0 };
+    const ended = { effect: 'resolve', hasUnreadEnd: true, endedMs: 0 };
     expect(read({ end_time: end })).toMatchObject(ended);
     expect(mapped({ done: end }, { end_time: ['done'] })).toMatchObject(ended);
   });
@@ -77,7 +77,7 @@ describe('the end of a generic payload', () => {
     -62_135_596_800_000,
     '-6795364578871345152',
   ])('an end of %j is none, so the event fires', (end) => {
-    const fires = { recovers: false, hasUnreadEnd: false, endedMs: 0 };
+    const fires = { effect: 'fire', hasUnreadEnd: false, endedMs: 0 };
     expect(read({ end_time: end })).toMatchObject(fires);
     expect(mapped({ done: end }, { end_time: ['done'] })).toMatchObject(fires);
   });

@@ -12,6 +12,8 @@ const HEAD: DeliveryHead = {
   integration: 'i1',
   endpoint: 'prometheus',
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
   rules: eventRules(readConfig({})),

@@ -16,7 +16,7 @@ describe('the generic payload', () => {
       environment: '',
       startedMs: 0,
       endedMs: 0,
-      recovers: false,
+      effect: 'fire',
     });
   });
 
@@ -50,7 +50,7 @@ describe('the generic payload', () => {
       severity: 'high',
       environment: 'production',
       runbook: 'https://wiki/disk',
-      recovers: false,
+      effect: 'fire',
     });
   });
 
@@ -287,7 +287,7 @@ describe('custom mapping', () => {
       description: 'too hot',
       startedMs: Date.parse('2026-11-21T03:00:00Z'),
       endedMs: 1_763_694_627_000,
-      recovers: true,
+      effect: 'resolve',
       service: 'svc',
       tool: 'n1',
       hosts: ['k1', 'k2'],

@@ -113,6 +113,8 @@ const headOf = (random: Random): DeliveryHead => ({
   mapping: random.chance(0.3)
     ? Object.fromEntries(MAPPED_FIELDS.map((field) => [field, [random.pick(NAMES), random.whole(0, 2)]]))
     : null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: random.chance(0.7),
   idempotency_key: random.chance(0.2) ? textOf(random) : '',
   rules,

@@ -18,6 +18,8 @@ const HEAD: DeliveryHead = {
   integration: 'i1',
   endpoint: 'prometheus',
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
   rules: RULES,
@@ -207,13 +209,13 @@ describe('an item of the Prometheus format', () => {
     const body = prometheusBody([firing({ status: 'resolved', endsAt: '2026-11-21T04:00:00Z' }), firing()], {
       status: 'firing',
     });
-    expect(readBody(body).items.map((read) => read?.recovers)).toEqual([true, false]);
+    expect(readBody(body).items.map((read) => read?.effect)).toEqual(['resolve', 'fire']);
     expect(readBody(body).items[0]?.endedMs).toBe(Date.parse('2026-11-21T04:00:00Z'));
   });
 
   test('an end in year 1 is none, and the end of a firing item is ignored', () => {
     expect(item({ status: 'resolved' }).endedMs).toBe(0);
-    expect(item({ endsAt: '2026-11-21T04:00:00Z' })).toMatchObject({ recovers: false, endedMs: 0 });
+    expect(item({ endsAt: '2026-11-21T04:00:00Z' })).toMatchObject({ effect: 'fire', endedMs: 0 });
   });
 
   test.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])('a start of %s is taken', (startsAt) => {

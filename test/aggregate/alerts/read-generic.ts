@@ -18,6 +18,8 @@ export const HEAD: DeliveryHead = {
   integration: 'i',
   endpoint: 'http',
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
   rules: RULES,

@@ -36,6 +36,8 @@ export class TestProject {
       integration: 'i1',
       endpoint: 'http',
       mapping: null,
+      sender_rules: null,
+      heartbeat_matchers: '',
       groups_by_payload: true,
       idempotency_key: '',
       rules: RULES,

@@ -73,7 +73,14 @@ beforeEach(() => {
 function writeOf(title: string) {
   const head: DeliveryHead = {
     ...{ kind: 'delivery', id: title, project: 1, at: 1000, from: '', integration: 'i', endpoint: 'http' },
-    ...{ mapping: null, groups_by_payload: true, idempotency_key: '', rules },
+    ...{
+      mapping: null,
+      sender_rules: null,
+      heartbeat_matchers: '',
+      groups_by_payload: true,
+      idempotency_key: '',
+      rules,
+    },
   };
   const body = Buffer.from(JSON.stringify({ title }));
   const delivery = parseDelivery(head, body, rules);

@@ -74,6 +74,8 @@ export class AlertProcess {
       integration: 'i1',
       endpoint: 'http' as const,
       mapping: null,
+      sender_rules: null,
+      heartbeat_matchers: '',
       groups_by_payload: true,
       idempotency_key: '',
       ...more,

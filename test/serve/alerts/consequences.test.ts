@@ -62,6 +62,8 @@ async function deliver(items: readonly object[], { id } = project): Promise<void
     integration: 'tool',
     endpoint: 'prometheus' as const,
     mapping: null,
+    sender_rules: null,
+    heartbeat_matchers: '',
     groups_by_payload: true,
     idempotency_key: '',
   };

@@ -102,7 +102,16 @@ describe('the dead letter of a delivery', () => {
     const late = await service.source(ann, await service.project(ann));
     const { store } = service.pipeline.runtime;
     const head: DeliveryHead = {
-      ...{ kind: 'delivery', id, project: late.project, at: Date.now(), from: '', mapping: null },
+      ...{
+        kind: 'delivery',
+        id,
+        project: late.project,
+        at: Date.now(),
+        from: '',
+        mapping: null,
+        sender_rules: null,
+        heartbeat_matchers: '',
+      },
       ...{ integration: late.id, endpoint: 'prometheus', groups_by_payload: true, idempotency_key: '' },
       rules: eventRules(service.pipeline.config),
     };

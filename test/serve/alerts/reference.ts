@@ -17,6 +17,7 @@ export interface ReferenceAlert {
   fingerprint: string;
   title: string;
   severity: string;
+  match_labels: Readonly<Record<string, string>>;
   status: string;
   events: number;
   started_ms: number;
@@ -37,6 +38,7 @@ interface Occurrence {
   readonly fingerprint: string;
   readonly title: string;
   readonly severity: string;
+  readonly labels: Readonly<Record<string, string>>;
   readonly resolves: boolean;
   /** 0 when the source names none. */
   readonly start: number;
@@ -93,6 +95,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
   if (open) {
     open.events += 1;
     open.title = one.title;
+    open.match_labels = one.labels;
     open.seen_ms = Math.max(open.seen_ms, at);
     if (ORDER.indexOf(one.severity) < ORDER.indexOf(open.severity)) open.severity = one.severity;
     return true;
@@ -102,6 +105,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
     fingerprint: one.fingerprint,
     title: one.title,
     severity: one.severity,
+    match_labels: one.labels,
     status: 'triggered',
     events: 1,
     source_started_ms: one.start,
@@ -143,6 +147,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
         fingerprint: `generic ${body.fingerprint}`,
         title: body.title,
         severity: body.severity ?? 'critical',
+        labels: body,
         resolves: body.end_time !== undefined,
         start: 0,
         end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
@@ -158,6 +163,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
       fingerprint: `${event.integration} ${fingerprint}`,
       title: labels.alertname ?? '',
       severity: severities[labels.severity ?? ''] ?? 'critical',
+      labels,
       resolves: status === 'resolved',
       start: Date.parse(startsAt),
       end: status === 'resolved' && !endsAt.startsWith('0001') ? Date.parse(endsAt) : 0,

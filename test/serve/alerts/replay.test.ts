@@ -14,6 +14,8 @@ const HEAD = {
   integration: 'i1',
   endpoint: 'prometheus' as const,
   mapping: null,
+  sender_rules: null,
+  heartbeat_matchers: '',
   groups_by_payload: true,
   idempotency_key: '',
 };

@@ -43,6 +43,8 @@ test.each([
           integration: random.pick(['i1', 'i2']),
           endpoint: 'http' as const,
           mapping: null,
+          sender_rules: null,
+          heartbeat_matchers: '',
           groups_by_payload: true,
           idempotency_key: randomIdempotencyKey(random),
         };
@@ -90,6 +92,8 @@ test('a resolve that one delivery counts twice is remembered as it was counted l
       integration: 'i1',
       endpoint: 'http' as const,
       mapping: null,
+      sender_rules: null,
+      heartbeat_matchers: '',
       groups_by_payload: true,
       idempotency_key: '',
     };

@@ -25,6 +25,8 @@ const alert: Alert = {
   y_label: '',
   incident_markdown: '',
   labels: ['alertname=DiskFull', 'expr=a=b'],
+  match_labels: {},
+  has_cut_labels: false,
   started_ms: Date.UTC(2026, 2, 22, 8),
   source_started_ms: 0,
   ended_ms: 0,

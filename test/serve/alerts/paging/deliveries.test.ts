@@ -43,7 +43,14 @@ async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string,
   const routes = [{ name: 'default', policy_id: policy.id, delay_seconds }];
   await domain.alertRoutes.put(id, routes, user.id, null);
   const head = {
-    ...{ project, integration: 'tool', endpoint: 'http' as const, mapping: null },
+    ...{
+      project,
+      integration: 'tool',
+      endpoint: 'http' as const,
+      mapping: null,
+      sender_rules: null,
+      heartbeat_matchers: '',
+    },
     ...{ groups_by_payload: true, idempotency_key: '' },
   };
   const body = Buffer.from(JSON.stringify({ title: 'Disk full' }));

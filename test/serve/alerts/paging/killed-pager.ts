@@ -65,7 +65,14 @@ async function act(): Promise<void> {
   if (count < Number(ALERTS) && random.chance(0.5)) {
     const body = Buffer.from(JSON.stringify({ title: 'Trouble', fingerprint: `f${count}` }));
     const head = {
-      ...{ project: number, integration: 'tool', endpoint: 'http' as const, mapping: null },
+      ...{
+        project: number,
+        integration: 'tool',
+        endpoint: 'http' as const,
+        mapping: null,
+        sender_rules: null,
+        heartbeat_matchers: '',
+      },
       ...{ groups_by_payload: true, idempotency_key: '' },
     };
     await alerts.deliver(head, body, alerts.parse(head, body));
