@@ -1,0 +1,34 @@
+/** Tokens of a regular expression: classes and escapes are one, since each matches one character. */
+const TOKENS =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[pP]\{[^}]*\}|\\x\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
+
+/**
+ * How many instructions an expression compiles to, within a factor of about two. Counts without compiling, because
+ * repetitions are copied, so a short expression can take seconds to compile.
+ */
+export function expressionSize(expression: string): number {
+  const outer: number[] = [];
+  let size = 0;
+  let atom = 0;
+  const add = (tokens: number) => {
+    size += tokens;
+    atom = tokens;
+  };
+  for (const [token, least, most] of expression.matchAll(TOKENS)) {
+    if (least !== undefined) {
+      const copies = Math.max(Number(least), Number(most || least), 1);
+      size += atom * (copies - 1);
+      atom *= copies;
+    } else if (token === '(') {
+      outer.push(size);
+      size = 0;
+    } else if (token === ')') {
+      const before = outer.pop() ?? 0;
+      atom = size + 1;
+      size = before + atom;
+    } else if (token !== '*' && token !== '+' && token !== '?') {
+      add(token.startsWith('\\Q') ? token.length : 1);
+    }
+  }
+  return outer.reduce((sum, part) => sum + part, size);
+}

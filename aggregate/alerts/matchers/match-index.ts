@@ -1,0 +1,54 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Matcher, MatchLabels } from './matcher.ts';
+import { compileMatchers, isIndexed } from './matcher-list.ts';
+
+const TURN_MS = 10;
+
+interface Entry<T> {
+  readonly item: T;
+  readonly matches: (labels: MatchLabels) => boolean;
+}
+
+/** Finds the lists of matchers that match labels, those with an equality matcher by its name and value. */
+export class MatchIndex<T> {
+  readonly #byLabel = new Map<string, Entry<T>[]>();
+  readonly #others: Entry<T>[] = [];
+
+  constructor(items: readonly { readonly matchers: readonly Matcher[]; readonly item: T }[]) {
+    const keys = items.map(({ matchers }) => matchers.filter(isIndexed).map(keyOf));
+    const uses = new Map<string, number>();
+    for (const key of keys.flat()) uses.set(key, (uses.get(key) ?? 0) + 1);
+    const usesOf = (key: string) => uses.get(key) ?? 0;
+    for (const [i, { matchers, item }] of items.entries()) {
+      const entry = { item, matches: compileMatchers(matchers) };
+      const rarest = keys[i]?.reduce<string | null>(
+        (best, key) => (best === null || usesOf(key) < usesOf(best) ? key : best),
+        null,
+      );
+      if (rarest == null) this.#others.push(entry);
+      else this.#byLabel.set(rarest, [...(this.#byLabel.get(rarest) ?? []), entry]);
+    }
+  }
+
+  /** In no particular order. Yields to other work at least every 10 ms. */
+  async matching(labels: MatchLabels): Promise<readonly T[]> {
+    const found: T[] = [];
+    let turnEnd = performance.now() + TURN_MS;
+    for (const { item, matches } of this.#candidates(labels)) {
+      if (performance.now() >= turnEnd) {
+        await setImmediate();
+        turnEnd = performance.now() + TURN_MS;
+      }
+      if (matches(labels)) found.push(item);
+    }
+    return found;
+  }
+
+  *#candidates({ values }: MatchLabels): Generator<Entry<T>> {
+    for (const [name, value] of values) yield* this.#byLabel.get(keyOf({ name, value })) ?? [];
+    yield* this.#others;
+  }
+}
+
+const keyOf = ({ name, value }: { readonly name: string; readonly value: string }): string =>
+  `${name}\0${value}`;

@@ -1,0 +1,35 @@
+import type { Alert } from '../model/alert.ts';
+import type { MatchLabels } from './matcher.ts';
+
+/** What matchers read of an alert. */
+type MatchedAlert = Pick<
+  Alert,
+  'title' | 'severity' | 'service' | 'environment' | 'tool' | 'hosts' | 'match_labels' | 'has_cut_labels'
+>;
+
+/**
+ * The labels of an alert that matchers see: its sender's, then what every alert has under the names that senders use,
+ * where the sender has no label of that name, and always under names of our own.
+ */
+export function matchLabelsOf(alert: MatchedAlert, integrationName: string): MatchLabels {
+  const { title, severity, service, environment, tool } = alert;
+  const usual = {
+    alertname: title,
+    severity,
+    service,
+    environment,
+    monitoring_tool: tool,
+    host: alert.hosts[0] ?? '',
+  };
+  const own = {
+    cm_severity: severity,
+    cm_service: service,
+    cm_environment: environment,
+    cm_tool: tool,
+    cm_title: title,
+    cm_integration: integrationName,
+  };
+  const present = Object.entries(usual).filter(([, value]) => value !== '');
+  const values = new Map([...present, ...Object.entries(alert.match_labels), ...Object.entries(own)]);
+  return { values, isCut: alert.has_cut_labels };
+}

@@ -1,0 +1,30 @@
+import { matchesWhole, plainAlternatives } from './expression.ts';
+import type { Matcher, MatchLabels } from './matcher.ts';
+
+type Test = (labels: MatchLabels) => boolean;
+
+/** Whether all matchers match. Regular expressions come last, because the others are cheaper. */
+export function compileMatchers(list: readonly Matcher[]): Test {
+  const tests = list.map(compileMatcher).sort((a, b) => Number(a.isSlow) - Number(b.isSlow));
+  return (labels) => tests.every(({ test }) => test(labels));
+}
+
+function compileMatcher(matcher: Matcher): { readonly isSlow: boolean; readonly test: Test } {
+  const { name, value, isRegex, isEqual } = matcher;
+  const texts = isRegex ? plainAlternatives(value) : new Set([value]);
+  const isMatch = (text: string) => (texts === null ? matchesWhole(value, text) : texts.has(text));
+  const test: Test = ({ values, isCut }) => {
+    const label = values.get(name);
+    if (label === undefined && isCut) return false;
+    return isMatch(label ?? '') === isEqual;
+  };
+  return { isSlow: texts === null, test };
+}
+
+/** Such a list matches nearly every alert. */
+export const matchesEmptyLabels = (list: readonly Matcher[]): boolean =>
+  compileMatchers(list)({ values: new Map(), isCut: false });
+
+/** An equality matcher on a label that must be present, by which an index finds the list. */
+export const isIndexed = ({ value, isRegex, isEqual }: Matcher): boolean =>
+  !isRegex && isEqual && value !== '';

@@ -1,0 +1,69 @@
+import { type Matcher, MatcherError } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { matchesEmptyLabels } from '../../../aggregate/alerts/matchers/matcher-list.ts';
+import { parseMatchers, validMatcher } from '../../../aggregate/alerts/matchers/parse.ts';
+import { RequestRefused } from '../model/access.ts';
+
+const MATCHERS_MAX = 20;
+const NAME_LENGTH_MAX = 128;
+/** Longer than the values of labels, for lists of alternatives. */
+const VALUE_LENGTH_MAX = 4096;
+const TEXT_LENGTH_MAX = MATCHERS_MAX * VALUE_LENGTH_MAX;
+
+/** Reads the matchers that a user entered, and refuses them with the field and the position at fault. */
+export function requireMatchers(text: string, field: string): readonly Matcher[] {
+  if (text.length > TEXT_LENGTH_MAX)
+    throw new RequestRefused('bad_request', `Enter at most ${TEXT_LENGTH_MAX} characters.`, field);
+  return requireLimits(
+    refuse(() => parseMatchers(text), field),
+    field,
+  );
+}
+
+/** As `requireMatchers`, for silences and maintenance windows: it refuses a list that would match every alert. */
+export const requireQuietMatchers = (text: string, field: string): readonly Matcher[] =>
+  requireNarrow(requireMatchers(text, field), field);
+
+/** As `requireQuietMatchers`, for matchers that a client sent one by one. */
+export function requireQuietList(list: readonly Matcher[], field: string): readonly Matcher[] {
+  requireLimits(list, field);
+  return requireNarrow(
+    refuse(() => list.map((matcher) => validMatcher(matcher, 0)), field),
+    field,
+  );
+}
+
+function refuse<T>(read: () => T, field: string): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof MatcherError) throw new RequestRefused('bad_request', error.message, field);
+    throw error;
+  }
+}
+
+function requireLimits(list: readonly Matcher[], field: string): readonly Matcher[] {
+  if (list.length > MATCHERS_MAX)
+    throw new RequestRefused('bad_request', `Enter at most ${MATCHERS_MAX} matchers.`, field);
+  for (const { name, value } of list) {
+    if (name === '' || name.length > NAME_LENGTH_MAX) {
+      const text = `The name of a label has 1 to ${NAME_LENGTH_MAX} characters.`;
+      throw new RequestRefused('bad_request', text, field);
+    }
+    if (value.length > VALUE_LENGTH_MAX) {
+      const text = `The value for ${name} has more than ${VALUE_LENGTH_MAX} characters. Write a shorter one.`;
+      throw new RequestRefused('bad_request', text, field);
+    }
+  }
+  return list;
+}
+
+function requireNarrow(list: readonly Matcher[], field: string): readonly Matcher[] {
+  if (matchesEmptyLabels(list)) {
+    throw new RequestRefused(
+      'bad_request',
+      'These matchers also match an alert without labels, so they would match nearly all. Add one that requires a value, such as severity="low".',
+      field,
+    );
+  }
+  return list;
+}
