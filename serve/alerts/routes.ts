@@ -87,11 +87,13 @@ function acceptNoBody(scope: FastifyInstance): void {
 function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   const { consequences, eventRetention, heartbeats, pageDeliveries, pageSteps, refusals, webhookDeliveries } =
     domain;
+  const { pagerHealth } = domain;
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   consequences.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
+  pagerHealth.start(logFailure('the health of the pager is unknown'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
   eventRetention.start(
@@ -102,6 +104,6 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     heartbeats.stop();
     eventRetention.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
-    await Promise.all([pageSteps.stop(), pageDeliveries.stop()]);
+    await Promise.all([pageSteps.stop(), pageDeliveries.stop(), pagerHealth.stop()]);
   });
 }

@@ -1,4 +1,5 @@
 import { createTransport, type Transporter } from 'nodemailer';
+import { inTime } from '../../infra/coordination/in-time.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { MAIL_ADDRESS, type MailSettings } from './settings.ts';
 
@@ -57,6 +58,16 @@ export class Mailer {
   /** Whether there is a server to send to. */
   get isConfigured(): boolean {
     return this.#transport !== null;
+  }
+
+  /** Whether the server takes a connection and the sign-in. */
+  async check(): Promise<boolean> {
+    const transport = this.#transport;
+    if (transport === null) return false;
+    return inTime(MAIL_MS_MAX, transport.verify()).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Never throws. */

@@ -34,6 +34,12 @@ export const alertSettings = {
     .regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, 'expected an email address')
     .optional()
     .describe('address that is told, beside Owners and Maintainers, when an escalation ended in vain'),
+  PAGING_HEARTBEAT_URL: z
+    .url({ protocol: /^https?$/, message: 'expected an http or https address' })
+    .optional()
+    .describe(
+      'address that gets an empty POST each minute, from one process of the deployment, while the pager works; let a service elsewhere call you if it stays away',
+    ),
   RETENTION_ALERT_EVENTS_DAYS: retentionDays(ALERT_EVENTS_DAYS_MIN).describe(
     `delete the events and user actions of resolved alerts after this many whole days, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay but can no longer be replayed; 0 keeps all`,
   ),

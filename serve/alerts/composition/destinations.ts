@@ -17,6 +17,7 @@ export interface Destinations {
   readonly channels: Channels;
   readonly contacts: Contacts;
   readonly messageSender: MessageSender;
+  readonly mailer: Mailer;
   readonly notificationRules: NotificationRulesStore;
 }
 
@@ -33,9 +34,10 @@ export function openDestinations(dependencies: DestinationsDependencies): Destin
   const { accounts, runtime, settings, publicUrl, policiesUsing } = dependencies;
   const { clock } = runtime;
   const { limiters, locks, seal, users } = accounts;
+  const mailer = new Mailer(settings);
   const messageSender = new MessageSender({
     clock,
-    mailer: new Mailer(settings),
+    mailer,
     settings,
     allowsPrivate: settings.ALERT_PRIVATE_TARGETS,
   });
@@ -56,5 +58,5 @@ export function openDestinations(dependencies: DestinationsDependencies): Destin
     records: new Records<tables.NotificationChannel>(accounts, tables.notificationChannels),
     policiesUsing,
   });
-  return { channels, contacts, messageSender, notificationRules };
+  return { channels, contacts, mailer, messageSender, notificationRules };
 }

@@ -8,6 +8,7 @@ import { EventRetention } from '../consequences/event-retention.ts';
 import { Outbox } from '../consequences/outbox.ts';
 import { ConsequenceProgress } from '../consequences/progress.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
+import { PagerHealth } from '../health/pager-health.ts';
 import { Refusals } from '../intake/refusals.ts';
 import { TestAlerts } from '../intake/test-alerts.ts';
 import { HeartbeatStore } from '../integrations/heartbeat-store.ts';
@@ -52,6 +53,7 @@ export interface AlertDomainDependencies {
     | 'ALERT_DEPTH_MAX'
     | 'ALERT_PLAN'
     | 'ALERT_PRIVATE_TARGETS'
+    | 'PAGING_HEARTBEAT_URL'
     | 'RETENTION_ALERT_EVENTS_DAYS'
   > &
     DeliverySettings &
@@ -73,6 +75,7 @@ export interface AlertDomain extends OncallParts, Paging {
   readonly integrations: Integrations;
   readonly members: Members;
   readonly notes: Notes;
+  readonly pagerHealth: PagerHealth;
   readonly progress: ConsequenceProgress;
   readonly receivedDeliveries: ReceivedDeliveries;
   readonly projects: Projects;
@@ -162,6 +165,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     integrations,
     members,
     notes: new Notes({ records: records.notes, clock }),
+    pagerHealth: new PagerHealth({ ...shared, ...oncall, ...paging, projects, keyValue, settings }),
     progress,
     projects,
     reader,

@@ -50,6 +50,7 @@ export class ProjectJobs {
   #sweeping: Promise<void> | undefined;
   #isAdding = false;
   #isStopped = false;
+  #sweptAt = performance.now();
 
   constructor(options: ProjectJobsOptions) {
     this.#options = options;
@@ -69,6 +70,11 @@ export class ProjectJobs {
     clearInterval(this.#timer);
     await this.#sweeping;
     await Promise.allSettled(this.#running.keys());
+  }
+
+  /** Milliseconds since a sweep found the tasks; at first, since the start. */
+  get sinceSweepMs(): number {
+    return performance.now() - this.#sweptAt;
   }
 
   /** Runs tasks as soon as it is their turn; one that runs then runs once more. */
@@ -133,7 +139,10 @@ export class ProjectJobs {
 
   #sweep({ unfinished, onFailure }: ProjectWork): void {
     this.#sweeping ??= unfinished()
-      .then((tasks) => this.wake(tasks))
+      .then((tasks) => {
+        this.#sweptAt = performance.now();
+        this.wake(tasks);
+      })
       .catch(onFailure)
       .finally(() => {
         this.#sweeping = undefined;

@@ -257,6 +257,21 @@ export const pageLog = table({
   ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 400 DAY',
 });
 
+export const sharedFigures = table({
+  name: 'shared_figures',
+  doc: 'The newest figures of all projects, which one process reads for the metrics of all processes.',
+  columns: {
+    name: 'LowCardinality(String)',
+    at: 'Int64',
+    /** How long reading them took. */
+    took_ms: 'UInt32',
+    /** JSON. */
+    figures: 'String',
+  },
+  engine: 'ReplacingMergeTree(at)',
+  orderBy: ['name'],
+});
+
 export const oncallTables: readonly Table[] = [
   oncallSchedules,
   oncallRotations,
@@ -269,4 +284,5 @@ export const oncallTables: readonly Table[] = [
   pages,
   pageNotifications,
   pageLog,
+  sharedFigures,
 ];

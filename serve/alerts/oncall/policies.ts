@@ -8,6 +8,8 @@ import { RequestRefused } from '../model/access.ts';
 import type { EscalationPolicy } from '../model/oncall-tables.ts';
 
 const POLICIES_PER_PROJECT = 50;
+/** Read for figures of all projects. */
+const ALL_POLICIES_MAX = 100_000;
 const NAME_CHARACTERS_MAX = 255;
 export const STEPS_MAX = 10;
 export const TARGETS_MAX = 20;
@@ -94,6 +96,17 @@ export class Policies {
   /** By name. */
   list(projectId: string): Promise<Policy[]> {
     return listPolicies(this.#records, projectId);
+  }
+
+  /** The schedules that policies of any project use, each once. */
+  async scheduleTargets(): Promise<readonly { readonly projectId: string; readonly scheduleId: string }[]> {
+    const rows = await this.#records.find(sql`deleted_ms = 0`, 'project_id, id', ALL_POLICIES_MAX);
+    const found = new Map<string, { projectId: string; scheduleId: string }>();
+    for (const { project_id: projectId, steps } of rows.map(policyOf)) {
+      for (const { type, id: scheduleId } of steps.flatMap(({ targets }) => targets))
+        if (type === 'schedule') found.set(scheduleId, { projectId, scheduleId });
+    }
+    return [...found.values()];
   }
 
   async find(projectId: string, id: string): Promise<Policy | null> {

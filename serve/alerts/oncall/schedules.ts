@@ -233,10 +233,10 @@ export class Schedules {
     return shiftsBetween(await this.#data(schedule, window), window.from, window.until);
   }
 
-  /** Of the next 60 days. */
-  async gaps(schedule: OncallSchedule): Promise<readonly Span[]> {
+  /** Of the next 60 days, or of another time from now on. */
+  async gaps(schedule: OncallSchedule, durationMs = GAP_DAYS * DAY_MS): Promise<readonly Span[]> {
     const from = this.#clock.now();
-    const until = from + GAP_DAYS * DAY_MS;
+    const until = from + durationMs;
     return gapsBetween(await this.#data(schedule, { from, until }), from, until);
   }
 

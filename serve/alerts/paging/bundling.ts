@@ -6,7 +6,8 @@ const MANY_MESSAGES = 10;
 const MANY_MS = 10 * MINUTE_MS;
 /** Half an hour without that resets the window. */
 const CALM_MS = 30 * MINUTE_MS;
-const WINDOW_MS_MAX = 15 * MINUTE_MS;
+/** A message to a destination that accepted one so recently may wait to be bundled. */
+export const WINDOW_MS_MAX = 15 * MINUTE_MS;
 /** How long sent messages count. */
 export const HISTORY_MS = CALM_MS + MANY_MS;
 

@@ -76,6 +76,10 @@ export class PageDeliveries {
     return this.#jobs.stop();
   }
 
+  get sinceSweepMs(): number {
+    return this.#jobs.sinceSweepMs;
+  }
+
   /** Sends notifications that were just stored. */
   wake(notifications: readonly Pick<PageNotification, 'project' | 'destination'>[]): void {
     const tasks = notifications.map(({ project, destination }) => ({ project, name: destination }));

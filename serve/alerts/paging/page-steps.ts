@@ -85,6 +85,10 @@ export class PageSteps {
     return this.#jobs.stop();
   }
 
+  get sinceSweepMs(): number {
+    return this.#jobs.sinceSweepMs;
+  }
+
   /** Looks at once what is due of projects. */
   wake(projects: readonly number[]): void {
     this.#jobs.wake(projects.map((project) => ({ project, name: 'steps' })));

@@ -1,0 +1,44 @@
+import { Gauge } from 'prom-client';
+import { OPEN_STATES } from './page-figures.ts';
+import { COVERAGES } from './schedule-figures.ts';
+
+/** How the pager is: what is stored of all projects, and what this process reaches. */
+export const healthMeasures = () => {
+  const measures = {
+    pages: new Gauge({
+      name: 'chain_metrics_pages',
+      help: 'Open pages of all projects, by state.',
+      labelNames: ['state'],
+      registers: [],
+    }),
+    oldestDue: new Gauge({
+      name: 'chain_metrics_page_oldest_due_seconds',
+      help: 'How long the oldest step or message has been due that nothing holds back: neither bundling nor a destination that fails. 0 if none is due.',
+      registers: [],
+    }),
+    oncallSchedules: new Gauge({
+      name: 'chain_metrics_oncall_schedules',
+      help: 'Schedules that an escalation policy uses, by coverage: covered for a day, with a gap within a day, or with nobody on call now.',
+      labelNames: ['coverage'],
+      registers: [],
+    }),
+    smtpUp: new Gauge({
+      name: 'chain_metrics_smtp_up',
+      help: 'Whether the mail server took a connection with its sign-in at the last check: 1 or 0. Absent without SMTP_URL.',
+      registers: [],
+    }),
+    timeZones: new Gauge({
+      name: 'chain_metrics_time_zone_database_info',
+      help: 'Version of the time zone database by which this process computes shifts; the value is 1.',
+      labelNames: ['version'],
+      registers: [],
+    }),
+  };
+  for (const state of OPEN_STATES) measures.pages.set({ state }, 0);
+  for (const coverage of COVERAGES) measures.oncallSchedules.set({ coverage }, 0);
+  measures.smtpUp.remove();
+  measures.timeZones.set({ version: process.versions.tz ?? 'unknown' }, 1);
+  return measures;
+};
+
+export type HealthMeasures = ReturnType<typeof healthMeasures>;

@@ -1,0 +1,45 @@
+import type { Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
+import { pageNotifications, pages } from '../model/oncall-tables.ts';
+import { WINDOW_MS_MAX } from '../paging/bundling.ts';
+import { PAGE_STATES } from '../paging/escalation.ts';
+
+export const OPEN_STATES = PAGE_STATES.filter((state) => state !== 'closed');
+
+export interface PageFigures {
+  /** Open pages by state. */
+  readonly pages: Readonly<Record<string, number>>;
+  /** How long the oldest step or message has been due. */
+  readonly oldestDueMs: number;
+}
+
+export async function readPageFigures(store: Pick<Store, 'rows'>, now: number): Promise<PageFigures> {
+  const rows = await store.rows<{ state: string; count: number; next: number }>(
+    sql`SELECT state, count() AS count, minIf(next_ms, next_ms > 0) AS next FROM ${pages} FINAL
+      WHERE state != 'closed' GROUP BY state`,
+  );
+  const nexts = rows.map(({ next }) => next).filter((next) => next > 0);
+  const oldest = Math.min(now, await oldestMessage(store, now), ...nexts);
+  return {
+    pages: Object.fromEntries(rows.map(({ state, count }) => [state, count])),
+    oldestDueMs: now - oldest,
+  };
+}
+
+/**
+ * Since when the oldest message is due or under way; `now` if none is. New messages may wait behind one that their
+ * destination does not accept, and after one that it accepted, to be bundled.
+ */
+async function oldestMessage(store: Pick<Store, 'rows'>, now: number): Promise<number> {
+  const [row] = await store.rows<{ oldest: number }>(
+    sql`WITH open AS (
+        SELECT project, destination, state, attempts, due_ms, started_ms FROM ${pageNotifications} FINAL
+        WHERE state IN ('pending', 'sending') AND due_ms <= ${now})
+      SELECT min(if(state = 'sending', started_ms, due_ms)) AS oldest FROM open
+      WHERE state = 'sending' OR attempts = 0
+        AND (project, destination) NOT IN (SELECT project, destination FROM open WHERE attempts > 0)
+        AND (project, destination) NOT IN (
+          SELECT project, destination FROM ${pageNotifications} WHERE sent_ms > ${now - WINDOW_MS_MAX})`,
+  );
+  return row?.oldest || now;
+}

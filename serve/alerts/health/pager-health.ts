@@ -1,0 +1,122 @@
+import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
+import type { Mailer } from '../../mail/mailer.ts';
+import type { PageDeliveries } from '../paging/page-deliveries.ts';
+import type { PageSteps } from '../paging/page-steps.ts';
+import type { HealthMeasures } from './health-measures.ts';
+import { OPEN_STATES, type PageFigures, readPageFigures } from './page-figures.ts';
+import { postHeartbeat, troubleOf } from './paging-heartbeat.ts';
+import {
+  COVERAGES,
+  readScheduleFigures,
+  type ScheduleFigures,
+  type ScheduleSources,
+} from './schedule-figures.ts';
+import { SharedFigures } from './shared-figures.ts';
+
+interface PagerHealthDependencies extends ScheduleSources {
+  readonly store: Store;
+  readonly keyValue: KeyValue;
+  readonly clock: Clock;
+  readonly locks: Locks;
+  readonly mailer: Pick<Mailer, 'isConfigured' | 'check'>;
+  readonly pageSteps: Pick<PageSteps, 'sinceSweepMs'>;
+  readonly pageDeliveries: Pick<PageDeliveries, 'sinceSweepMs'>;
+  readonly settings: Pick<AlertSettings, 'PAGING_HEARTBEAT_URL'>;
+  readonly measures: HealthMeasures;
+}
+
+const LOOK_MS = 30_000;
+/** Less than the interval of the looks, which drifts. */
+const PAGES_MS = 25_000;
+const SCHEDULES_MS = 55_000;
+const HEARTBEAT_MS = 45_000;
+
+/** Set while the watcher was told less than a minute ago. */
+const BEAT = 'paging-heartbeat';
+
+/** Tells operators how the pager is, every 30 seconds. */
+export class PagerHealth {
+  readonly #deps: PagerHealthDependencies;
+  readonly #pages: SharedFigures<PageFigures>;
+  readonly #schedules: SharedFigures<ScheduleFigures>;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<unknown> | undefined;
+
+  constructor(dependencies: PagerHealthDependencies) {
+    this.#deps = dependencies;
+    const { store, clock } = dependencies;
+    this.#pages = new SharedFigures(dependencies, 'pages', PAGES_MS, () =>
+      readPageFigures(store, clock.now()),
+    );
+    this.#schedules = new SharedFigures(dependencies, 'schedules', SCHEDULES_MS, () =>
+      readScheduleFigures(dependencies),
+    );
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    const look = () => {
+      this.#looking ??= this.look()
+        .catch(onFailure)
+        .finally(() => {
+          this.#looking = undefined;
+        });
+    };
+    this.#timer = setInterval(look, LOOK_MS).unref();
+    look();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async look(): Promise<void> {
+    const parts = [this.#lookAtMail(), this.#lookAtPages(), this.#lookAtSchedules()];
+    const results = await Promise.allSettled(parts);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  async #lookAtMail(): Promise<void> {
+    const { mailer, measures } = this.#deps;
+    if (mailer.isConfigured) measures.smtpUp.set((await mailer.check()) ? 1 : 0);
+  }
+
+  async #lookAtPages(): Promise<void> {
+    const { measures } = this.#deps;
+    const figures = await this.#pages.newest();
+    if (figures === null) return;
+    for (const state of OPEN_STATES) measures.pages.set({ state }, figures.pages[state] ?? 0);
+    measures.oldestDue.set(figures.oldestDueMs / 1000);
+    await this.#beat(figures.oldestDueMs);
+  }
+
+  async #lookAtSchedules(): Promise<void> {
+    const { measures } = this.#deps;
+    const figures = await this.#schedules.newest();
+    if (figures === null) return;
+    for (const coverage of COVERAGES) measures.oncallSchedules.set({ coverage }, figures[coverage]);
+  }
+
+  /**
+   * Tells the outside watcher that the pager works. The figures were stored moments ago, so the store takes writes. One
+   * process beats for all; if its request fails, the next look of any process tries again.
+   */
+  async #beat(oldestDueMs: number): Promise<void> {
+    const { keyValue, pageSteps, pageDeliveries, settings } = this.#deps;
+    const url = settings.PAGING_HEARTBEAT_URL;
+    if (url === undefined) return;
+    const sinceSweepMs = Math.max(pageSteps.sinceSweepMs, pageDeliveries.sinceSweepMs);
+    const trouble = troubleOf({ sinceSweepMs, oldestDueMs });
+    if (trouble !== '') throw new Error(`PAGING_HEARTBEAT_URL was not told: ${trouble}`);
+    const isFirst = await keyValue.set(BEAT, '1', { ttlMs: HEARTBEAT_MS, onlyIfAbsent: true });
+    if (!isFirst) return;
+    try {
+      await postHeartbeat(url);
+    } catch (error) {
+      await keyValue.delete(BEAT);
+      throw error;
+    }
+  }
+}
