@@ -3,6 +3,7 @@ import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
 import type { Readers } from '../http/readers.ts';
+import { serveAlertRouteLists } from './api/alert-routes.ts';
 import { serveAlertRoutes } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
 import { serveChannels } from './api/channels.ts';
@@ -64,6 +65,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveIncidents(api, domain, url);
     serveWebhooks(api, domain);
     serveEscalation(api, domain);
+    serveAlertRouteLists(api, domain);
     serveOncallSchedules(api, domain, runtime.clock);
     serveOncallRotations(api, domain);
     serveOncallOverrides(api, domain);

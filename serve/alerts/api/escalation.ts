@@ -10,7 +10,6 @@ import {
   TARGET_TYPES,
   TARGETS_MAX,
 } from '../oncall/policies.ts';
-import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX } from '../oncall/routes.ts';
 import { givenText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
@@ -85,13 +84,11 @@ const all = '/projects/:id/escalation_policies';
 const one = `${all}/:policy_id`;
 const params = z.object({ policy_id: z.string() });
 
-type EscalationParts = Pick<AlertDomain, 'policies' | 'alertRoutes'>;
+type EscalationParts = Pick<AlertDomain, 'policies'>;
 
-/** Escalation policies, and the routes that lead from alerts to them. */
 export function serveEscalation(api: Api, domain: EscalationParts): void {
   servePolicies(api, domain);
   servePolicy(api, domain);
-  serveRoutes(api, domain);
 }
 
 function servePolicies(api: Api, { policies }: EscalationParts): void {
@@ -176,74 +173,4 @@ function servePolicy(api: Api, { policies }: EscalationParts): void {
     async ({ membership, caller, params }) =>
       policies.delete(membership.project.id, params.policy_id, caller.user.id),
   );
-}
-
-const routeShape = z
-  .object({
-    name: z.string(),
-    policy_id: z.string().nullable().describe('null where nobody is paged'),
-    delay_seconds: z
-      .int()
-      .min(0)
-      .max(ROUTE_DELAY_SECONDS_MAX)
-      .describe('how long an alert waits before it pages: one that resolves meanwhile pages nobody'),
-  })
-  .meta({ id: 'AlertRoute' });
-
-/** Strict, since a route without the matchers that its sender meant would take each alert. */
-const givenRoute = z.strictObject({
-  ...routeShape.shape,
-  name: z.string().max(255),
-  delay_seconds: routeShape.shape.delay_seconds.default(0),
-});
-
-const routeJson = ({ policy_id, ...route }: AlertRoute) => ({ ...route, policy_id: policy_id || null });
-const etagOf = (version: number) => `"${version}"`;
-
-function serveRoutes(api: Api, { alertRoutes }: EscalationParts): void {
-  api.add(
-    {
-      method: 'GET',
-      path: '/projects/:id/alert_routes',
-      tag,
-      summary: 'List the alert routes of a project',
-      doc: 'The list has one route, `default`, which takes each alert. The header ETag has the version of the list. Routes are not applied while the integration with an on-call tool is active.',
-      role: reader,
-      answer: z.array(routeShape),
-    },
-    async ({ membership, reply }) => {
-      const { routes, version } = await alertRoutes.get(membership.project.id);
-      reply.header('etag', etagOf(version));
-      return routes.map(routeJson);
-    },
-  );
-  api.add(
-    {
-      method: 'PUT',
-      path: '/projects/:id/alert_routes',
-      tag,
-      summary: 'Replace the alert routes of a project',
-      doc: 'Replaces the whole list, for alerts that are created, raised or reopened from now on. With the header If-Match, the list is replaced only if it still has that version; else the status is 412.',
-      role,
-      body: z.array(givenRoute).min(1),
-      answer: z.array(routeShape),
-    },
-    async ({ membership, caller, body, request, reply }) => {
-      const given = body.map((route) => ({ ...route, policy_id: route.policy_id ?? '' }));
-      const { routes, version } = await alertRoutes.put(
-        membership.project.id,
-        given,
-        caller.user.id,
-        versionOf(request.headers['if-match']),
-      );
-      reply.header('etag', etagOf(version));
-      return routes.map(routeJson);
-    },
-  );
-}
-
-/** The version that If-Match asks for: null for any, and one that there never is for a tag that is not ours. */
-function versionOf(ifMatch: string | undefined): number | null {
-  if (ifMatch === undefined || ifMatch.trim() === '*') return null;
-  return Number(/^"(\d{1,15})"$/.exec(ifMatch.trim())?.[1] ?? -1);
 }

@@ -3,7 +3,7 @@ import { matchesEmptyLabels } from '../../../aggregate/alerts/matchers/matcher-l
 import { parseMatchers, validMatcher } from '../../../aggregate/alerts/matchers/parse.ts';
 import { RequestRefused } from '../model/access.ts';
 
-const MATCHERS_MAX = 20;
+export const MATCHERS_MAX = 20;
 const NAME_LENGTH_MAX = 128;
 /** Longer than the values of labels, for lists of alternatives. */
 const VALUE_LENGTH_MAX = 4096;

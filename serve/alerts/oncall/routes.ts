@@ -1,3 +1,6 @@
+import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
+import { MatchIndex } from '../../../aggregate/alerts/matchers/match-index.ts';
+import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -8,14 +11,29 @@ import { escalationLock, type Policies } from './policies.ts';
 
 /** The catch-all route, always the last one. */
 const DEFAULT_ROUTE = 'default';
+export const ROUTES_MAX = 100;
 export const ROUTE_DELAY_SECONDS_MAX = 3600;
+export const ROUTE_NAME_CHARACTERS_MAX = 255;
 
 export interface AlertRoute {
   readonly name: string;
+  /** All of them must match. The default route has none. */
+  readonly matchers: readonly Matcher[];
   /** '' for none: nobody is paged. */
   readonly policy_id: string;
   /** How long an alert waits before it pages, so that one that resolves by itself pages nobody. */
   readonly delay_seconds: number;
+  /** Whether an alert that the route takes goes on to the routes after it. */
+  readonly continues: boolean;
+  readonly is_active: boolean;
+}
+
+/** Where an alert pages. */
+interface RouteTarget {
+  /** The name of the route. */
+  readonly route: string;
+  readonly policyId: string;
+  readonly delaySeconds: number;
 }
 
 /** The routes of a project in their order. */
@@ -25,11 +43,45 @@ interface VersionedRoutes {
   readonly version: number;
 }
 
+const NEW_LIST: readonly AlertRoute[] = [
+  { name: DEFAULT_ROUTE, matchers: [], policy_id: '', delay_seconds: 0, continues: false, is_active: true },
+];
+
+/** The routes of a project at one moment, for a batch of alerts. */
+export class ProjectRoutes {
+  readonly #routes: readonly AlertRoute[];
+  readonly #index: MatchIndex<AlertRoute>;
+
+  constructor(routes: readonly AlertRoute[]) {
+    this.#routes = routes.filter(({ is_active }) => is_active);
+    const conditional = this.#routes.filter(({ matchers }) => matchers.length > 0);
+    this.#index = new MatchIndex(conditional.map((route) => ({ matchers: route.matchers, item: route })));
+  }
+
+  /** The routes that take an alert, in order. */
+  async taking(labels: MatchLabels): Promise<readonly AlertRoute[]> {
+    const matching = new Set(await this.#index.matching(labels));
+    const candidates = this.#routes.filter((route) => route.matchers.length === 0 || matching.has(route));
+    const last = candidates.findIndex(({ continues }) => !continues);
+    return last < 0 ? candidates : candidates.slice(0, last + 1);
+  }
+
+  /** Where an alert pages: one target for each policy, of the first route that leads to it. */
+  async targetsOf(labels: MatchLabels): Promise<readonly RouteTarget[]> {
+    const targets = new Map<string, RouteTarget>();
+    for (const { name, policy_id, delay_seconds } of await this.taking(labels)) {
+      if (policy_id === '' || targets.has(policy_id)) continue;
+      targets.set(policy_id, { route: name, policyId: policy_id, delaySeconds: delay_seconds });
+    }
+    return [...targets.values()];
+  }
+}
+
 interface RoutesDependencies {
   readonly records: Records<AlertRouteList>;
   readonly clock: Clock;
   readonly locks: Locks;
-  readonly policies: Pick<Policies, 'find'>;
+  readonly policies: Pick<Policies, 'list'>;
   /** Whether all alerts of a project are forwarded to an external on-call tool. */
   readonly isForwarding: (projectId: string) => Promise<boolean>;
   /** Applies earlier events under the old routes first. */
@@ -38,27 +90,22 @@ interface RoutesDependencies {
 
 /** The routes of projects, which lead from alerts to policies. */
 export class Routes {
-  readonly #records: Records<AlertRouteList>;
-  readonly #clock: Clock;
-  readonly #locks: Locks;
-  readonly #policies: RoutesDependencies['policies'];
-  readonly #isForwarding: RoutesDependencies['isForwarding'];
-  readonly #beforeChange: RoutesDependencies['beforeChange'];
+  readonly #deps: RoutesDependencies;
 
-  constructor({ records, clock, locks, policies, isForwarding, beforeChange }: RoutesDependencies) {
-    this.#records = records;
-    this.#clock = clock;
-    this.#locks = locks;
-    this.#policies = policies;
-    this.#isForwarding = isForwarding;
-    this.#beforeChange = beforeChange;
+  constructor(dependencies: RoutesDependencies) {
+    this.#deps = dependencies;
   }
 
   async get(projectId: string): Promise<VersionedRoutes> {
-    const row = await this.#records.get(projectId);
-    if (row === null)
-      return { routes: [{ name: DEFAULT_ROUTE, policy_id: '', delay_seconds: 0 }], version: 0 };
+    const row = await this.#deps.records.get(projectId);
+    if (row === null) return { routes: NEW_LIST, version: 0 };
     return { routes: JSON.parse(row.routes) as AlertRoute[], version: row.version };
+  }
+
+  /** The routes as alerts meet them: none while an external on-call tool gets the alerts. */
+  async of(projectId: string): Promise<ProjectRoutes> {
+    const [{ routes }, isApplied] = await Promise.all([this.get(projectId), this.isApplied(projectId)]);
+    return new ProjectRoutes(isApplied ? routes : []);
   }
 
   /** The policy of new alerts; null if they page nobody. */
@@ -71,7 +118,7 @@ export class Routes {
 
   /** Routes are kept and not applied while an external on-call tool gets the alerts. */
   async isApplied(projectId: string): Promise<boolean> {
-    return !(await this.#isForwarding(projectId));
+    return !(await this.#deps.isForwarding(projectId));
   }
 
   /** Names of the routes that lead to a policy. */
@@ -83,14 +130,17 @@ export class Routes {
   /** Replaces the list. With `ifMatch`, only the list of that version. */
   put(
     projectId: string,
-    routes: readonly AlertRoute[],
+    given: readonly AlertRoute[],
     author: string,
     ifMatch: number | null,
   ): Promise<VersionedRoutes> {
-    return this.#locks.run(escalationLock(projectId), async () => {
-      await this.#requireValid(projectId, routes);
-      await this.#beforeChange(projectId);
-      return this.#records.change(projectId, (row) => {
+    const { records, clock, locks, policies, beforeChange } = this.#deps;
+    return locks.run(escalationLock(projectId), async () => {
+      const routes = given.map((route) => ({ ...route, name: enteredLine(route.name) }));
+      const ids = new Set((await policies.list(projectId)).map(({ id }) => id));
+      requireValid(routes, ids);
+      await beforeChange(projectId);
+      return records.change(projectId, (row) => {
         const version = row?.version ?? 0;
         if (ifMatch !== null && ifMatch !== version) throw outdated();
         const next = {
@@ -98,30 +148,54 @@ export class Routes {
           expires_ms: 0,
           routes: JSON.stringify(routes),
           author_id: author,
-          created_ms: row?.created_ms ?? this.#clock.now(),
+          created_ms: row?.created_ms ?? clock.now(),
         };
         return { next, result: { routes, version: version + 1 } };
       });
     });
   }
+}
 
-  async #requireValid(projectId: string, routes: readonly AlertRoute[]): Promise<void> {
-    const [route] = routes;
-    if (route === undefined || routes.length > 1 || route.name !== DEFAULT_ROUTE) {
-      throw new RequestRefused(
-        'bad_request',
-        `The list has exactly one route, ${DEFAULT_ROUTE}, which takes each alert. Send that one only.`,
-        'routes',
-      );
-    }
-    const { policy_id, delay_seconds } = route;
-    if (!Number.isInteger(delay_seconds) || delay_seconds < 0 || delay_seconds > ROUTE_DELAY_SECONDS_MAX) {
-      const text = `Enter a whole number from 0 to ${ROUTE_DELAY_SECONDS_MAX}.`;
-      throw new RequestRefused('bad_request', text, '0.delay_seconds');
-    }
-    if (policy_id !== '' && (await this.#policies.find(projectId, policy_id)) === null)
-      throw new RequestRefused('bad_request', 'The project has no such escalation policy.', '0.policy_id');
+function requireValid(routes: readonly AlertRoute[], policyIds: ReadonlySet<string>): void {
+  if (routes.length > ROUTES_MAX)
+    throw new RequestRefused('bad_request', `A project can have up to ${ROUTES_MAX} routes.`, 'routes');
+  if (routes.at(-1)?.name !== DEFAULT_ROUTE) {
+    const text = `The last route is ${DEFAULT_ROUTE}, which takes what no other route takes. Add it at the end.`;
+    throw new RequestRefused('bad_request', text, 'routes');
   }
+  const names = new Set<string>();
+  for (const [i, route] of routes.entries()) {
+    const [field, fault] = faultOf(route, i === routes.length - 1, names, policyIds) ?? [];
+    if (fault !== undefined)
+      throw new RequestRefused('bad_request', `Route ${route.name || i + 1}: ${fault}`, `${i}.${field}`);
+    names.add(route.name);
+  }
+}
+
+/** The field at fault and what to do; null for a valid route. */
+function faultOf(
+  { name, matchers, policy_id, delay_seconds, continues, is_active }: AlertRoute,
+  isLast: boolean,
+  earlierNames: ReadonlySet<string>,
+  policyIds: ReadonlySet<string>,
+): readonly [keyof AlertRoute, string] | null {
+  if (name === '') return ['name', 'Enter a name.'];
+  if (name.length > ROUTE_NAME_CHARACTERS_MAX)
+    return ['name', `Enter at most ${ROUTE_NAME_CHARACTERS_MAX} characters.`];
+  if (name === DEFAULT_ROUTE && !isLast) return ['name', 'Only the last route has this name. Enter another.'];
+  if (earlierNames.has(name)) return ['name', 'An earlier route has this name. Enter another.'];
+  if (isLast && matchers.length > 0)
+    return ['matchers', 'The last route takes every alert. Leave its matchers out.'];
+  if (!isLast && matchers.length === 0)
+    return ['matchers', 'Enter at least one matcher, such as severity="critical".'];
+  if (policy_id !== '' && !policyIds.has(policy_id))
+    return ['policy_id', 'The project has no such escalation policy.'];
+  if (!Number.isInteger(delay_seconds) || delay_seconds < 0 || delay_seconds > ROUTE_DELAY_SECONDS_MAX)
+    return ['delay_seconds', `Enter a whole number from 0 to ${ROUTE_DELAY_SECONDS_MAX}.`];
+  if (isLast && continues) return ['continues', 'No route follows the last one. Set it to false.'];
+  if (isLast && !is_active)
+    return ['is_active', 'The last route is always active. Without a policy it pages nobody.'];
+  return null;
 }
 
 const outdated = () =>

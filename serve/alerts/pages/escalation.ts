@@ -30,22 +30,16 @@ interface EscalationPageParts
 
 /** Who is paged: the policies of a project, and the one that new alerts lead to. */
 export function serveEscalationPages(pages: FastifyInstance, parts: EscalationPageParts): void {
-  const { frame, alertRoutes } = parts;
+  const { frame } = parts;
   pages.get(LIST, async (request, reply) =>
     sendList(parts, reply, await frame.visit(request, reply, 'Reporter'), null),
   );
   pages.post(`${LIST}/route`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const form = formOf(request);
-    const { name } = await defaultRoute(parts, visit);
-    const route = { name, policy_id: form.text('policy'), delay_seconds: Number(form.text('delay')) };
+    const changes = { policy_id: form.text('policy'), delay_seconds: Number(form.text('delay')) };
     try {
-      await alertRoutes.put(
-        visit.membership.project.id,
-        [route],
-        visit.user.id,
-        Number(form.text('version')),
-      );
+      await changeDefaultRoute(parts, visit, changes, Number(form.text('version')));
       return seeOther(reply, listPath(visit), 'Changes saved. They apply to new alerts.');
     } catch (error) {
       if (error instanceof RequestRefused) return sendList(parts, reply, visit, error);
@@ -63,8 +57,20 @@ async function defaultRoute({ alertRoutes }: EscalationPageParts, { membership }
   return { ...(routes.at(-1) as AlertRoute), version };
 }
 
+async function changeDefaultRoute(
+  { alertRoutes }: EscalationPageParts,
+  { membership, user }: Visit,
+  changes: Partial<AlertRoute>,
+  version: number,
+): Promise<void> {
+  const { id } = membership.project;
+  const { routes } = await alertRoutes.get(id);
+  const changed = routes.map((route, i) => (i === routes.length - 1 ? { ...route, ...changes } : route));
+  await alertRoutes.put(id, changed, user.id, version);
+}
+
 function serveNew(pages: FastifyInstance, parts: EscalationPageParts): void {
-  const { frame, policies, alertRoutes } = parts;
+  const { frame, policies } = parts;
   const send = async (reply: FastifyReply, visit: Visit, state: FormState) => {
     const isUnrouted = (await defaultRoute(parts, visit)).policy_id === '';
     const isChosen = reply.request.method === 'GET' || formOf(reply.request).has('route');
@@ -95,8 +101,8 @@ function serveNew(pages: FastifyInstance, parts: EscalationPageParts): void {
       return send(reply, visit, { draft, error });
     }
     if (form.has('route')) {
-      const { version, ...route } = await defaultRoute(parts, visit);
-      await alertRoutes.put(id, [{ ...route, policy_id: policy.id }], visit.user.id, version);
+      const { version } = await defaultRoute(parts, visit);
+      await changeDefaultRoute(parts, visit, { policy_id: policy.id }, version);
     }
     return seeOther(reply, listPath(visit), 'Policy added.');
   });

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { escalationPolicies } from '../../../serve/alerts/model/oncall-tables.ts';
 import { policiesUsing } from '../../../serve/alerts/oncall/policies.ts';
 import { Records } from '../../../serve/stored-records/records.ts';
@@ -38,7 +36,6 @@ const step = (user: Person, more: object = {}) => ({
 });
 const night = (more: object = {}) => ({ name: 'Night', steps: [step(bob), step(ann)], ...more });
 const policies = (project: number) => `/projects/${project}/escalation_policies`;
-const routes = (project: number) => `/projects/${project}/alert_routes`;
 
 describe('escalation policies', () => {
   test('are created with defaults, read, changed and deleted', async () => {
@@ -134,93 +131,5 @@ describe('escalation policies', () => {
     const other = await watch();
     expect((await service.api(ann, 'GET', `${policies(other)}/${body[0].id}`)).status).toBe(404);
     expect((await service.api(ann, 'DELETE', `${policies(other)}/${body[0].id}`)).status).toBe(404);
-  });
-});
-
-describe('alert routes', () => {
-  const route = (more: object = {}) => ({ name: 'default', policy_id: null, delay_seconds: 0, ...more });
-  const put = async (project: number, list: unknown, ifMatch?: string) => {
-    const reply = await service.app.inject({
-      method: 'PUT',
-      url: `/api/v4${routes(project)}`,
-      headers: { authorization: `Bearer ${ann.token}`, ...(ifMatch && { 'if-match': ifMatch }) },
-      payload: list as object,
-    });
-    return { status: reply.statusCode, body: reply.json(), etag: String(reply.headers.etag) };
-  };
-
-  test('begin with a default route that pages nobody, and are replaced as a whole', async () => {
-    const project = await watch();
-    const first = await service.api(bob, 'GET', routes(project));
-    expect(first).toMatchObject({ status: 200, body: [route()] });
-    const { body: policy } = await service.api(ann, 'POST', policies(project), night());
-    const list = [route({ policy_id: policy.id, delay_seconds: 60 })];
-    const changed = await put(project, list, String(first.headers.etag));
-    expect(changed).toMatchObject({ status: 200, body: list });
-    const second = await service.api(bob, 'GET', routes(project));
-    expect([second.body, second.headers.etag]).toEqual([list, changed.etag]);
-    expect(changed.etag).not.toBe(first.headers.etag);
-  });
-
-  test('of another version than If-Match asks for stay as they are', async () => {
-    const project = await watch();
-    const { headers } = await service.api(ann, 'GET', routes(project));
-    const etag = String(headers.etag);
-    const replies = await Promise.all(
-      [1, 2, 3].map((delay_seconds) => put(project, [route({ delay_seconds })], etag)),
-    );
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
-    for (const other of ['"99"', 'W/"1"', '1', '"a"'])
-      expect((await put(project, [route({ delay_seconds: 9 })], other)).status, other).toBe(412);
-    expect((await service.api(ann, 'GET', routes(project))).body[0].delay_seconds).toBeLessThan(4);
-    expect((await put(project, [route({ delay_seconds: 5 })], '*')).status).toBe(200);
-    expect((await put(project, [route({ delay_seconds: 6 })])).status).toBe(200);
-  });
-
-  test.each([
-    ['no list', {}],
-    ['an empty list', []],
-    ['two routes', [route(), route()]],
-    ['a route of another name', [route({ name: 'Night' })]],
-    ['a route with matchers', [route({ matchers: 'severity="critical"' })]],
-    ['an unknown policy', [route({ policy_id: 'none' })]],
-    ['a delay of two hours', [route({ delay_seconds: 7200 })]],
-  ])('with %s are refused', async (_name, list) => {
-    const project = await watch();
-    expect((await put(project, list)).status).toBe(400);
-    expect((await service.api(ann, 'GET', routes(project))).body).toEqual([route()]);
-  });
-
-  test('keep their policy from being deleted', async () => {
-    const project = await watch();
-    const { body: policy } = await service.api(ann, 'POST', policies(project), night());
-    await put(project, [route({ policy_id: policy.id })]);
-    const one = `${policies(project)}/${policy.id}`;
-    expect(await service.api(ann, 'DELETE', one)).toMatchObject({
-      status: 409,
-      body: { message: expect.stringContaining('default') },
-    });
-    await put(project, [route()]);
-    expect((await service.api(ann, 'DELETE', one)).status).toBe(204);
-    expect((await put(project, [route({ policy_id: policy.id })])).status).toBe(400);
-  });
-
-  test('lead to a policy but while an on-call tool gets the alerts', async () => {
-    const project = await watch();
-    const { body: policy } = await service.api(ann, 'POST', policies(project), night());
-    const { config: settings, runtime } = service.pipeline;
-    const { alertRoutes } = openAlertDomain({
-      ...{ runtime, settings, accounts: service.accounts, pipeline: await service.pipeline.alerts() },
-      ...{ publicUrl: () => '', measures: alertMeasures() },
-    });
-    const target = () => alertRoutes.policyOf(String(project));
-    expect(await target()).toBeNull();
-    await put(project, [route({ policy_id: policy.id, delay_seconds: 90 })]);
-    expect(await target()).toEqual({ policyId: policy.id, delaySeconds: 90 });
-    const link = { type: 'ONCALL', active: true, name: 'Tool', api_url: 'https://oncall.example' };
-    const { body } = await service.api(ann, 'POST', `/projects/${project}/integrations`, link);
-    expect(await target()).toBeNull();
-    await service.api(ann, 'PUT', `/projects/${project}/integrations/${body.id}`, { active: false });
-    expect(await target()).toEqual({ policyId: policy.id, delaySeconds: 90 });
   });
 });

@@ -40,8 +40,9 @@ async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string,
   const steps = [{ targets, delay_minutes: 60, important: false }];
   const fields = { name: 'Ops', steps, repeats: 0, reminder_hours: 0, ack_timeout_minutes: 0 };
   const policy = await domain.policies.create(id, user.id, fields);
-  const routes = [{ name: 'default', policy_id: policy.id, delay_seconds }];
-  await domain.alertRoutes.put(id, routes, user.id, null);
+  const { routes } = await domain.alertRoutes.get(id);
+  const changed = routes.map((route) => ({ ...route, policy_id: policy.id, delay_seconds }));
+  await domain.alertRoutes.put(id, changed, user.id, null);
   const head = {
     ...{
       project,

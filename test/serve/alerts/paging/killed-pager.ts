@@ -47,8 +47,9 @@ if ((await domain.alertRoutes.policyOf(project.id)) === null) {
   const policy =
     (await domain.policies.list(project.id))[0] ??
     (await domain.policies.create(project.id, user.id, fields));
-  const routes = [{ name: 'default', policy_id: policy.id, delay_seconds: 0 }];
-  await domain.alertRoutes.put(project.id, routes, user.id, null);
+  const { routes } = await domain.alertRoutes.get(project.id);
+  const changed = routes.map((route) => ({ ...route, policy_id: policy.id }));
+  await domain.alertRoutes.put(project.id, changed, user.id, null);
 }
 process.stdout.write('ready\n');
 

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
+import { RequestRefused } from '../model/access.ts';
+import { MATCHERS_MAX, requireMatchers } from '../oncall/entered-matchers.ts';
+import { givenText } from '../projects/shapes.ts';
+
+/** Matchers as Alertmanager's configuration has them: a list of texts, each one matcher. */
+export const matchersGiven = z.array(givenText()).max(MATCHERS_MAX);
+
+export const matchersJson = (list: readonly Matcher[]): readonly string[] =>
+  list.map((matcher) => formatMatchers([matcher]));
+
+/** The matchers of a request; a refusal names the text at fault. */
+export function matchersOf(texts: z.output<typeof matchersGiven>, field: string): readonly Matcher[] {
+  return texts.flatMap((text, i) => {
+    const list = requireMatchers(text, `${field}.${i}`);
+    if (list.length === 1) return list;
+    const fault = 'Each text has one matcher, such as severity="critical".';
+    throw new RequestRefused('bad_request', fault, `${field}.${i}`);
+  });
+}
