@@ -47,6 +47,8 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
     const item = readGeneric(payload, {
       ...rules,
       mapping: head.mapping,
+      senderRules: head.sender_rules ?? {},
+      integration: head.integration,
       groupsByPayload: head.groups_by_payload,
     });
     return { isJson: true, items: [{ ...item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };

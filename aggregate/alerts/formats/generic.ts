@@ -1,14 +1,25 @@
 import { type AlertItem, DEFAULT_TITLE } from '../model/alert.ts';
 import type { MappedField, Mapping } from '../model/mapping.ts';
 import type { ParsingRules } from '../model/rules.ts';
+import type { SenderRules } from '../model/sender-rules.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { valueAt } from './mapping.ts';
 import { genericLabels } from './match-labels.ts';
+import {
+  effectByRule,
+  fieldByRule,
+  fingerprintByRule,
+  labelsByRule,
+  severityByRule,
+  varyingPaths,
+} from './sender-rules.ts';
 import { genericSeverity } from './severity.ts';
+import { shownLabels } from './shown-labels.ts';
 import {
   canonical,
   cut,
   epochOf,
+  firstText,
   get,
   isYearOne,
   type JsonObject,
@@ -23,6 +34,8 @@ export type PayloadLimits = Omit<ParsingRules, 'depth'>;
 
 interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
+  readonly senderRules: SenderRules;
+  readonly integration: string;
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
 }
@@ -46,35 +59,39 @@ const NAMES: Readonly<Record<MappedField, string>> = {
 
 /** Reads a generic payload as an alert; every field has a default, so any object is one. */
 export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<AlertItem, 'retryKey'> {
-  const { mapping } = rules;
+  const { mapping, senderRules } = rules;
   const field = (name: MappedField): unknown => {
     const path = mapping?.[name];
     const mapped = path === undefined ? undefined : valueAt(payload, path);
-    return isBlank(mapped) ? get(payload, NAMES[name]) : mapped;
+    if (!isBlank(mapped)) return mapped;
+    const ruled =
+      name === 'severity' || name === 'fingerprint' ? undefined : fieldByRule(payload, senderRules, name);
+    return ruled ?? get(payload, NAMES[name]);
   };
   const start = field('start_time');
-  const startedMs = timeOf(start) ?? (mapping?.start_time === undefined ? null : epochOf(start));
   const end = field('end_time');
   const endedMs = timeOf(end) ?? epochOf(end);
-  const resolves = !isBlank(end) && !isYearOne(end);
+  const hasEnd = !isBlank(end) && !isYearOne(end);
+  const effect = effectByRule(payload, senderRules) ?? (hasEnd ? 'resolve' : 'fire');
+  const labels = labelsByRule(payload, senderRules);
   return {
-    effect: resolves ? 'resolve' : 'fire',
-    hasUnreadEnd: resolves && endedMs === null,
+    effect,
+    hasUnreadEnd: effect === 'resolve' && hasEnd && endedMs === null,
     fingerprint: fingerprintOf(payload, field('fingerprint'), rules),
     title: lineOf(field('title'), rules.titleCharacters) || DEFAULT_TITLE,
     description: cut(textOf(field('description')), rules.descriptionCharacters),
-    severity: genericSeverity(field('severity')),
+    severity: severityByRule(payload, senderRules) ?? genericSeverity(field('severity')),
     service: lineOf(field('service'), TEXT_LIMITS.service),
-    tool: lineOf(field('monitoring_tool'), TEXT_LIMITS.tool),
+    tool: lineOf(firstText(field('monitoring_tool'), senderRules.tool), TEXT_LIMITS.tool),
     hosts: hostsOf(field('hosts')),
     environment: lineOf(field('environment'), TEXT_LIMITS.environment),
     query: '',
     runbook: lineOf(get(payload, 'runbook'), TEXT_LIMITS.runbook),
     yLabel: '',
     incidentMarkdown: '',
-    labels: [],
-    ...genericLabels(payload),
-    startedMs: startedMs ?? 0,
+    labels: shownLabels(labels),
+    ...genericLabels(payload, labels),
+    startedMs: timeOf(start) ?? epochOf(start) ?? 0,
     endedMs: endedMs ?? 0,
   };
 }
@@ -96,13 +113,17 @@ function hostsOf(value: unknown): string[] {
   return hosts;
 }
 
-/** The given fingerprint, or else a hash of the payload without its times and hosts. */
+/** That of the rules, or else the given one, or else a hash of the payload without what varies between occurrences. */
 function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules): string {
+  const ruled = fingerprintByRule(payload, rules.senderRules);
+  // Ids of two servers of the same tool may be equal.
+  if (ruled.length > 0) return sha256(`ruled\n${rules.integration}\n${ruled.join('\0')}`);
   const texts = textsOf(given);
   // The separator keeps different lists from being joined to the same string.
   if (texts.length > 0) return sha256(`given\n${texts.join('\0')}`);
   if (!rules.groupsByPayload) return '';
-  const paths = [rules.mapping?.start_time, rules.mapping?.end_time, rules.mapping?.hosts];
+  const { start_time, end_time, hosts } = rules.mapping ?? {};
+  const paths = [start_time, end_time, hosts, ...varyingPaths(rules.senderRules)];
   const mapped = paths.filter((path) => path !== undefined && path.length > 0);
   const compared = mapped.reduce((rest: unknown, path) => without(rest, path as never), payload);
   return sha256(`payload\n${canonical(compared, NOT_COMPARED)}`);

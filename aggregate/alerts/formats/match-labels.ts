@@ -13,11 +13,14 @@ interface MatchedLabels {
   readonly hasCutLabels: boolean;
 }
 
-/** The labels of a generic payload: those of the object `labels` or `tags`, and its other texts, numbers and booleans. */
-export function genericLabels(payload: JsonObject): MatchedLabels {
+/**
+ * The labels of a generic payload: those of its rules, those of the object `labels` or `tags`, and its other texts,
+ * numbers and booleans.
+ */
+export function genericLabels(payload: JsonObject, ruled: JsonObject): MatchedLabels {
   const [list] = [get(payload, 'labels'), get(payload, 'tags')].filter(isObject);
   const others = sorted(payload).filter(([, value]) => typeof value !== 'object');
-  return matchLabels([...sorted(list), ...others]);
+  return matchLabels([...sorted(ruled), ...sorted(list), ...others]);
 }
 
 /** The labels of an item of the Prometheus format. */

@@ -3,6 +3,7 @@ import type { PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { prometheusLabels } from './match-labels.ts';
 import { prometheusSeverity } from './severity.ts';
+import { shownLabels } from './shown-labels.ts';
 import {
   canonical,
   cut,
@@ -132,23 +133,11 @@ function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryCont
   };
 }
 
-/** Shown as fields of the alert. */
-const FIELD_LABELS = new Set(['severity', 'platform_environment_name']);
-
-/** The labels that fit into the limits, by their names; the stored payload has all of them. */
+/** Without those that are shown as fields of the alert. */
 function labelsOf(labels: unknown): string[] {
   if (!isObject(labels)) return [];
-  const fitting: string[] = [];
-  let characters = 0;
-  for (const name of Object.keys(labels).sort()) {
-    const value = lineOf(labels[name], TEXT_LIMITS.label);
-    if (value === '' || FIELD_LABELS.has(name)) continue;
-    const label = lineOf(`${name}=${value}`, TEXT_LIMITS.label);
-    if (characters + label.length > TEXT_LIMITS.labels) break;
-    characters += label.length;
-    fitting.push(label);
-  }
-  return fitting;
+  const { severity: _severity, platform_environment_name: _environment, ...others } = labels;
+  return shownLabels(others);
 }
 
 const SHORT_HASH = /^[0-9a-f]{16}$/;

@@ -26,7 +26,7 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** What an item of a delivery does to the alert of its fingerprint; `ignore` and `heartbeat` do nothing to it. */
-type ItemEffect = 'fire' | 'resolve' | 'acknowledge' | 'ignore' | 'heartbeat';
+export type ItemEffect = 'fire' | 'resolve' | 'acknowledge' | 'ignore' | 'heartbeat';
 
 /** One alert of a delivery. Times are milliseconds since the epoch; 0 and '' mean none. */
 export interface AlertItem {

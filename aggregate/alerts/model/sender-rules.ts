@@ -1,24 +1,29 @@
 import type { Severity } from './alert.ts';
-import type { Path } from './mapping.ts';
+import type { MappedField, Path } from './mapping.ts';
 
-/**
- * How an integration reads what its sender cannot change. Texts are compared trimmed and without case, numbers and
- * booleans as JSON writes them.
- */
+/** Fields that rules can read from other places; status, fingerprint and severity have rules of their own. */
+export type RuledField = Exclude<MappedField, 'severity' | 'fingerprint'>;
+
+/** How to read the payloads of a sender that cannot be changed. Words are compared trimmed and without case. */
 export interface SenderRules {
-  /** Texts at `path` that do not fire; all others do. */
+  /** Name of the tool, for payloads that have none. */
+  readonly tool?: string;
+  /** Where fields are: the first path with a value that is not blank. A custom mapping takes precedence. */
+  readonly fields?: Readonly<Partial<Record<RuledField, readonly Path[]>>>;
+  /** Words at `path` that do not fire; all others do. */
   readonly status?: {
     readonly path: Path;
     readonly resolved: readonly string[];
     readonly acknowledged: readonly string[];
     readonly ignored: readonly string[];
   };
-  /** The first list of paths without a blank value is the fingerprint. */
+  /** The values at the first list of paths in which none is blank. */
   readonly fingerprint?: readonly (readonly Path[])[];
   readonly severity?: {
     readonly path: Path;
     readonly words: Readonly<Record<string, Severity>>;
     readonly otherwise: Severity;
   };
+  /** Labels by name. */
   readonly labels?: Readonly<Record<string, Path>>;
 }

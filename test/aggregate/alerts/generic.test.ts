@@ -133,7 +133,6 @@ describe('the generic payload', () => {
     'day 5',
     '21',
     5,
-    1763694627,
     null,
     {},
     [],

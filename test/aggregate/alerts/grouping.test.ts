@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { alertBytes } from '../../../aggregate/alerts/model/alert.ts';
 import { countedBytes, dropAlert, dropCounted } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { Random } from '../../../ingest/demo/random.ts';
-import { firing, prometheusBody, randomBody, randomIdempotencyKey } from '../../serve/alerts/made.ts';
+import {
+  firing,
+  prometheusBody,
+  randomIdempotencyKey,
+  randomRuledBody,
+  STATE_RULES,
+} from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
 import { RULES, SECOND, START, TestProject } from './test-project.ts';
 
@@ -326,10 +332,10 @@ describe('the slow reference', () => {
           });
           continue;
         }
-        const body = randomBody(random);
+        const body = randomRuledBody(random);
         const integration = random.pick(['i1', 'i2']);
         const idempotency_key = randomIdempotencyKey(random);
-        project.send(body, { integration, idempotency_key });
+        project.send(body, { integration, idempotency_key, sender_rules: STATE_RULES });
         events.push({
           at: project.now,
           integration,

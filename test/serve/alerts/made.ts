@@ -1,3 +1,4 @@
+import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
 import type { Random } from '../../../ingest/demo/random.ts';
 
 const FINGERPRINTS = Array.from({ length: 12 }, (_, i) =>
@@ -5,6 +6,11 @@ const FINGERPRINTS = Array.from({ length: 12 }, (_, i) =>
 );
 const STARTS = ['2026-11-21T03:10:27.487Z', '2026-11-21T03:20:00Z'];
 const ENDS = ['2026-11-21T04:00:00Z', '0001-01-01T00:00:00Z'];
+
+/** Rules of senders of `randomRuledBody`. */
+export const STATE_RULES: SenderRules = {
+  status: { path: ['state'], resolved: ['OK'], acknowledged: ['seen'], ignored: ['starting'] },
+};
 
 /** A random body, generic or of the Prometheus format, firing or resolved, of few fingerprints. */
 export function randomBody(random: Random, spread = FINGERPRINTS.length): Record<string, unknown> {
@@ -30,6 +36,13 @@ export function randomBody(random: Random, spread = FINGERPRINTS.length): Record
     };
   });
   return prometheusBody(items, { groupKey: random.pick(['{}:{a="1"}', '{}:{a="2"}']) });
+}
+
+/** Generic ones say by a state of their own what they are, which only rules of the sender read. */
+export function randomRuledBody(random: Random, spread?: number): Record<string, unknown> {
+  const body = randomBody(random, spread);
+  const hasState = !Array.isArray(body.alerts) && random.chance(0.6);
+  return hasState ? { ...body, state: random.pick(['ok', 'seen', 'starting', 'bad']) } : body;
 }
 
 /** Some deliveries have an idempotency key. */

@@ -39,7 +39,7 @@ interface Occurrence {
   readonly title: string;
   readonly severity: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly resolves: boolean;
+  readonly effect: string;
   /** 0 when the source names none. */
   readonly start: number;
   readonly end: number;
@@ -55,6 +55,14 @@ interface Item {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** As the rules of `STATE_RULES` read the field `state`. */
+const EFFECTS: Readonly<Record<string, string>> = {
+  ok: 'resolve',
+  seen: 'acknowledge',
+  starting: 'ignore',
+  bad: 'fire',
+};
+
 const ORDER = ['critical', 'high', 'medium', 'low', 'info', 'unknown'];
 
 export function replay(events: readonly ReferenceEvent[], windows: ReferenceWindows): ReferenceAlert[] {
@@ -67,6 +75,7 @@ export function replay(events: readonly ReferenceEvent[], windows: ReferenceWind
       continue;
     }
     for (const one of occurrencesOf(event, windows)) {
+      if (one.effect === 'ignore') continue;
       const before = counted.get(one.retryKey);
       const comesAgain = before !== undefined && Math.abs(event.at - before.at) < one.windowMs;
       if (comesAgain && !(before.foundNone && beganAt(openOf(alerts, one.fingerprint), one.start))) continue;
@@ -88,7 +97,12 @@ const beganAt = (open: ReferenceAlert | undefined, start: number): boolean =>
 /** Whether there is an alert that it is of. */
 function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number): boolean {
   const open = openOf(alerts, one.fingerprint);
-  if (one.resolves) {
+  if (one.effect === 'acknowledge') {
+    if (open?.status === 'triggered')
+      Object.assign(open, { status: 'acknowledged', acknowledged_ms: open.acknowledged_ms || at });
+    return open !== undefined;
+  }
+  if (one.effect === 'resolve') {
     if (open) Object.assign(open, { status: 'resolved', ended_ms: Math.max(open.started_ms, one.end || at) });
     return open !== undefined;
   }
@@ -148,7 +162,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
         title: body.title,
         severity: body.severity ?? 'critical',
         labels: body,
-        resolves: body.end_time !== undefined,
+        effect: EFFECTS[body.state] ?? (body.end_time === undefined ? 'fire' : 'resolve'),
         start: 0,
         end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
         retryKey: named,
@@ -164,7 +178,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
       title: labels.alertname ?? '',
       severity: severities[labels.severity ?? ''] ?? 'critical',
       labels,
-      resolves: status === 'resolved',
+      effect: status === 'resolved' ? 'resolve' : 'fire',
       start: Date.parse(startsAt),
       end: status === 'resolved' && !endsAt.startsWith('0001') ? Date.parse(endsAt) : 0,
       retryKey:

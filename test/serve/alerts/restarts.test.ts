@@ -5,7 +5,7 @@ import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/application/compose/compose.ts';
 import { readConfig } from '../../../serve/settings/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { firing, prometheusBody, randomBody, randomIdempotencyKey } from './made.ts';
+import { firing, prometheusBody, randomIdempotencyKey, randomRuledBody, STATE_RULES } from './made.ts';
 import { type ReferenceEvent, replay } from './reference.ts';
 
 const EVENTS = 150;
@@ -36,14 +36,14 @@ test.each([
           events.push({ at: now, integration: '', idempotencyKey: '', body: '', action: { iid, status } });
           continue;
         }
-        const text = JSON.stringify(randomBody(random));
+        const text = JSON.stringify(randomRuledBody(random));
         const head = {
           kind: 'delivery' as const,
           project: 1,
           integration: random.pick(['i1', 'i2']),
           endpoint: 'http' as const,
           mapping: null,
-          sender_rules: null,
+          sender_rules: STATE_RULES,
           heartbeat_matchers: '',
           groups_by_payload: true,
           idempotency_key: randomIdempotencyKey(random),

@@ -6,7 +6,7 @@ import { openPipelineAt } from '../../support/pipeline.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge } from './accepted.ts';
 import { AlertProcess, storedAlerts, storedEvents, until } from './alert-process.ts';
-import { randomBody, randomIdempotencyKey } from './made.ts';
+import { randomIdempotencyKey, randomRuledBody, STATE_RULES } from './made.ts';
 import type { Attempts } from './senders.ts';
 import { SharedLog } from './shared-log.ts';
 
@@ -59,8 +59,8 @@ describe.each([{ cached: '0' }, { cached: '20000' }, { cached: '268435456' }])(
           const mark = `seed ${seed}, delivery ${++serial}`;
           const attempts: Attempts = { sent: 1, answers: [] };
           marks.set(mark, attempts);
-          const more = { idempotency_key: randomIdempotencyKey(random) };
-          const answered = acceptor.deliver(project, { ...randomBody(random, 5), mark }, more);
+          const more = { idempotency_key: randomIdempotencyKey(random), sender_rules: STATE_RULES };
+          const answered = acceptor.deliver(project, { ...randomRuledBody(random, 5), mark }, more);
           answers.push(
             answered.then(({ created }) => void attempts.answers.push(String(created.map((c) => c.iid)))),
           );
