@@ -7,7 +7,7 @@ import { activeTraceparent, inSpan, outsideSpans } from '../../infra/tracing/spa
 import { DeadLetterQueue } from '../../ingest/dead-letters/dead-letter-queue.ts';
 import type { Redelivered } from '../../ingest/dead-letters/dead-letter-retry.ts';
 import { DEAD_LETTER_BYTES_MAX } from '../../ingest/dead-letters/dead-letters.ts';
-import { type ParsedDelivery, parseDelivery, refusalOf } from './formats/delivery.ts';
+import { type ParsedDelivery, parseBody, parseDelivery, refusalOf } from './formats/delivery.ts';
 import type { Outcome } from './model/alert.ts';
 import {
   type ActionRequest,
@@ -159,6 +159,11 @@ export class AlertPipeline {
   /** Registers a listener for projects of which alerts changed, once that is durable; after a kill some are told again. */
   onChanged(listener: ChangeListener): void {
     this.#processor.onChanged(listener);
+  }
+
+  /** The JSON in a body. Throws `BodyError` when it is none. */
+  payloadIn(body: Buffer): unknown {
+    return parseBody(body, this.#rules).payload;
   }
 
   /** Parses the body of a delivery. Throws `BodyError` when every item of it is refused. */

@@ -34,6 +34,16 @@ const READABLE = 'abcdefghijkmnpqrstuvwxyz23456789';
 export const readableCode = (length: number): string =>
   Array.from({ length }, () => READABLE[randomInt(READABLE.length)]).join('');
 
+const LETTERS_AND_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const ROUTING_KEY_CHARACTERS = 32;
+
+/** The key of PagerDuty's Events API: 32 letters and digits, so 190 random bits, which cannot be guessed either. */
+export const newRoutingKey = (): string =>
+  Array.from(
+    { length: ROUTING_KEY_CHARACTERS },
+    () => LETTERS_AND_DIGITS[randomInt(LETTERS_AND_DIGITS.length)],
+  ).join('');
+
 /** A random id of a stored row. It may be part of a token and is not a secret by itself. */
 export const newLocator = (): string => randomBytes(LOCATOR_BYTES).toString('base64url');
 export const isLocator = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);

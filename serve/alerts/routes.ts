@@ -26,6 +26,7 @@ import {
   SAMPLE_BYTES_MAX,
 } from './composition/domain.ts';
 import { serveIntake } from './intake/intake.ts';
+import { servePagerduty } from './intake/pagerduty.ts';
 import { serveAlertPages } from './pages/routes.ts';
 
 /** A sample payload is a string inside JSON, where every quote takes two bytes. */
@@ -43,14 +44,16 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   const payloadSizes = { bytesMax: SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
   startBackgroundWork(app, domain);
-  await serveIntake(app, {
+  const intake = {
     pipeline,
     cache: domain.cache,
     heartbeats: domain.heartbeats,
     refusals: domain.refusals,
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
-  });
+  };
+  await serveIntake(app, intake);
+  await servePagerduty(app, intake);
   await serveAlertPages(app, { accounts, readers, clock: runtime.clock, domain, payloadSizes, url });
   await app.register(async (scope) => {
     scope.addHook('onRoute', (route) => {

@@ -5,8 +5,9 @@ import type { DeliveryRequest, EventHead } from '../model/event.ts';
 import { namedRetryKey } from '../model/retry-key.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { readGeneric } from './generic.ts';
+import { readPagerduty } from './pagerduty.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
-import { get, isObject, sha256, shapeOf } from './values.ts';
+import { get, isObject, type JsonObject, sha256, shapeOf } from './values.ts';
 
 /** A body from which no alert can be parsed, with the HTTP status that says why. */
 export class BodyError extends Error {
@@ -37,6 +38,7 @@ const REASONS_MAX = 5;
 export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const { text, payload } = parseBody(body, rules);
   if (!isObject(payload)) throw new BodyError(422, `The body must be a JSON object.${listHint(payload)}`);
+  if (head.endpoint === 'pagerduty') return parsedEvent(head, payload, rules, text);
   const missing = missingAttributes(payload);
   if (missing.length > 0) {
     // Generic bodies are taken here too, but none has all that is required save one.
@@ -62,6 +64,17 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
   return { isJson: true, items, refused };
 }
 
+function parsedEvent(
+  head: DeliveryRequest,
+  event: JsonObject,
+  rules: ParsingRules,
+  text: string,
+): ParsedDelivery {
+  const read = readPagerduty(event, head.integration, rules);
+  if ('refused' in read) throw new BodyError(422, read.refused);
+  return { isJson: true, items: [{ ...read.item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
+}
+
 /** What to do with a list: Prometheus sends one, which is meant for the API of Alertmanager. */
 function listHint(payload: unknown): string {
   if (!Array.isArray(payload)) return '';
@@ -85,7 +98,8 @@ export function refusalOf({ items, refused }: Pick<ParsedDelivery, 'items' | 're
   return `${refused.length} of ${items.length} alerts are refused: ${reasonsIn(refused)}${more}`;
 }
 
-function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
+/** The JSON in a body. Throws `BodyError` when it is none, or when it is nested too deep. */
+export function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
   const shape = shapeOf(body);
   if (shape.isCut) throw new BodyError(400, 'The body is not JSON: it ends within a list or an object.');
   if (shape.depth > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);

@@ -27,8 +27,8 @@ interface Head {
 export interface DeliveryHead extends Head {
   readonly kind: 'delivery';
   readonly integration: string;
-  /** Which of the two addresses of the integration was used. */
-  readonly endpoint: 'http' | 'prometheus';
+  /** Where and how it arrived, which decides on how it is parsed. */
+  readonly endpoint: 'http' | 'prometheus' | 'pagerduty';
   readonly mapping: Mapping | null;
   /** Of the integration when it was accepted. */
   readonly sender_rules: SenderRules | null;

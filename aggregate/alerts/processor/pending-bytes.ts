@@ -1,15 +1,16 @@
-/** A project may hold so many times what is free: four fifths of all where it is alone, less the more others hold. */
+/** An owner may hold so many times what is free: four fifths of all where it is alone, less the more others hold. */
 const TIMES_FREE = 4;
 
 /**
- * The bytes of alerts that wait for the store. A project is full before all are: however many flood, what is accepted of
- * them leaves room for one that does not. What another process accepted is added without being asked.
+ * Bytes in memory by owner, such as the alerts of projects that wait for the store. An owner is full before all are:
+ * however many flood, what is accepted of them leaves room for one that does not. What another process accepted is added
+ * without being asked.
  *
  * Not `Admission`, where requests wait: a sender repeats a refused alert, and accepted ones are stored in their order.
  */
-export class PendingBytes {
+export class PendingBytes<Owner = number> {
   readonly #bytesMax: number;
-  readonly #ofProject = new Map<number, number>();
+  readonly #byOwner = new Map<Owner, number>();
   #total = 0;
 
   constructor(bytesMax: number) {
@@ -20,24 +21,24 @@ export class PendingBytes {
     return this.#total;
   }
 
-  /** Whether all projects together hold more than is allowed. */
+  /** Whether all owners together hold more than is allowed. */
   get areTooMany(): boolean {
     return this.#total > this.#bytesMax;
   }
 
-  /** Whether nothing more may be accepted of a project. */
-  isFull(project: number): boolean {
-    return (this.#ofProject.get(project) ?? 0) > TIMES_FREE * (this.#bytesMax - this.#total);
+  /** Whether nothing more may be accepted of an owner. */
+  isFull(owner: Owner): boolean {
+    return (this.#byOwner.get(owner) ?? 0) > TIMES_FREE * (this.#bytesMax - this.#total);
   }
 
-  add(project: number, bytes: number): void {
-    const held = (this.#ofProject.get(project) ?? 0) + bytes;
+  add(owner: Owner, bytes: number): void {
+    const held = (this.#byOwner.get(owner) ?? 0) + bytes;
     this.#total += bytes;
-    if (held > 0) this.#ofProject.set(project, held);
-    else this.#ofProject.delete(project);
+    if (held > 0) this.#byOwner.set(owner, held);
+    else this.#byOwner.delete(owner);
   }
 
-  remove(project: number, bytes: number): void {
-    this.add(project, -bytes);
+  remove(owner: Owner, bytes: number): void {
+    this.add(owner, -bytes);
   }
 }

@@ -9,14 +9,15 @@ import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/er
 import { describeOnly } from '../../http/route.ts';
 import { deliveryOf } from '../integrations/delivery.ts';
 import type { Heartbeats } from '../integrations/heartbeats.ts';
+import { httpIntegration } from '../integrations/http.ts';
 import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
-import { INTEGRATION_TYPES } from '../integrations/types.ts';
+import { prometheusIntegration } from '../integrations/prometheus.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
 import { describeIntake } from './openapi.ts';
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
 
-interface IntakeDependencies {
+export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
   readonly cache: IntegrationCache;
   readonly heartbeats: Heartbeats;
@@ -53,7 +54,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
     handleErrors(intake, dialectOf(bodyLimit));
     describeOnly(intake);
     recordRefusals(intake, dependencies);
-    for (const { endpoint } of INTEGRATION_TYPES) {
+    for (const { endpoint } of [httpIntegration, prometheusIntegration]) {
       for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
           schema: url.endsWith('.json') ? describeIntake(endpoint) : { hide: true },
@@ -131,7 +132,8 @@ async function admit(
   const { entry, hasKey } = await identify(dependencies, request);
   if (!hasKey || entry === undefined) {
     throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
-      'www-authenticate': 'Bearer realm="Alerts", Basic realm="Alerts"',
+      // Amazon SNS reads only the first.
+      'www-authenticate': 'Basic realm="Alerts", Bearer realm="Alerts"',
     });
   }
   if (!entry.integration.is_active) {
@@ -160,7 +162,7 @@ function requireJson(headers: FastifyRequest['headers']): void {
   throw new HttpError('unsupported_media_type', isSns ? `${JSON_WANTED} ${SNS_HINT}` : JSON_WANTED);
 }
 
-const overloaded = () =>
+export const overloaded = () =>
   new HttpError('overloaded', 'Too many events wait to be written. Retry the request.', RETRY_SOON);
 
 const tooLarge = (bytesMax: number): string =>

@@ -54,6 +54,54 @@ const ENDPOINT = {
   example: '4f1c2a9be07d',
 };
 
+const event = z.object({ status: z.string(), message: z.string() });
+
+const invalid = (description: string, reason: string): ResponseDescription => ({
+  description,
+  content: {
+    'application/json': {
+      schema: event.extend({ errors: z.array(z.string()) }).meta({ id: 'InvalidEvent' }),
+      example: { status: 'invalid event', message: 'Event object is invalid', errors: [reason] },
+    },
+  },
+});
+
+/** The same of the Events API of PagerDuty, which answers in a form of its own. */
+export function describePagerduty({ path, summary, description, example }: IntakeEndpoint): object {
+  return describeRoute({
+    method: 'POST',
+    path,
+    tag: 'Alert intake',
+    summary,
+    description,
+    security: [],
+    body: z.looseObject({}).meta({ examples: [example] }),
+    responses: {
+      202: {
+        description: 'Accepted and durable',
+        content: {
+          'application/json': {
+            schema: event.extend({ dedup_key: z.string() }),
+            example: { status: 'success', message: 'Event processed', dedup_key: 'disk/node-7' },
+          },
+        },
+      },
+      400: invalid('No valid event, an unknown key, or an inactive integration', 'payload.summary: required'),
+      413: invalid('Larger than 512 KiB', 'The event is larger than 524288 bytes.'),
+      415: invalid('Compressed', 'Send the body without Content-Encoding.'),
+      503: {
+        description: 'Not accepted. Retry after the number of seconds in Retry-After.',
+        content: {
+          'application/json': {
+            schema: event,
+            example: { status: 'unavailable', message: 'The event was not accepted. Retry the request.' },
+          },
+        },
+      },
+    },
+  });
+}
+
 /** The intake's part of the OpenAPI document. */
 export function describeIntake({ path, summary, description, example }: IntakeEndpoint): object {
   return describeRoute({

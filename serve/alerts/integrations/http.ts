@@ -1,3 +1,4 @@
+import { newSecret } from '../../accounts/secrets.ts';
 import type { IntegrationType } from './integration-type.ts';
 
 /** Alerts of any tool that can send JSON. */
@@ -24,5 +25,6 @@ export const httpIntegration: IntegrationType = {
   },
   settings: [],
   hasMapping: true,
+  newKey: newSecret,
   isLimitedByPlan: true,
 };

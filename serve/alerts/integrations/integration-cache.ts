@@ -44,6 +44,8 @@ export class IntegrationCache {
   readonly #webhooks: Records<Webhook>;
   #targets: ReadonlyMap<string, readonly CachedTarget[]> = new Map();
   #entries: ReadonlyMap<string, CachedIntegration> = new Map();
+  /** By the hash of a current or previous key. */
+  #byKeyHash: ReadonlyMap<string, CachedIntegration> = new Map();
   #forwarding: ReadonlySet<string> = new Set();
   #version = '';
   #loading: Promise<void> | undefined;
@@ -58,6 +60,12 @@ export class IntegrationCache {
   async find(id: string): Promise<CachedIntegration | undefined> {
     await this.#refresh();
     return this.#entries.get(id);
+  }
+
+  /** The integration with a key, which may be a previous one that has expired. */
+  async findByKey(key: string): Promise<CachedIntegration | undefined> {
+    await this.#refresh();
+    return this.#byKeyHash.get(hashSecret(key));
   }
 
   /** Active integrations with a heartbeat. */
@@ -123,6 +131,13 @@ export class IntegrationCache {
           integration.id,
           entryOf(integration, plans.get(integration.project_id) ?? ''),
         ]),
+    );
+    this.#byKeyHash = new Map(
+      [...this.#entries.values()].flatMap((entry) =>
+        [entry.integration.key_hash, entry.integration.old_key_hash]
+          .filter((hash) => hash !== '')
+          .map((hash) => [hash, entry] as const),
+      ),
     );
     const links = integrations.filter(isActiveOncallLink);
     this.#forwarding = new Set(links.map(({ project_id }) => project_id));

@@ -28,6 +28,7 @@ export interface IntegrationType {
   readonly endpoint: IntakeEndpoint;
   readonly settings: readonly SettingField[];
   readonly hasMapping: boolean;
+  readonly newKey: () => string;
   /** Whether the free plan includes only one; each further one of the premium plan needs a name of its own. */
   readonly isLimitedByPlan: boolean;
 }

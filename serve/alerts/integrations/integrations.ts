@@ -5,7 +5,7 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { hashSecret, newSecret, type Seal } from '../../accounts/secrets.ts';
+import { hashSecret, type Seal } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration, IntegrationSummary, Project } from '../model/tables.ts';
@@ -105,7 +105,7 @@ export class Integrations {
       const others = await this.list(project.id);
       const name = enteredLine(given.name ?? '');
       requireRoom(project, type, others, name);
-      const key = newSecret();
+      const key = type.newKey();
       const id = randomBytes(ID_BYTES).toString('hex');
       const fresh = this.#newKey(id, type.name, key);
       const blank = { ...blankIntegration(id, project, type), ...fresh, created_ms: fresh.key_created_ms };
@@ -145,7 +145,7 @@ export class Integrations {
 
   /** Creates a new key and revokes all others. */
   async resetKey(project: Project, id: string): Promise<IntegrationWithKey> {
-    const key = newSecret();
+    const key = typeOf(await this.get(project, id)).newKey();
     const integration = await this.#update(project, id, (current) => ({
       ...this.#newKey(id, current.type, key),
       ...NO_OLD_KEY,
@@ -158,7 +158,7 @@ export class Integrations {
     if (!(hours >= 1 && hours <= ROTATION_HOURS_MAX)) {
       throw new RequestRefused('bad_request', `Enter 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
     }
-    const key = newSecret();
+    const key = typeOf(await this.get(project, id)).newKey();
     const now = this.#clock.now();
     const integration = await this.#update(project, id, (current) => ({
       ...this.#newKey(id, current.type, key),

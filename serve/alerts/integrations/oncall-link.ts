@@ -1,4 +1,5 @@
 import type { Clock } from '../../../infra/ports.ts';
+import { newSecret } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import type { Outbox } from '../consequences/outbox.ts';
 import { RequestRefused } from '../model/access.ts';
@@ -25,6 +26,7 @@ export const oncallLink: IntegrationType = {
     },
   ],
   hasMapping: false,
+  newKey: newSecret,
   isLimitedByPlan: false,
 };
 

@@ -1,3 +1,4 @@
+import { newSecret } from '../../accounts/secrets.ts';
 import type { IntegrationType } from './integration-type.ts';
 
 /** Alerts of Alertmanager and Grafana. */
@@ -42,5 +43,6 @@ export const prometheusIntegration: IntegrationType = {
     },
   ],
   hasMapping: false,
+  newKey: newSecret,
   isLimitedByPlan: false,
 };

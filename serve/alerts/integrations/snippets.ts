@@ -1,13 +1,15 @@
 import { httpIntegration } from './http.ts';
 import type { IntegrationType } from './integration-type.ts';
+import { pagerdutyIntegration } from './pagerduty.ts';
 import { prometheusIntegration } from './prometheus.ts';
 
-/** What an integration is reached by. Both addresses take both formats. */
+/** What an integration is reached by. The addresses of the generic format and of Prometheus take both formats. */
 interface IntegrationAccess {
   readonly id: string;
   /** For tools that send JSON of their own, and for those that send the format of Prometheus. */
   readonly generic: string;
   readonly prometheus: string;
+  readonly pagerduty: string;
   readonly key: string;
 }
 
@@ -23,11 +25,17 @@ export interface Snippet {
 /** The addresses of an integration below the URL of the service. */
 export function addressesOf(url: string, { id }: { readonly id: string }) {
   const at = ({ endpoint }: IntegrationType) => `${url}${endpoint.path.replace(':endpoint', id)}`;
-  return { id, generic: at(httpIntegration), prometheus: at(prometheusIntegration) };
+  return {
+    id,
+    generic: at(httpIntegration),
+    prometheus: at(prometheusIntegration),
+    pagerduty: at(pagerdutyIntegration),
+  };
 }
 
 /** Configurations of the senders that people have; the one of the type first. */
 export function snippetsOf(access: IntegrationAccess, { name }: Pick<IntegrationType, 'name'>): Snippet[] {
+  if (name === pagerdutyIntegration.name) return [pagerdutyReceiver(access), pagerdutyEvents(access)];
   const all = [alertmanager(access), grafana(access), curl(access)];
   return name === prometheusIntegration.name ? all : all.reverse();
 }
@@ -87,5 +95,35 @@ const curl = ({ generic, key }: IntegrationAccess): Snippet => {
     hint: 'The first request creates an alert. The second has the same fingerprint and an end, which resolves it.',
     text: `${send('{"title":"Disk of node-7 is full","severity":"high","service":"storage","hosts":["node-7"],"fingerprint":"disk/node-7"}')}
 ${send(`{"fingerprint":"disk/node-7","end_time":"'$(date -u +%FT%TZ)'"}`)}`,
+  };
+};
+
+const pagerdutyReceiver = ({ pagerduty, key }: IntegrationAccess): Snippet => ({
+  name: 'alertmanager',
+  title: 'alertmanager.yml',
+  hint: 'A whole configuration. In one that pages PagerDuty, change url and routing_key. With this group_by each alert is sent alone.',
+  text: `route:
+  receiver: chain-metrics
+  group_by: ['...']
+receivers:
+  - name: chain-metrics
+    pagerduty_configs:
+      - url: ${pagerduty}
+        routing_key: ${key}
+        severity: '{{ or .CommonLabels.severity "error" }}'
+        send_resolved: true
+`,
+});
+
+const pagerdutyEvents = ({ pagerduty, key }: IntegrationAccess): Snippet => {
+  const send = (event: string) => `curl -sS '${pagerduty}' -d '${event}'
+`;
+  return {
+    name: 'curl',
+    title: 'curl',
+    hint: 'The requests create an alert, acknowledge it and resolve it.',
+    text: `${send(`{"routing_key":"${key}","event_action":"trigger","dedup_key":"disk/node-7","payload":{"summary":"Disk of node-7 is full","source":"node-7","severity":"error"}}`)}
+${send(`{"routing_key":"${key}","event_action":"acknowledge","dedup_key":"disk/node-7"}`)}
+${send(`{"routing_key":"${key}","event_action":"resolve","dedup_key":"disk/node-7"}`)}`,
   };
 };

@@ -1,13 +1,14 @@
 import { httpIntegration } from './http.ts';
 import type { IntegrationType } from './integration-type.ts';
 import { oncallLink } from './oncall-link.ts';
+import { pagerdutyIntegration } from './pagerduty.ts';
 import { prometheusIntegration } from './prometheus.ts';
 
-/** The types of inbound integrations. Routes, API and pages derive from this list. */
-export const INTEGRATION_TYPES = [httpIntegration, prometheusIntegration] as const;
+/** The types of inbound integrations. API and pages derive from this list. */
+const INBOUND_TYPES = [httpIntegration, prometheusIntegration, pagerdutyIntegration] as const;
 
 /** What can be added to a project's integrations: the inbound types, and the link to an on-call tool. */
-export const OFFERED_TYPES: readonly IntegrationType[] = [...INTEGRATION_TYPES, oncallLink];
+export const OFFERED_TYPES: readonly IntegrationType[] = [...INBOUND_TYPES, oncallLink];
 
 export const API_TYPE_NAMES = OFFERED_TYPES.map(({ apiName }) => apiName);
 

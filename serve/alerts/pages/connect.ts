@@ -6,26 +6,49 @@ import { addressesOf, type Snippet, snippetsOf } from '../integrations/snippets.
 /** Stands for a key that cannot be shown again. */
 const NO_KEY = 'AUTHORIZATION_KEY';
 
-/** Both addresses of an integration, and whole configurations of its senders; `key` is null after it was shown. */
+/** The addresses of an integration, and whole configurations of its senders; `key` is null after it was shown. */
 export function connectCard(
   url: string,
   integration: { readonly id: string },
   type: IntegrationType,
   key: string | null,
 ): Html {
-  const addresses = addressesOf(url, integration);
-  const [first, second] =
-    type.endpoint.parser === 'prometheus'
-      ? ([addresses.prometheus, addresses.generic] as const)
-      : ([addresses.generic, addresses.prometheus] as const);
-  const snippets = snippetsOf({ ...addresses, key: key ?? NO_KEY }, type);
-  const names = { [addresses.generic]: 'JSON of any tool', [addresses.prometheus]: 'Alertmanager, Grafana' };
+  const access = addressesOf(url, integration);
+  const snippets = snippetsOf({ ...access, key: key ?? NO_KEY }, type);
+  const { hint, addresses } = shownAddresses(access, type);
   return html`<section class="card"><h2>Connect your monitoring tool</h2>
-<p class="hint spaced-below">Both addresses take both formats, with the same key.</p>
-<div class="field"><b>${names[first]}</b>${copyable('address', first, `URL for ${names[first]}`)}</div>
-<div class="field"><b>${names[second]}</b>${copyable('second-address', second, `URL for ${names[second]}`)}</div>
+<p class="hint spaced-below">${hint}</p>
+${addresses.map(([id, name, address]) => html`<div class="field"><b>${name}</b>${copyable(id, address, `URL for ${name}`)}</div>`)}
 ${snippets.map((snippet, i) => snippetBox(snippet, i === 0))}
 ${key === null && html`<p class="hint">Put the authorization key in the place of ${NO_KEY}. It was shown when it was created; rotate it if you do not have it.</p>`}</section>`;
+}
+
+interface ShownAddresses {
+  readonly hint: string;
+  readonly addresses: readonly (readonly [id: string, name: string, url: string])[];
+}
+
+function shownAddresses(
+  { generic, prometheus, pagerduty }: ReturnType<typeof addressesOf>,
+  { endpoint }: IntegrationType,
+): ShownAddresses {
+  if (endpoint.parser === 'pagerduty') {
+    return {
+      hint: 'The address of all integrations of this type. The routing key in the event says which one it is for.',
+      addresses: [['address', 'PagerDuty Events API v2', pagerduty]],
+    };
+  }
+  const ofTools = ['JSON of any tool', generic] as const;
+  const ofPrometheus = ['Alertmanager, Grafana', prometheus] as const;
+  const [first, second] =
+    endpoint.parser === 'prometheus' ? [ofPrometheus, ofTools] : [ofTools, ofPrometheus];
+  return {
+    hint: 'Both addresses take both formats, with the same key.',
+    addresses: [
+      ['address', ...first],
+      ['second-address', ...second],
+    ],
+  };
 }
 
 /** One is open at a time. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { IntegrationType } from '../../../serve/alerts/integrations/integration-type.ts';
 import { prometheusIntegration } from '../../../serve/alerts/integrations/prometheus.ts';
 import { snippetsOf } from '../../../serve/alerts/integrations/snippets.ts';
 import { pause, until } from '../../infra/ports/opened.ts';
@@ -56,6 +57,8 @@ export interface AlertmanagerOptions {
   /** URL of our webhook, and its key. */
   readonly webhook: string;
   readonly key: string;
+  /** Of the integration; Prometheus by default. */
+  readonly type?: IntegrationType;
   /** Port of the other Alertmanager of the pair, and its own. */
   readonly cluster?: { readonly port: number; readonly peer: number };
 }
@@ -70,7 +73,8 @@ export async function startAlertmanager(name: string, options: AlertmanagerOptio
   const port = await freePort();
   const { cluster, webhook, key } = options;
   const file = join(options.directory, `${name}.yml`);
-  const [snippet] = snippetsOf({ id: '', generic: '', prometheus: webhook, key }, prometheusIntegration);
+  const access = { id: '', generic: '', prometheus: webhook, pagerduty: webhook, key };
+  const [snippet] = snippetsOf(access, options.type ?? prometheusIntegration);
   const grouping = /^ {2}group_by: .*\n/m;
   writeFileSync(file, snippet?.text.replace(grouping, (line) => `${line}${SHORT_INTERVALS}`) ?? '');
   const args = [

@@ -10,7 +10,7 @@ import { allNames } from '../metrics/contract-client.ts';
 import { ENDPOINTS, OUR_PATHS } from '../metrics/endpoints.ts';
 
 /** Paths of the identity provider and of alerts. */
-const ELSEWHERE = /^\/(?:api\/v4|alerts|oauth|\.well-known)\//;
+const ELSEWHERE = /^\/(?:api\/v4|alerts|v2|oauth|\.well-known)\//;
 
 interface Content {
   readonly schema?: object;

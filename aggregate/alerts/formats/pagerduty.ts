@@ -1,0 +1,88 @@
+import { type AlertItem, DEFAULT_TITLE, type Severity } from '../model/alert.ts';
+import type { PayloadLimits } from './generic.ts';
+import { TEXT_LIMITS } from './limits.ts';
+import { genericLabels } from './match-labels.ts';
+import { prometheusSeverity } from './severity.ts';
+import { cut, get, isObject, type JsonObject, lineOf, sha256, textOf, timeOf } from './values.ts';
+
+const DEDUP_KEY_CHARACTERS_MAX = 255;
+const REQUIRED = ['summary', 'source', 'severity'] as const;
+
+const EFFECTS = new Map<string, AlertItem['effect']>([
+  ['trigger', 'fire'],
+  ['acknowledge', 'acknowledge'],
+  ['resolve', 'resolve'],
+]);
+
+/** Those that PagerDuty means otherwise than the labels of Prometheus. */
+const SEVERITIES = new Map<string, Severity>([
+  ['error', 'high'],
+  ['warning', 'medium'],
+]);
+
+/** An event of PagerDuty's Events API v2 as an alert, or the reason why it is none. */
+export function readPagerduty(
+  event: JsonObject,
+  integration: string,
+  limits: PayloadLimits,
+): { readonly item: Omit<AlertItem, 'retryKey'> } | { readonly refused: string } {
+  const effect = EFFECTS.get(textOf(get(event, 'event_action')));
+  const dedupKey = textOf(get(event, 'dedup_key'));
+  const given = get(event, 'payload');
+  const payload = isObject(given) ? given : {};
+  const refused = refusalOf(effect, dedupKey, payload);
+  if (effect === undefined || refused !== null) return { refused: refused ?? '' };
+  const details = get(payload, 'custom_details');
+  const atMs = timeOf(get(payload, 'timestamp')) ?? 0;
+  return {
+    item: {
+      effect,
+      fingerprint: dedupKey === '' ? '' : sha256(`pagerduty\n${integration}\n${dedupKey}`),
+      title: lineOf(get(payload, 'summary'), limits.titleCharacters) || DEFAULT_TITLE,
+      description: cut(
+        textOf(isObject(details) ? get(details, 'description') : details),
+        limits.descriptionCharacters,
+      ),
+      severity: severityOf(get(payload, 'severity')),
+      service: lineOf(get(payload, 'component'), TEXT_LIMITS.service),
+      tool: lineOf(get(event, 'client'), TEXT_LIMITS.tool),
+      hosts: [lineOf(get(payload, 'source'), TEXT_LIMITS.hosts)].filter((host) => host !== ''),
+      environment: '',
+      query: '',
+      runbook: '',
+      yLabel: '',
+      incidentMarkdown: '',
+      labels: [],
+      ...genericLabels(isObject(details) ? { ...payload, labels: details } : payload),
+      startedMs: effect === 'resolve' ? 0 : atMs,
+      endedMs: effect === 'resolve' ? atMs : 0,
+    },
+  };
+}
+
+function refusalOf(
+  effect: AlertItem['effect'] | undefined,
+  dedupKey: string,
+  payload: unknown,
+): string | null {
+  if (effect === undefined) return 'event_action: expected trigger, acknowledge or resolve';
+  if (dedupKey.length > DEDUP_KEY_CHARACTERS_MAX)
+    return `dedup_key: expected at most ${DEDUP_KEY_CHARACTERS_MAX} characters`;
+  if (effect !== 'fire') return dedupKey === '' ? `dedup_key: required to ${effect}` : null;
+  const missing = REQUIRED.filter((name) => textOf(get(payload, name)) === '');
+  return missing.length === 0 ? null : `${missing.map((name) => `payload.${name}`).join(', ')}: required`;
+}
+
+function severityOf(value: unknown): Severity {
+  return SEVERITIES.get(textOf(value).trim().toLowerCase()) ?? prometheusSeverity(value);
+}
+
+/**
+ * An event as it is stored: without its key, which readers of alerts must not see, and with a key of the alert, so that
+ * a replay gives the alert that the answer named.
+ */
+export function storedEvent({ routing_key: _, ...event }: JsonObject, newDedupKey: () => string) {
+  const given = textOf(get(event, 'dedup_key'));
+  const dedupKey = given === '' && get(event, 'event_action') === 'trigger' ? newDedupKey() : given;
+  return { dedupKey, body: Buffer.from(JSON.stringify({ ...event, dedup_key: dedupKey })) };
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
+import { storedEvent } from '../../../aggregate/alerts/formats/pagerduty.ts';
+import { isObject } from '../../../aggregate/alerts/formats/values.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { PendingBytes } from '../../../aggregate/alerts/processor/pending-bytes.ts';
+import { countedAddress } from '../../http/client-address.ts';
+import { intakeDialect } from '../../http/dialects.ts';
+import { type Dialect, HttpError, handleErrors } from '../../http/errors.ts';
+import { describeOnly } from '../../http/route.ts';
+import type { CachedIntegration } from '../integrations/integration-cache.ts';
+import { pagerdutyIntegration } from '../integrations/pagerduty.ts';
+import { isKeyOf } from './credentials.ts';
+import { type IntakeDependencies, overloaded, receive } from './intake.ts';
+import { describePagerduty } from './openapi.ts';
+
+const EVENT_BYTES_MAX = 512 * 1024;
+/** Bodies that are being read, of senders whose key is not known yet. One address leaves a fifth to the others. */
+const READ_BYTES_MAX = 64 * 2 ** 20;
+
+const senders = new WeakMap<FastifyRequest, CachedIntegration>();
+
+/**
+ * The Events API v2 of PagerDuty. The key is in the body, so a body is read before its sender is known. What is refused
+ * looks the same whether the key or anything else is wrong.
+ */
+export async function servePagerduty(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
+  const { pipeline, heartbeats, bodyBytesMax } = dependencies;
+  const bodyLimit = Math.min(EVENT_BYTES_MAX, bodyBytesMax);
+  await app.register(async (intake) => {
+    intake.removeAllContentTypeParsers();
+    // Any type: curl calls what it sends a form.
+    intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
+      done(null, body),
+    );
+    handleErrors(intake, dialectOf(dependencies, bodyLimit));
+    describeOnly(intake);
+    limitReading(intake, bodyLimit);
+    intake.post(pagerdutyIntegration.endpoint.path, {
+      schema: describePagerduty(pagerdutyIntegration.endpoint),
+      handler: async (request, reply) => {
+        const event = eventIn(pipeline, request.body);
+        const sender = await senderOf(dependencies, request, event.routing_key);
+        const { dedupKey, body } = storedEvent(event, () => randomUUID().replaceAll('-', ''));
+        await receive(pipeline, sender, pagerdutyIntegration.endpoint, body, undefined);
+        heartbeats.heard(sender);
+        return reply.code(202).send({ status: 'success', message: 'Event processed', dedup_key: dedupKey });
+      },
+    });
+  });
+}
+
+/** Many senders may each begin a body at the same time, and have no key. */
+function limitReading(intake: FastifyInstance, bodyLimit: number): void {
+  const reading = new PendingBytes<string>(READ_BYTES_MAX);
+  intake.addHook('onRequest', async (request, reply) => {
+    const address = countedAddress(request);
+    if (reading.isFull(address)) throw overloaded();
+    const length = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);
+    reading.add(address, length);
+    // Also when the connection breaks off, after which Fastify calls no hook.
+    reply.raw.once('close', () => reading.remove(address, length));
+  });
+}
+
+function eventIn(pipeline: AlertPipeline, body: unknown) {
+  const event = pipeline.payloadIn(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+  if (!isObject(event)) throw new BodyError(400, 'The event must be a JSON object.');
+  return event;
+}
+
+async function senderOf(
+  { cache, clock }: IntakeDependencies,
+  request: FastifyRequest,
+  routingKey: unknown,
+): Promise<CachedIntegration> {
+  const key = typeof routingKey === 'string' ? routingKey : '';
+  const entry = await cache.findByKey(key);
+  const isSender = isKeyOf(entry, key, clock.now()) && entry?.integration.type === pagerdutyIntegration.name;
+  if (entry === undefined || !isSender) throw new BodyError(400, NO_SENDER);
+  senders.set(request, entry);
+  if (!entry.integration.is_active) throw new BodyError(400, NO_SENDER);
+  return entry;
+}
+
+const NO_SENDER = 'routing_key: no active integration of the type PAGERDUTY has this key';
+
+/** Refused events of a sender with the key are counted. */
+const dialectOf = ({ refusals }: IntakeDependencies, bodyLimit: number): Dialect => ({
+  ...intakeDialect,
+  translate: (error) => {
+    if (error instanceof BodyError) return new HttpError('invalid_json', error.message);
+    if ((error as FastifyError).statusCode === 413) {
+      return new HttpError('payload_too_large', `The event is larger than ${bodyLimit} bytes.`);
+    }
+    return intakeDialect.translate?.(error);
+  },
+  send: ({ status, code, message }, request, reply) => {
+    if (status === 503) return reply.send({ status: 'unavailable', message });
+    const sender = senders.get(request);
+    if (sender) refusals.add(sender.integration.id, { status, code, message });
+    return reply.send({ status: 'invalid event', message: 'Event object is invalid', errors: [message] });
+  },
+});
