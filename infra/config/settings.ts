@@ -33,7 +33,7 @@ export const portSettings = {
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
-  BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
+  BATCH_BYTES: whole(48 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
 };
 
 export type PortSettings = z.output<z.ZodObject<typeof portSettings>>;

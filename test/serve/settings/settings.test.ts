@@ -49,7 +49,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   STORE_CONNECTIONS: { byDefault: 4, good: [['2', 2], ['64', 64]], bad: ['1', '65'] },
   STORE_MEMORY_BYTES: { byDefault: 2 ** 31, good: [['268435456', 2 ** 28]], bad: ['268435455'] },
   DISK_FREE_BYTES_MIN: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
-  BATCH_BYTES: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
+  BATCH_BYTES: { byDefault: 48 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   STORE_FSYNC: { byDefault: false, good: [['true', true], ['false', false]], bad: ['on'] },
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   RETENTION_DEAD_LETTERS_DAYS: { byDefault: 0, good: [['1', 1], ['36500', 36_500]], bad: ['-1', '0.5', '36501'] },
