@@ -53,7 +53,7 @@ export function readPagerduty(
       yLabel: '',
       incidentMarkdown: '',
       labels: [],
-      ...genericLabels(isObject(details) ? { ...payload, labels: details } : payload),
+      ...genericLabels(payload, isObject(details) ? details : {}),
       startedMs: effect === 'resolve' ? 0 : atMs,
       endedMs: effect === 'resolve' ? atMs : 0,
     },
