@@ -98,7 +98,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
-  pagerHealth.start(logFailure('the health of the pager is unknown'));
+  pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
   eventRetention.start(

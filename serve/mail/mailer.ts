@@ -60,13 +60,12 @@ export class Mailer {
     return this.#transport !== null;
   }
 
-  /** Whether the server takes a connection and the sign-in. */
-  async check(): Promise<boolean> {
-    const transport = this.#transport;
-    if (transport === null) return false;
-    return inTime(MAIL_MS_MAX, transport.verify()).then(
-      () => true,
-      () => false,
+  /** Why the server does not take a connection with its sign-in; '' if it does. */
+  async check(): Promise<string> {
+    if (this.#transport === null) return NO_MAIL;
+    return inTime(MAIL_MS_MAX, this.#transport.verify()).then(
+      () => '',
+      (error) => resultOf(error as SmtpError).fault,
     );
   }
 

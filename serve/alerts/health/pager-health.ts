@@ -80,7 +80,10 @@ export class PagerHealth {
 
   async #lookAtMail(): Promise<void> {
     const { mailer, measures } = this.#deps;
-    if (mailer.isConfigured) measures.smtpUp.set((await mailer.check()) ? 1 : 0);
+    if (!mailer.isConfigured) return;
+    const fault = await mailer.check();
+    measures.smtpUp.set(fault === '' ? 1 : 0);
+    if (fault !== '') throw new Error(`SMTP_URL: no mail can be sent: ${fault}`);
   }
 
   async #lookAtPages(): Promise<void> {

@@ -214,6 +214,6 @@ test('the mail server is checked', async () => {
   await domain.pagerHealth.look();
   expect(await samplesOf(measures.smtpUp)).toEqual({ '': 1 });
   await mail.close();
-  await domain.pagerHealth.look();
+  await expect(domain.pagerHealth.look()).rejects.toThrow('SMTP_URL: no mail can be sent: ');
   expect(await samplesOf(measures.smtpUp)).toEqual({ '': 0 });
 });
