@@ -18,6 +18,7 @@ import { serveOncallRotations } from './api/oncall-rotations.ts';
 import { serveOncallSchedules } from './api/oncall-schedules.ts';
 import { servePageRoutes } from './api/pages.ts';
 import { serveProjects } from './api/projects.ts';
+import { serveSilences } from './api/silences.ts';
 import { serveWebhooks } from './api/webhooks.ts';
 import {
   type AlertDomain,
@@ -78,6 +79,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveAnalytics(api, domain, runtime.clock);
     serveContacts(api, domain);
     serveChannels(api, domain);
+    serveSilences(api, domain, { clock: runtime.clock, url });
   });
 }
 
@@ -90,9 +92,17 @@ function acceptNoBody(scope: FastifyInstance): void {
 }
 
 function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
-  const { consequences, eventRetention, heartbeats, pageDeliveries, pageSteps, refusals, webhookDeliveries } =
-    domain;
-  const { pagerHealth } = domain;
+  const {
+    consequences,
+    eventRetention,
+    heartbeats,
+    pageDeliveries,
+    pageSteps,
+    refusals,
+    pagerHealth,
+    silences,
+    webhookDeliveries,
+  } = domain;
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   consequences.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
@@ -101,6 +111,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
+  silences.start(logFailure('expired silences were not deleted; the next try is in an hour'));
   eventRetention.start(
     (events) => events > 0 && app.log.info({ events }, 'old alert events were deleted'),
     logFailure('old alert events were not deleted; the next try is in an hour'),
@@ -108,6 +119,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   app.addHook('onClose', async () => {
     heartbeats.stop();
     eventRetention.stop();
+    silences.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
     await Promise.all([pageSteps.stop(), pageDeliveries.stop(), pagerHealth.stop()]);
   });

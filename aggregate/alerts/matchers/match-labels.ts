@@ -2,7 +2,7 @@ import type { Alert } from '../model/alert.ts';
 import type { MatchLabels } from './matcher.ts';
 
 /** What matchers read of an alert. */
-type MatchedAlert = Pick<
+export type MatchedAlert = Pick<
   Alert,
   'title' | 'severity' | 'service' | 'environment' | 'tool' | 'hosts' | 'match_labels' | 'has_cut_labels'
 >;

@@ -9,7 +9,7 @@ import { alertJson, alertShape, givenText, timeText, userShape } from '../projec
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 
-const several = <T extends string>(values: readonly [T, ...T[]]) =>
+export const several = <T extends string>(values: readonly [T, ...T[]]) =>
   z
     .union([z.string(), z.array(z.string())])
     .transform((given) => [given].flat().flatMap((text) => text.split(',')))

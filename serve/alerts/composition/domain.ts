@@ -33,10 +33,12 @@ import { Notes } from '../projects/notes.ts';
 import { Projects } from '../projects/projects.ts';
 import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
+import type { QuietListener } from '../quiet/quiet-listener.ts';
 import type { DestinationsSettings } from './destinations.ts';
 import type { AlertMeasures } from './measures.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
+import { openQuiet, type QuietParts } from './quiet.ts';
 
 export interface AlertDomainDependencies {
   readonly runtime: {
@@ -64,7 +66,7 @@ export interface AlertDomainDependencies {
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
-export interface AlertDomain extends OncallParts, Paging {
+export interface AlertDomain extends OncallParts, Paging, QuietParts {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
@@ -104,6 +106,9 @@ export const SAMPLE_BYTES_MAX = 64 * 1024;
 /** Webhooks and on-call links that a server sends to at the same time; a project has an eighth of them. */
 const RECEIVERS = 64;
 
+/** Pages do not follow silences yet. */
+const NO_LISTENER: QuietListener = { began: async () => {}, ended: async () => {} };
+
 const deliveryJobs = (queue: Queue) =>
   new ProjectJobs({
     ...{ queue, name: 'alert-deliveries', concurrency: RECEIVERS },
@@ -136,6 +141,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const outbox = new Outbox({ ...shared, jobs });
   const catchUp = (project: number) => consequences.catchUp(project, PAGING);
   const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes: catchUp });
+  const quiet = openQuiet({ runtime, accounts, cache, listener: NO_LISTENER });
   const paging = openPaging({
     ...{ ...shared, ...oncall, accounts, settings, publicUrl, queue: runtime.queue },
     ...{ projects, members, users, reader, actions, catchUp },
@@ -155,6 +161,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   return {
     ...oncall,
     ...paging,
+    ...quiet,
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,

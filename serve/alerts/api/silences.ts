@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import type { Clock } from '../../../infra/ports.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { requireQuietList } from '../oncall/entered-matchers.ts';
+import { givenText, timeText } from '../projects/shapes.ts';
+import { SILENCE_STATES, type Silence, silenceState } from '../quiet/silence.ts';
+import { several } from './alerts.ts';
+import type { Api } from './endpoint.ts';
+import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
+import { givenTime } from './oncall-schedules.ts';
+import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
+
+const shape = z
+  .object({
+    id: z.string(),
+    matchers: matchersGiven.describe('an alert must match all'),
+    state: z.enum(SILENCE_STATES),
+    starts_at: z.iso.datetime(),
+    ends_at: z.iso.datetime(),
+    comment: z.string(),
+    created_by: z.string().describe('the name that its creator gave'),
+    author_id: z.int().describe('who changed it last'),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Silence' });
+
+const body = z.object({
+  matchers: matchersGiven.describe(
+    'matchers of Alertmanager, such as `severity="low"` and `host=~"web-.*"`; an alert must match all',
+  ),
+  starts_at: givenTime.optional().describe('default: now, which is also the earliest'),
+  ends_at: givenTime,
+  comment: givenText().optional(),
+  created_by: givenText().optional().describe('default: the username of the caller'),
+});
+
+const tag = 'On call' as const;
+const all = '/projects/:id/silences';
+const one = `${all}/:silence_id`;
+const params = z.object({ silence_id: z.string() });
+
+const quietMatchers = (texts: z.output<typeof matchersGiven>) =>
+  requireQuietList(matchersOf(texts, 'matchers'), 'matchers');
+
+/** Silences of a project. */
+export function serveSilences(
+  api: Api,
+  { silences }: Pick<AlertDomain, 'silences'>,
+  { clock, url }: { readonly clock: Clock; readonly url: () => string },
+): void {
+  const json = (silence: Silence) => silenceJson(silence, clock.now());
+  api.add(
+    {
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List silences',
+      doc: `Active ones by their end, then pending ones by their start, then expired ones, newest first. ${PAGES_DOC}`,
+      role: 'Reporter',
+      query: z.object({
+        state: several(SILENCE_STATES).describe('one or more, separated by commas; default: all'),
+        ...pageQuery,
+      }),
+      answer: z.array(shape),
+    },
+    async ({ membership, query, request, reply }) => {
+      const { state = SILENCE_STATES, page: number, per_page: size } = query;
+      const listed = await silences.list(membership.project.id, state, { number, size });
+      setPageHeaders(reply, `${url()}${request.url}`, { number, size, total: listed.total });
+      return listed.silences.map(json);
+    },
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: all,
+      tag,
+      summary: 'Create a silence',
+      doc: 'Alerts that match are recorded and listed as usual, but page nobody while it lasts.',
+      role: 'Developer',
+      body,
+      answer: shape,
+      status: 201,
+    },
+    async ({ caller: { user }, membership, body }) =>
+      json(
+        await silences.create(membership.project.id, user.id, {
+          matchers: quietMatchers(body.matchers),
+          starts_ms: body.starts_at === undefined ? clock.now() : Date.parse(body.starts_at),
+          ends_ms: Date.parse(body.ends_at),
+          comment: body.comment ?? '',
+          created_by: body.created_by ?? user.username,
+          annotations: {},
+        }),
+      ),
+  );
+  api.add(
+    { method: 'GET', path: one, tag, summary: 'Get a silence', role: 'Reporter', params, answer: shape },
+    async ({ membership, params }) => json(await silences.get(membership.project.id, params.silence_id)),
+  );
+  serveSilenceChanges(api, silences, json);
+}
+
+function serveSilenceChanges(
+  api: Api,
+  silences: AlertDomain['silences'],
+  json: (silence: Silence) => z.output<typeof shape>,
+): void {
+  api.add(
+    {
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: 'Update a silence',
+      doc: 'A silence that began keeps its matchers and its start, and an expired one stays as it is: other values create another silence, whose id is returned, and end this one.',
+      role: 'Developer',
+      params,
+      body: body.partial(),
+      answer: shape,
+    },
+    async ({ caller, membership, params, body }) => {
+      const before = await silences.get(membership.project.id, params.silence_id);
+      const { matchers, starts_at, ends_at, comment, created_by } = body;
+      return json(
+        await silences.change(membership.project.id, before.id, caller.user.id, {
+          ...before,
+          ...(matchers === undefined ? {} : { matchers: quietMatchers(matchers) }),
+          ...(starts_at === undefined ? {} : { starts_ms: Date.parse(starts_at) }),
+          ...(ends_at === undefined ? {} : { ends_ms: Date.parse(ends_at) }),
+          ...(comment === undefined ? {} : { comment }),
+          ...(created_by === undefined ? {} : { created_by }),
+        }),
+      );
+    },
+  );
+  api.add(
+    {
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: 'End a silence',
+      doc: 'Alerts that it kept quiet page at once, unless another silence or a maintenance window matches. It stays in the list as expired.',
+      role: 'Developer',
+      params,
+      status: 204,
+    },
+    async ({ caller, membership, params }) =>
+      silences.end(membership.project.id, params.silence_id, caller.user.id),
+  );
+}
+
+const silenceJson = (silence: Silence, now: number): z.output<typeof shape> => ({
+  id: silence.id,
+  matchers: [...matchersJson(silence.matchers)],
+  state: silenceState(silence, now),
+  starts_at: timeText(silence.starts_ms) ?? '',
+  ends_at: timeText(silence.ends_ms) ?? '',
+  comment: silence.comment,
+  created_by: silence.created_by,
+  author_id: Number(silence.author_id),
+  created_at: timeText(silence.created_ms) ?? '',
+  updated_at: timeText(silence.updated_ms) ?? '',
+});

@@ -1,0 +1,37 @@
+import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { Records } from '../../stored-records/records.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import * as tables from '../model/quiet-tables.ts';
+import { Quiet } from '../quiet/quiet.ts';
+import type { QuietListener } from '../quiet/quiet-listener.ts';
+import { SilenceCache } from '../quiet/silence-cache.ts';
+import { Silences } from '../quiet/silences.ts';
+
+/** Hours that a silence is kept after its end. */
+const RETENTION_SILENCES_HOURS = 120;
+
+interface QuietPartsDependencies {
+  readonly runtime: { readonly store: Store; readonly keyValue: KeyValue; readonly clock: Clock };
+  readonly accounts: Accounts;
+  readonly cache: IntegrationCache;
+  readonly listener: QuietListener;
+}
+
+/** The parts of the alert domain that keep alerts from paging. */
+export interface QuietParts {
+  readonly quiet: Quiet;
+  readonly silences: Silences;
+}
+
+export function openQuiet({ runtime, accounts, cache, listener }: QuietPartsDependencies): QuietParts {
+  const { store, keyValue, clock } = runtime;
+  const records = new Records<tables.SilenceRow>(accounts, tables.alertSilences);
+  const silenceCache = new SilenceCache({ keyValue, records, clock });
+  const silences = new Silences({
+    ...{ records, store, clock, listener, locks: accounts.locks, cache: silenceCache },
+    retentionHours: RETENTION_SILENCES_HOURS,
+  });
+  const windows = { activeAt: async () => [] };
+  return { quiet: new Quiet({ silences: silenceCache, windows, integrations: cache }), silences };
+}

@@ -1,0 +1,86 @@
+import { type MatchedAlert, matchLabelsOf } from '../../../aggregate/alerts/matchers/match-labels.ts';
+import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import type { SilenceCache } from './silence-cache.ts';
+
+/** Why an alert pages nobody now. */
+interface QuietReasons {
+  /** Ids of silences. */
+  readonly silencedBy: readonly string[];
+  /** Ids of maintenance windows. */
+  readonly mutedBy: readonly string[];
+  /** When the last of them ends; 0 if nothing matches. */
+  readonly until: number;
+}
+
+/** What decides whether an alert is quiet. */
+type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
+
+interface ActiveWindow {
+  readonly id: string;
+  readonly matchers: readonly Matcher[];
+  readonly until: number;
+}
+
+interface QuietDependencies {
+  readonly silences: SilenceCache;
+  readonly windows: { activeAt(projectId: string, now: number): Promise<readonly ActiveWindow[]> };
+  readonly integrations: Pick<IntegrationCache, 'find'>;
+}
+
+/** Tells which alerts a silence or a maintenance window keeps from paging. */
+export class Quiet {
+  readonly #deps: QuietDependencies;
+
+  constructor(dependencies: QuietDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** By the numbers of the alerts of a project; only those that are quiet at the moment. */
+  async of(
+    projectId: string,
+    alerts: readonly QuietAlert[],
+    now: number,
+  ): Promise<ReadonlyMap<number, QuietReasons>> {
+    if (alerts.length === 0) return new Map();
+    const reasonsOf = await this.#matcherAt(projectId, now);
+    const quiet = new Map<number, QuietReasons>();
+    for (const alert of alerts) {
+      const reasons = await reasonsOf(await this.labelsOf(alert));
+      if (reasons.until > 0) quiet.set(alert.iid, reasons);
+    }
+    return quiet;
+  }
+
+  /** The labels of an alert as matchers see them. */
+  async labelsOf(alert: QuietAlert): Promise<MatchLabels> {
+    const entry = await this.#deps.integrations.find(alert.integration);
+    return matchLabelsOf(alert, entry?.integration.name ?? '');
+  }
+
+  async #matcherAt(projectId: string, now: number): Promise<(labels: MatchLabels) => Promise<QuietReasons>> {
+    const { silences, windows } = this.#deps;
+    const [index, active] = await Promise.all([
+      silences.indexOf(projectId),
+      windows.activeAt(projectId, now),
+    ]);
+    const compiled = active.map(({ id, matchers, until }) => ({
+      id,
+      until,
+      matches: compileMatchers(matchers),
+    }));
+    return async (labels) => {
+      const matching = (await index.matching(labels)).filter(
+        ({ startsMs, endsMs }) => startsMs <= now && now < endsMs,
+      );
+      const muting = compiled.filter(({ matches }) => matches(labels));
+      return {
+        silencedBy: matching.map(({ id }) => id).sort(),
+        mutedBy: muting.map(({ id }) => id).sort(),
+        until: Math.max(0, ...matching.map(({ endsMs }) => endsMs), ...muting.map(({ until }) => until)),
+      };
+    };
+  }
+}
