@@ -4,6 +4,7 @@ import type { AlertItem } from '../model/alert.ts';
 import type { DeliveryRequest, EventHead } from '../model/event.ts';
 import { namedRetryKey } from '../model/retry-key.ts';
 import type { ParsingRules } from '../model/rules.ts';
+import { CLOUD_EVENTS_MAX, readCloudEvent } from './cloud-events.ts';
 import { readGeneric } from './generic.ts';
 import { readPagerduty } from './pagerduty.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
@@ -37,6 +38,7 @@ const REASONS_MAX = 5;
 /** Parses a body. Throws `BodyError` when every item of it is refused. */
 export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const { text, payload } = parseBody(body, rules);
+  if (head.endpoint === 'cloudevents') return parsedCloudEvents(head, payload, rules);
   if (!isObject(payload)) throw new BodyError(422, `The body must be a JSON object.${listHint(payload)}`);
   if (head.endpoint === 'pagerduty') return parsedEvent(head, payload, rules, text);
   const missing = missingAttributes(payload);
@@ -46,13 +48,7 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
     if (head.endpoint === 'prometheus' && isMeant) {
       throw new BodyError(422, `The Prometheus format requires: ${missing.join(', ')}.`);
     }
-    const item = readGeneric(payload, {
-      ...rules,
-      mapping: head.mapping,
-      senderRules: head.sender_rules ?? {},
-      integration: head.integration,
-      groupsByPayload: head.groups_by_payload,
-    });
+    const item = readGeneric(payload, { ...genericRules(head, rules), envelope: {} });
     return { isJson: true, items: [{ ...item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
   }
   const read = readPrometheus(payload, head.integration, rules, retryKeysOf(head, text));
@@ -61,6 +57,33 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
   if (refused.length > 0 && refused.length === items.length) {
     throw new BodyError(422, `No alert can be taken. ${reasonsIn(refused)}.`);
   }
+  return { isJson: true, items, refused };
+}
+
+const genericRules = (head: DeliveryRequest, rules: ParsingRules) => ({
+  ...rules,
+  mapping: head.mapping,
+  senderRules: head.sender_rules ?? {},
+  integration: head.integration,
+  groupsByPayload: head.groups_by_payload,
+});
+
+/** A batch is a list; an event that cannot be taken is refused by itself. */
+function parsedCloudEvents(head: DeliveryRequest, payload: unknown, rules: ParsingRules): ParsedDelivery {
+  const events = Array.isArray(payload) ? payload : [payload];
+  if (events.length > CLOUD_EVENTS_MAX)
+    throw new BodyError(
+      422,
+      `A batch has at most ${CLOUD_EVENTS_MAX} events. Send ${events.length} in parts.`,
+    );
+  const read = events.map((event) => readCloudEvent(event, genericRules(head, rules)));
+  const refused = read.flatMap(({ refused }, item) => (refused ? [{ item, reason: refused }] : []));
+  if (refused.length > 0 && refused.length === events.length) {
+    throw new BodyError(422, `No event can be taken. ${reasonsIn(refused, 'events')}.`);
+  }
+  const items = read.map(({ item, identity }) =>
+    item ? { ...item, retryKey: namedRetryKey(`${head.integration}|${identity.slice(0, 32)}`) } : null,
+  );
   return { isJson: true, items, refused };
 }
 
@@ -84,10 +107,10 @@ function listHint(payload: unknown): string {
     : ' Send each item of a list in a request of its own, or all as alerts of the Prometheus format.';
 }
 
-const reasonsIn = (refused: ParsedDelivery['refused']): string =>
+const reasonsIn = (refused: ParsedDelivery['refused'], list = 'alerts'): string =>
   refused
     .slice(0, REASONS_MAX)
-    .map(({ item, reason }) => `alerts[${item}]: ${reason}`)
+    .map(({ item, reason }) => `${list}[${item}]: ${reason}`)
     .join('; ');
 
 /** Why items of a delivery are refused, in one short text; null when none is. */

@@ -32,10 +32,12 @@ import {
 
 export type PayloadLimits = Omit<ParsingRules, 'depth'>;
 
-interface GenericRules extends PayloadLimits {
+export interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
   readonly senderRules: SenderRules;
   readonly integration: string;
+  /** What is known of the payload from outside of it: labels, by which payloads of the same content differ. */
+  readonly envelope: JsonObject;
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
 }
@@ -73,7 +75,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
   const endedMs = timeOf(end) ?? epochOf(end);
   const hasEnd = !isBlank(end) && !isYearOne(end);
   const effect = effectByRule(payload, senderRules) ?? (hasEnd ? 'resolve' : 'fire');
-  const labels = labelsByRule(payload, senderRules);
+  const labels = { ...rules.envelope, ...labelsByRule(payload, senderRules) };
   return {
     effect,
     hasUnreadEnd: effect === 'resolve' && hasEnd && endedMs === null,
@@ -126,7 +128,8 @@ function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules)
   const paths = [start_time, end_time, hosts, ...varyingPaths(rules.senderRules)];
   const mapped = paths.filter((path) => path !== undefined && path.length > 0);
   const compared = mapped.reduce((rest: unknown, path) => without(rest, path as never), payload);
-  return sha256(`payload\n${canonical(compared, NOT_COMPARED)}`);
+  const envelope = Object.keys(rules.envelope).length === 0 ? '' : canonical(rules.envelope);
+  return sha256(`payload\n${envelope}${canonical(compared, NOT_COMPARED)}`);
 }
 
 /** A copy without the value at a path. */

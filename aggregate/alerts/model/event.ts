@@ -28,7 +28,7 @@ export interface DeliveryHead extends Head {
   readonly kind: 'delivery';
   readonly integration: string;
   /** Where and how it arrived, which decides on how it is parsed. */
-  readonly endpoint: 'http' | 'prometheus' | 'pagerduty';
+  readonly endpoint: 'http' | 'prometheus' | 'cloudevents' | 'pagerduty';
   readonly mapping: Mapping | null;
   /** Of the integration when it was accepted. */
   readonly sender_rules: SenderRules | null;

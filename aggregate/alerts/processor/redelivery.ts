@@ -38,7 +38,10 @@ export async function refusedPart(
 function withRefusedOnly(body: string, outcomes: readonly string[]): string {
   if (outcomes.every((outcome) => outcome === 'refused')) return body;
   const payload = parseExact(body);
+  const isRefused = (_: unknown, item: number) => outcomes[item] === 'refused';
+  // CloudEvents
+  if (Array.isArray(payload)) return JSON.stringify(payload.filter(isRefused));
   const items = get(payload, 'alerts');
   if (!isObject(payload) || !Array.isArray(items)) return body;
-  return JSON.stringify({ ...payload, alerts: items.filter((_, i) => outcomes[i] === 'refused') });
+  return JSON.stringify({ ...payload, alerts: items.filter(isRefused) });
 }

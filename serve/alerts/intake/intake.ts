@@ -13,6 +13,7 @@ import { httpIntegration } from '../integrations/http.ts';
 import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
 import { prometheusIntegration } from '../integrations/prometheus.ts';
+import { cloudEventsIn } from './cloud-events.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
 import { describeIntake } from './openapi.ts';
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
@@ -63,7 +64,10 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
             const entry = entries.get(request) as CachedIntegration;
             const key = request.headers['idempotency-key'];
             const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-            const { created } = await receive(pipeline, entry, endpoint, body, key);
+            const events = cloudEventsIn(request.headers, body, (data) => pipeline.payloadIn(data));
+            const { created } = events
+              ? await receive(pipeline, entry, { parser: 'cloudevents' }, events, undefined)
+              : await receive(pipeline, entry, endpoint, body, key);
             heartbeats.heard(entry);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
@@ -77,7 +81,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
 export async function receive(
   pipeline: AlertPipeline,
   { integration, mapping, isPremium }: CachedIntegration,
-  endpoint: IntakeEndpoint,
+  endpoint: Pick<IntakeEndpoint, 'parser'>,
   body: Buffer,
   idempotencyKey: string | string[] | undefined,
 ): Promise<EventResult> {

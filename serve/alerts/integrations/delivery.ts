@@ -5,7 +5,7 @@ import type { IntakeEndpoint } from './integration-type.ts';
 /** A delivery through an integration, as the alert pipeline takes it. */
 export const deliveryOf = (
   { id, project_id }: Pick<Integration, 'id' | 'project_id'>,
-  endpoint: IntakeEndpoint,
+  endpoint: Pick<IntakeEndpoint, 'parser'>,
   more: Partial<Pick<DeliveryRequest, 'mapping' | 'groups_by_payload' | 'idempotency_key'>>,
 ): DeliveryRequest => ({
   project: Number(project_id),

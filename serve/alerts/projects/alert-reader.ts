@@ -209,8 +209,10 @@ export class AlertReader {
     // The store may have refused the body.
     const body = row === undefined || row.body === '' ? null : parseExact(row.body);
     const items = get(body, 'alerts');
-    // Only alerts of the Prometheus format have a label for the y axis.
-    const payload = Array.isArray(items) && alert.y_label !== '' ? items[(row?.item ?? 1) - 1] : body;
+    const index = (row?.item ?? 1) - 1;
+    // Only alerts of the Prometheus format have a label for the y axis; a list is one of CloudEvents.
+    const list = Array.isArray(items) && alert.y_label !== '' ? items : body;
+    const payload = Array.isArray(list) ? list[index] : list;
     const annotations = get(payload, 'annotations');
     const others = isObject(annotations) && alert.y_label !== '' ? Object.entries(annotations) : [];
     return {

@@ -1,0 +1,36 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { withoutMark } from '../../../aggregate/alerts/formats/delivery.ts';
+
+const PREFIX = 'ce-';
+/** Attributes that a header may name; the data is the body. */
+const ATTRIBUTE = /^ce-(?!data$)[a-z0-9]+$/;
+
+/**
+ * The CloudEvents of a request as they are stored; null for a request that has none. An event whose attributes are
+ * headers becomes one whose attributes are in the body, so that a replay parses it alike. `check` throws for a body that
+ * is not JSON.
+ */
+export function cloudEventsIn(
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  check: (body: Buffer) => void,
+): Buffer | null {
+  const type = headers['content-type'] ?? '';
+  if (/^application\/cloudevents(?:-batch)?\+json\b/i.test(type)) return body;
+  if (headers['ce-specversion'] === undefined) return null;
+  const named = Object.entries(headers).filter(([name]) => ATTRIBUTE.test(name));
+  const attributes = named.map(([name, value]) => [name.slice(PREFIX.length), attributeValue(String(value))]);
+  const text = JSON.stringify({ ...Object.fromEntries(attributes), datacontenttype: type });
+  if (body.length === 0) return Buffer.from(text);
+  check(body);
+  return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"data":`), withoutMark(body), Buffer.from('}')]);
+}
+
+/** The HTTP binding writes a value in quotes where it has to, and characters outside of ASCII percent-encoded. */
+function attributeValue(header: string): string {
+  const [, quoted] = /^"(.*)"$/s.exec(header.trim()) ?? [];
+  const text = quoted === undefined ? header : quoted.replace(/\\(.)/gs, '$1');
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) =>
+    Buffer.from(encoded.replaceAll('%', ''), 'hex').toString('utf8'),
+  );
+}
