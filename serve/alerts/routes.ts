@@ -12,6 +12,7 @@ import { Api } from './api/endpoint.ts';
 import { serveEscalation } from './api/escalation.ts';
 import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
+import { serveMaintenanceWindows } from './api/maintenance-windows.ts';
 import { serveCalendarAddress, serveOncallCalendars } from './api/oncall-calendars.ts';
 import { serveOncallOverrides } from './api/oncall-overrides.ts';
 import { serveOncallRotations } from './api/oncall-rotations.ts';
@@ -70,6 +71,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveWebhooks(api, domain);
     serveEscalation(api, domain);
     serveAlertRouteLists(api, domain);
+    serveMaintenanceWindows(api, domain);
     serveOncallSchedules(api, domain, runtime.clock);
     serveOncallRotations(api, domain);
     serveOncallOverrides(api, domain);

@@ -194,6 +194,7 @@ const NAMED: Readonly<Record<string, string | number>> = {
   contact_id: 'account-1',
   channel_id: 'q0Xr5nJcT1uV8wYz3aBdEg',
   silence_id: '0d6e1f8a-52c7-4b39-9d0e-6a4b8c21f7d3',
+  window_id: 'm4Xn8vTq2LcRz6pYb1Ws9K',
 };
 
 const REFUSED = {

@@ -7,6 +7,7 @@ import { Quiet } from '../quiet/quiet.ts';
 import type { QuietListener } from '../quiet/quiet-listener.ts';
 import { SilenceCache } from '../quiet/silence-cache.ts';
 import { Silences } from '../quiet/silences.ts';
+import { Windows } from '../quiet/windows.ts';
 
 /** Hours that a silence is kept after its end. */
 const RETENTION_SILENCES_HOURS = 120;
@@ -22,6 +23,7 @@ interface QuietPartsDependencies {
 export interface QuietParts {
   readonly quiet: Quiet;
   readonly silences: Silences;
+  readonly windows: Windows;
 }
 
 export function openQuiet({ runtime, accounts, cache, listener }: QuietPartsDependencies): QuietParts {
@@ -32,6 +34,9 @@ export function openQuiet({ runtime, accounts, cache, listener }: QuietPartsDepe
     ...{ records, store, clock, listener, locks: accounts.locks, cache: silenceCache },
     retentionHours: RETENTION_SILENCES_HOURS,
   });
-  const windows = { activeAt: async () => [] };
-  return { quiet: new Quiet({ silences: silenceCache, windows, integrations: cache }), silences };
+  const windows = new Windows({
+    records: new Records<tables.MaintenanceWindowRow>(accounts, tables.maintenanceWindows),
+    ...{ keyValue, clock, listener, locks: accounts.locks },
+  });
+  return { quiet: new Quiet({ silences: silenceCache, windows, integrations: cache }), silences, windows };
 }

@@ -28,4 +28,26 @@ export const alertSilences = storedTable({
 });
 export type SilenceRow = RowOf<typeof alertSilences>;
 
-export const quietTables: readonly Table[] = [alertSilences];
+export const maintenanceWindows = storedTable({
+  name: 'maintenance_windows',
+  doc: 'Times at which alerts that match page nobody.',
+  columns: {
+    project_id: 'String',
+    name: 'String',
+    /** JSON: a list of `{name, value, isRegex, isEqual}`. */
+    matchers: 'String',
+    /** JSON: a list of time intervals with their `location`; an empty one is always. */
+    time_intervals: 'String',
+    from_ms: 'Int64',
+    until_ms: 'Int64',
+    comment: 'String',
+    is_active: 'Bool',
+    author_id: 'String',
+    created_ms: 'Int64',
+    deleted_ms: 'Int64',
+  },
+  foundBy: 'project_id',
+});
+export type MaintenanceWindowRow = RowOf<typeof maintenanceWindows>;
+
+export const quietTables: readonly Table[] = [alertSilences, maintenanceWindows];

@@ -1,10 +1,10 @@
 import type { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import { DAY_MS } from '../../../infra/days.ts';
-import { wallMilliseconds, wallTimeAt, type ZoneClock } from './first-instant.ts';
+import { timeZoneName, wallMilliseconds, wallTimeAt, type ZoneClock } from './first-instant.ts';
 
 // Alertmanager's time intervals. Beyond them, an end at or before its start lies on the next day, and the interval
-// belongs to the day on which it starts. The zone is that of the caller.
+// belongs to the day on which it starts.
 
 /** Alertmanager's weeks begin on Sunday. */
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
@@ -121,16 +121,33 @@ const fields = {
   years: rangeList(years).describe('such as 2027:2029'),
 };
 
-/** One of Alertmanager's time intervals without `location`. */
-export const timeIntervalSchema = z
-  .strictObject(fields, {
+const onlyFields = <Fields extends z.core.$ZodLooseShape>(shape: Fields) =>
+  z.strictObject(shape, {
     error: ({ code, keys }) =>
       code === 'unrecognized_keys'
-        ? `${(keys as string[]).join(', ')}: only ${Object.keys(fields).join(', ')} can be entered.`
+        ? `${(keys as string[]).join(', ')}: only ${Object.keys(shape).join(', ')} can be entered.`
         : undefined,
-  })
-  .meta({ id: 'TimeInterval' });
+  });
+
+/** One of Alertmanager's time intervals without `location`. */
+export const timeIntervalSchema = onlyFields(fields).meta({ id: 'TimeInterval' });
 export type TimeInterval = z.output<typeof timeIntervalSchema>;
+
+/** Offsets and `Local` are refused. */
+const location = z
+  .string()
+  .max(100)
+  .superRefine((name, context) => {
+    if (timeZoneName(name) !== null) return;
+    const message = 'Enter a name of the IANA time zone database, such as Europe/Berlin.';
+    context.addIssue({ code: 'custom', message });
+  })
+  .default('UTC')
+  .describe('name in the IANA time zone database');
+
+/** One of Alertmanager's time intervals. */
+export const locatedIntervalSchema = onlyFields({ ...fields, location }).meta({ id: 'LocatedTimeInterval' });
+export type LocatedInterval = z.output<typeof locatedIntervalSchema>;
 
 /** A stretch of time; the end is not in it. */
 export interface Span {

@@ -1,9 +1,10 @@
+import { MatchIndex } from '../../../aggregate/alerts/matchers/match-index.ts';
 import { type MatchedAlert, matchLabelsOf } from '../../../aggregate/alerts/matchers/match-labels.ts';
-import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
-import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
+import type { MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { SilenceCache } from './silence-cache.ts';
+import type { Windows } from './windows.ts';
 
 /** Why an alert pages nobody now. */
 interface QuietReasons {
@@ -18,15 +19,9 @@ interface QuietReasons {
 /** What decides whether an alert is quiet. */
 type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 
-interface ActiveWindow {
-  readonly id: string;
-  readonly matchers: readonly Matcher[];
-  readonly until: number;
-}
-
 interface QuietDependencies {
   readonly silences: SilenceCache;
-  readonly windows: { activeAt(projectId: string, now: number): Promise<readonly ActiveWindow[]> };
+  readonly windows: Pick<Windows, 'activeAt'>;
   readonly integrations: Pick<IntegrationCache, 'find'>;
 }
 
@@ -54,6 +49,11 @@ export class Quiet {
     return quiet;
   }
 
+  /** For an alert with some labels at a moment. */
+  async ofLabels(projectId: string, labels: MatchLabels, now: number): Promise<QuietReasons> {
+    return (await this.#matcherAt(projectId, now))(labels);
+  }
+
   /** The labels of an alert as matchers see them. */
   async labelsOf(alert: QuietAlert): Promise<MatchLabels> {
     const entry = await this.#deps.integrations.find(alert.integration);
@@ -66,16 +66,12 @@ export class Quiet {
       silences.indexOf(projectId),
       windows.activeAt(projectId, now),
     ]);
-    const compiled = active.map(({ id, matchers, until }) => ({
-      id,
-      until,
-      matches: compileMatchers(matchers),
-    }));
+    const windowIndex = new MatchIndex(active.map((item) => ({ matchers: item.matchers, item })));
     return async (labels) => {
       const matching = (await index.matching(labels)).filter(
         ({ startsMs, endsMs }) => startsMs <= now && now < endsMs,
       );
-      const muting = compiled.filter(({ matches }) => matches(labels));
+      const muting = await windowIndex.matching(labels);
       return {
         silencedBy: matching.map(({ id }) => id).sort(),
         mutedBy: muting.map(({ id }) => id).sort(),

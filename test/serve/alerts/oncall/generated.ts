@@ -42,7 +42,7 @@ function turns(random: Random): string[][] {
   return made.some((users) => users.length > 0) ? made : [['user 0']];
 }
 
-function interval(random: Random): TimeInterval {
+export function randomInterval(random: Random): TimeInterval {
   const end = () => (random.chance(0.2) ? '24:00' : clock(random));
   return {
     ...(random.chance(0.8) ? { times: [{ start_time: clock(random), end_time: end() }] } : {}),
@@ -71,7 +71,7 @@ function revisions(random: Random, rotation: string, span: Span): RotationRevisi
       turns: turns(random),
       activeTimes: random.chance(0.5)
         ? []
-        : Array.from({ length: random.whole(1, 2) }, () => interval(random)),
+        : Array.from({ length: random.whole(1, 2) }, () => randomInterval(random)),
     }),
   );
 }

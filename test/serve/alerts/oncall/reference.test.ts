@@ -8,27 +8,11 @@ import {
 } from '../../../../serve/alerts/oncall/on-call.ts';
 import type { Span } from '../../../../serve/alerts/oncall/time-intervals.ts';
 import { randomSchedule, ZONES } from './generated.ts';
-import { ms } from './made.ts';
+import { isWhole, referenceSpans } from './reference-spans.ts';
 import { slowOnCall, wallClock } from './slow-schedule.ts';
 
 const MINUTE = 60_000;
-const DAY = 1440 * MINUTE;
-const YEARS: Span = { from: ms('2027-01-01T00:00Z'), until: ms('2029-01-01T00:00Z') };
-
-/** ONCALL_REFERENCE=all compares two whole years; otherwise the days around each change of the clock. */
-const isWhole = process.env.ONCALL_REFERENCE === 'all';
 const SCHEDULES = isWhole ? 204 : 36;
-
-/** Days around the changes of a clock, and some without a change. */
-function windows(timeZone: string): Span[] {
-  if (isWhole) return [YEARS];
-  const offset = (at: number) =>
-    new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).format(at).split(' ')[1];
-  const changes: number[] = [];
-  for (let at = YEARS.from; at < YEARS.until && changes.length < 3; at += DAY)
-    if (offset(at) !== offset(at + DAY)) changes.push(at);
-  return [ms('2028-02-27T00:00Z'), ...changes].map((at) => ({ from: at - 2 * DAY, until: at + 4 * DAY }));
-}
 
 /** Who is on call at each minute, by the shifts. */
 function byMinute(schedule: ScheduleData, { from, until }: Span): (readonly string[])[] {
@@ -45,7 +29,7 @@ function byMinute(schedule: ScheduleData, { from, until }: Span): (readonly stri
 
 describe.each(ZONES)('%s', (timeZone) => {
   test('at each minute those are on call whom the clock on the wall names', { timeout: 3_600_000 }, () => {
-    const spans = windows(timeZone).map((span) => ({
+    const spans = referenceSpans(timeZone).map((span) => ({
       span,
       wall: wallClock(timeZone, span.from, (span.until - span.from) / MINUTE),
     }));

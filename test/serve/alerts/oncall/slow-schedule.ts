@@ -76,7 +76,8 @@ function isIn(
   });
 }
 
-function isActive(interval: TimeInterval, wall: number): boolean {
+/** Whether an interval is on while a clock that never goes back shows a wall time. */
+export function isActive(interval: TimeInterval, wall: number): boolean {
   const times = interval.times ?? [{ start_time: '00:00', end_time: '24:00' }];
   const minutesOf = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
   return [0, 1, 2].some((daysAgo) => {

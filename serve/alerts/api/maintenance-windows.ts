@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import type { AlertDomain } from '../composition/domain.ts';
+import { INTERVALS_MAX, locatedIntervalSchema } from '../oncall/time-intervals.ts';
+import { givenText, timeText } from '../projects/shapes.ts';
+import {
+  type MaintenanceWindow,
+  WINDOW_COMMENT_CHARACTERS_MAX,
+  type WindowFields,
+} from '../quiet/windows.ts';
+import type { Api } from './endpoint.ts';
+import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
+import { givenTime } from './oncall-schedules.ts';
+
+const intervals = z.array(locatedIntervalSchema).max(INTERVALS_MAX);
+
+const shape = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    matchers: matchersGiven.describe('of the alerts that page nobody; all of them must match'),
+    time_intervals: intervals.describe("Alertmanager's time intervals; the window is on in any of them"),
+    from: z.iso.datetime().nullable(),
+    until: z.iso.datetime().nullable(),
+    comment: z.string(),
+    is_active: z.boolean(),
+    author_id: z.int(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'MaintenanceWindow' });
+
+const fields = {
+  name: givenText().max(255),
+  matchers: matchersGiven.describe('all of them must match'),
+  time_intervals: intervals.describe('the window is on in any of them; an empty list means always'),
+  from: givenTime.nullable().describe('null for no bound'),
+  until: givenTime.nullable().describe('not in the window itself; null for no bound'),
+  comment: givenText().max(WINDOW_COMMENT_CHARACTERS_MAX),
+  is_active: z.boolean(),
+};
+
+const newWindow = z.strictObject({
+  ...fields,
+  time_intervals: fields.time_intervals.default([]),
+  from: fields.from.default(null),
+  until: fields.until.default(null),
+  comment: fields.comment.default(''),
+  is_active: fields.is_active.default(true),
+});
+const windowChanges = z.strictObject(fields).partial();
+
+const windowJson = (window: MaintenanceWindow) => ({
+  id: window.id,
+  name: window.name,
+  matchers: matchersJson(window.matchers),
+  time_intervals: window.time_intervals,
+  from: timeText(window.from_ms),
+  until: timeText(window.until_ms),
+  comment: window.comment,
+  is_active: window.is_active,
+  author_id: Number(window.author_id),
+  created_at: timeText(window.created_ms),
+});
+
+const momentOf = (text: string | null): number => (text === null ? 0 : Date.parse(text));
+
+/** The fields of a request that are there. */
+function fieldsOf({ matchers, from, until, ...rest }: z.output<typeof windowChanges>): Partial<WindowFields> {
+  const given = Object.entries(rest).filter(([, value]) => value !== undefined);
+  return {
+    ...(Object.fromEntries(given) as Partial<WindowFields>),
+    ...(matchers !== undefined && { matchers: matchersOf(matchers, 'matchers') }),
+    ...(from !== undefined && { from_ms: momentOf(from) }),
+    ...(until !== undefined && { until_ms: momentOf(until) }),
+  };
+}
+
+const tag = 'On call' as const;
+const all = '/projects/:id/maintenance_windows';
+const one = `${all}/:window_id`;
+const params = z.object({ window_id: z.string() });
+
+type WindowParts = Pick<AlertDomain, 'windows'>;
+
+/** Maintenance windows: times at which alerts that match page nobody. */
+export function serveMaintenanceWindows(api: Api, domain: WindowParts): void {
+  serveWindows(api, domain);
+  serveWindow(api, domain);
+}
+
+function serveWindows(api: Api, { windows }: WindowParts): void {
+  api.add(
+    {
+      method: 'GET',
+      path: all,
+      tag,
+      summary: 'List maintenance windows of a project',
+      role: 'Reporter',
+      isWholeList: true,
+      answer: z.array(shape),
+    },
+    async ({ membership }) => (await windows.list(membership.project.id)).map(windowJson),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: all,
+      tag,
+      summary: 'Create a maintenance window',
+      doc: 'Between `from` and `until`, while one of its time intervals is on, alerts that match page nobody. They are recorded and listed as always. An alert that is still open when the window ends pages then. Starts and ends that the clock of a zone skips or shows twice are the first moment at which it shows that time or a later one.',
+      role: 'Maintainer',
+      body: newWindow,
+      answer: shape,
+      status: 201,
+    },
+    async ({ membership, caller, body }) =>
+      windowJson(await windows.create(membership.project.id, caller.user.id, fieldsOf(body) as WindowFields)),
+  );
+}
+
+function serveWindow(api: Api, { windows }: WindowParts): void {
+  api.add(
+    {
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'Get a maintenance window',
+      role: 'Reporter',
+      params,
+      answer: shape,
+    },
+    async ({ membership, params }) => windowJson(await windows.get(membership.project.id, params.window_id)),
+  );
+  api.add(
+    {
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: 'Update a maintenance window',
+      role: 'Maintainer',
+      params,
+      body: windowChanges,
+      answer: shape,
+    },
+    async ({ membership, caller, params, body }) =>
+      windowJson(
+        await windows.change(membership.project.id, params.window_id, caller.user.id, fieldsOf(body)),
+      ),
+  );
+  api.add(
+    {
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: 'Delete a maintenance window',
+      role: 'Maintainer',
+      params,
+      status: 204,
+    },
+    async ({ membership, caller, params }) =>
+      windows.delete(membership.project.id, params.window_id, caller.user.id),
+  );
+}
