@@ -14,8 +14,8 @@ export const whole = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) 
     .default(fallback);
 
 /** Days that something is kept: 0 for ever, or else so many at least. */
-export const retentionDays = (min: number) =>
-  whole(0, 0, DAYS_MAX).refine(
+export const retentionDays = (min: number, fallback = 0) =>
+  whole(fallback, 0, DAYS_MAX).refine(
     (value) => value === 0 || value >= min,
     `expected 0, or a whole number ${range(min, DAYS_MAX)}`,
   );

@@ -99,6 +99,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     eventRetention,
     heartbeats,
     pageDeliveries,
+    pageRetention,
     pageSteps,
     refusals,
     pagerHealth,
@@ -110,6 +111,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
+  pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
   pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
@@ -122,6 +124,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     heartbeats.stop();
     eventRetention.stop();
     silences.stop();
+    pageRetention.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
     await Promise.all([pageSteps.stop(), pageDeliveries.stop(), pagerHealth.stop()]);
   });

@@ -2,8 +2,12 @@ import { z } from 'zod';
 import { retentionDays, whole, yesNo } from '../../../infra/config/kinds.ts';
 
 const IDEMPOTENCY_HOURS_MAX = 168;
+const LINK_HOURS_MAX = 168;
 /** An event is looked up for as long as a retry of it may come. */
 const ALERT_EVENTS_DAYS_MIN = IDEMPOTENCY_HOURS_MAX / 24 + 1;
+
+/** A link in a message leads to its page. */
+const PAGES_DAYS_MIN = LINK_HOURS_MAX / 24 + 1;
 
 /** Settings of alerts: what is accepted, how it is grouped, and how it is delivered. */
 export const alertSettings = {
@@ -23,7 +27,7 @@ export const alertSettings = {
   PAGE_GIVE_UP_HOURS: whole(4, 1, 168).describe(
     'hours after which a message of a page that is not accepted is given up',
   ),
-  PAGE_LINK_HOURS: whole(24, 1, 168).describe(
+  PAGE_LINK_HOURS: whole(24, 1, LINK_HOURS_MAX).describe(
     'hours for which the link in a message acknowledges its alerts',
   ),
   PAGE_BUNDLE_SECONDS: whole(60, 0, 600).describe(
@@ -42,6 +46,9 @@ export const alertSettings = {
     ),
   RETENTION_ALERT_EVENTS_DAYS: retentionDays(ALERT_EVENTS_DAYS_MIN).describe(
     `delete the events and user actions of resolved alerts after this many whole days, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay but can no longer be replayed; 0 keeps all`,
+  ),
+  RETENTION_PAGES_DAYS: retentionDays(PAGES_DAYS_MIN, 400).describe(
+    `delete closed pages, with their messages and their log, after this many whole days, at least ${PAGES_DAYS_MIN}; 0 keeps all`,
   ),
   ALERT_PLAN: z
     .enum(['free', 'premium'])

@@ -15,6 +15,7 @@ import { LinkedPages } from '../paging/linked-pages.ts';
 import { PageDeliveries } from '../paging/page-deliveries.ts';
 import type { PageMeasures } from '../paging/page-measures.ts';
 import { PageMessages } from '../paging/page-messages.ts';
+import { PageRetention } from '../paging/page-retention.ts';
 import { FALLBACK, PageSteps } from '../paging/page-steps.ts';
 import { PageStore } from '../paging/page-store.ts';
 import { Pager } from '../paging/pager.ts';
@@ -31,6 +32,7 @@ export type PagingSettings = Pick<
   | 'PAGE_GIVE_UP_HOURS'
   | 'PAGE_LINK_HOURS'
   | 'PAGE_UNREACHED_SECONDS'
+  | 'RETENTION_PAGES_DAYS'
 >;
 
 interface PagingDependencies {
@@ -65,6 +67,7 @@ export interface Paging {
   readonly pageSteps: PageSteps;
   readonly pageDeliveries: PageDeliveries;
   readonly pageStore: PageStore;
+  readonly pageRetention: PageRetention;
   readonly acknowledgeLinks: AcknowledgeLinks;
   readonly linkedPages: LinkedPages;
 }
@@ -90,6 +93,7 @@ export function openPaging(dependencies: PagingDependencies): Paging {
     pageSteps,
     pageDeliveries,
     pageStore: shared.store,
+    pageRetention: new PageRetention({ ...dependencies, locks }),
     acknowledgeLinks,
     linkedPages: new LinkedPages({ ...shared, steps: pageSteps }),
   };

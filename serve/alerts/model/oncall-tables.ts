@@ -187,7 +187,6 @@ export const pages = table({
   },
   engine: 'ReplacingMergeTree(version)',
   orderBy: ['project', 'alert', 'policy'],
-  ttl: 'toDateTime(intDiv(closed_ms, 1000)) + INTERVAL 400 DAY DELETE WHERE closed_ms > 0',
 });
 
 export const pageNotifications = table({
@@ -235,7 +234,6 @@ export const pageNotifications = table({
   },
   engine: 'ReplacingMergeTree(version)',
   orderBy: ['project', 'destination', 'id'],
-  ttl: 'toDateTime(intDiv(created_ms, 1000)) + INTERVAL 400 DAY',
 });
 
 export const pageLog = table({
@@ -254,7 +252,6 @@ export const pageLog = table({
   },
   engine: 'ReplacingMergeTree',
   orderBy: ['project', 'alert', 'id'],
-  ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 400 DAY',
 });
 
 export const sharedFigures = table({

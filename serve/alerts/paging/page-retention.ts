@@ -1,0 +1,83 @@
+import { Hourly } from '../../../infra/coordination/hourly.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../../infra/days.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import { sql } from '../../../infra/sql.ts';
+import { pageLog, pageNotifications, pages } from '../model/oncall-tables.ts';
+
+interface PageRetentionDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly locks: Locks;
+  readonly settings: { readonly RETENTION_PAGES_DAYS: number };
+}
+
+/** Keys of one statement, which has each twice with its version. */
+const PAGES_PER_STATEMENT = 2000;
+
+const KEY = sql`concat(toString(project), '/', toString(alert), '/', policy)`;
+
+/** Deletes pages that closed long ago, with their notifications and their log. */
+export class PageRetention {
+  readonly #deps: PageRetentionDependencies;
+  #hourly: Hourly | undefined;
+
+  constructor(dependencies: PageRetentionDependencies) {
+    this.#deps = dependencies;
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    if (this.#deps.settings.RETENTION_PAGES_DAYS === 0) return;
+    this.#hourly = new Hourly(() => this.deleteOld(), onFailure);
+    this.#hourly.start();
+  }
+
+  stop(): void {
+    this.#hourly?.stop();
+  }
+
+  /** Returns the number of deleted pages. Whole days, so that it finds something once a day. */
+  async deleteOld(): Promise<number> {
+    const { clock, locks, settings } = this.#deps;
+    const before = (Math.floor(clock.now() / DAY_MS) - settings.RETENTION_PAGES_DAYS) * DAY_MS;
+    const deleted = await locks.tryRun('page-retention', async (lease) => {
+      const old = await this.#closedBefore(before);
+      for (let i = 0; i < old.length; i += PAGES_PER_STATEMENT) {
+        await lease.ensure();
+        await this.#delete(old.slice(i, i + PAGES_PER_STATEMENT), before);
+      }
+      return old.length;
+    });
+    return deleted ?? 0;
+  }
+
+  #closedBefore(before: number): Promise<OldPage[]> {
+    return this.#deps.store.rows<OldPage>(
+      sql`SELECT ${KEY} AS key, version FROM ${pages} FINAL
+        WHERE state = 'closed' AND closed_ms < ${before} ORDER BY project, alert, policy`,
+    );
+  }
+
+  /**
+   * The pages go last, so that a kill in between leaves them to be found again. Their older rows go with them, or an open
+   * page would come back; a row that was written meanwhile stays, since its page was reopened.
+   */
+  async #delete(old: readonly OldPage[], before: number): Promise<void> {
+    const { store } = this.#deps;
+    const keys = old.map(({ key }) => key);
+    const versions = old.map(({ version }) => Number(version));
+    const now = sql`SETTINGS mutations_sync = 1`;
+    await store.run(
+      sql`ALTER TABLE ${pageNotifications} DELETE WHERE created_ms < ${before} AND ${KEY} IN ${keys} ${now}`,
+    );
+    await store.run(sql`ALTER TABLE ${pageLog} DELETE WHERE at < ${before} AND ${KEY} IN ${keys} ${now}`);
+    await store.run(
+      sql`ALTER TABLE ${pages} DELETE WHERE version <= transform(${KEY}, ${keys}, ${versions}, -1) ${now}`,
+    );
+  }
+}
+
+interface OldPage {
+  readonly key: string;
+  readonly version: number;
+}
