@@ -5,7 +5,8 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Note } from '../model/tables.ts';
 import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../projects/alert-reader.ts';
-import { alertJson, alertShape, givenText, timeText, userShape } from '../projects/shapes.ts';
+import { alertShape, givenText, timeText, userShape } from '../projects/shapes.ts';
+import { alertsJson, oneAlertJson, quietAlerts } from './alert-answers.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 
@@ -28,6 +29,10 @@ const filters = {
   assignee_id: z.string().max(100).optional().describe('id of a user, or `none`'),
   started_after: z.iso.datetime({ offset: true }).optional(),
   started_before: z.iso.datetime({ offset: true }).optional(),
+  silenced: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('whether a silence or a maintenance window matches now; among the newest 10,000 open alerts'),
 };
 const filterSchema = z.object(filters);
 
@@ -37,14 +42,21 @@ const paging = {
   ...pageQuery,
 };
 
-function filterOf(query: z.output<typeof filterSchema>): AlertFilter {
-  const { integration_id, assignee_id, started_after, started_before, ...rest } = query;
+async function filterOf(
+  { quiet, reader }: Pick<AlertParts, 'quiet' | 'reader'>,
+  projectId: string,
+  query: z.output<typeof filterSchema>,
+): Promise<AlertFilter> {
+  const { integration_id, assignee_id, started_after, started_before, silenced, ...rest } = query;
   return {
     ...rest,
     integration: integration_id,
     assignee: assignee_id,
     started_after: started_after === undefined ? undefined : Date.parse(started_after),
     started_before: started_before === undefined ? undefined : Date.parse(started_before),
+    ...(silenced === undefined
+      ? {}
+      : { iids: await quietAlerts({ quiet }, reader, projectId, silenced === 'true') }),
   };
 }
 
@@ -53,7 +65,7 @@ const one = '/projects/:id/alerts/:alert_iid';
 const tag = 'Alerts' as const;
 const role = 'Developer' as const;
 
-type AlertParts = Pick<AlertDomain, 'actions' | 'notes' | 'reader' | 'users'>;
+type AlertParts = Pick<AlertDomain, 'actions' | 'notes' | 'quiet' | 'reader' | 'users'>;
 
 export function serveAlertRoutes(api: Api, domain: AlertParts, url: () => string): void {
   serveList(api, domain, url);
@@ -62,7 +74,8 @@ export function serveAlertRoutes(api: Api, domain: AlertParts, url: () => string
   serveNotes(api, domain);
 }
 
-function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => string): void {
+function serveList(api: Api, domain: AlertParts, url: () => string): void {
+  const { quiet, reader } = domain;
   api.add(
     {
       method: 'GET',
@@ -77,15 +90,15 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
     async ({ membership, query, request, reply, store }) => {
       const { order_by: sort, sort: direction, page: number, per_page: size, ...given } = query;
       const order = { sort, descending: direction === 'desc' };
-      const project = Number(membership.project.id);
-      const filter = filterOf(given);
+      const { id } = membership.project;
+      const own = reader.as(store);
+      const filter = await filterOf({ quiet, reader: own }, id, given);
       const [rows, { all: total }] = await Promise.all([
-        reader.as(store).list(project, filter, order, { number, size }),
-        reader.as(store).countByStatus(project, filter),
+        own.list(Number(id), filter, order, { number, size }),
+        own.countByStatus(Number(id), filter),
       ]);
       setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
-      const users = await lookup.byId(rows.flatMap(({ assignees }) => assignees));
-      return rows.map((alert) => alertJson(alert, users, url()));
+      return alertsJson(domain, id, rows, url());
     },
   );
   api.add(
@@ -98,13 +111,16 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
       query: filterSchema,
       answer: z.record(z.enum(['all', 'open', ...ALERT_STATUSES]), z.int()),
     },
-    async ({ membership, query, store }) =>
-      reader.as(store).countByStatus(Number(membership.project.id), filterOf(query)),
+    async ({ membership: { project }, query, store }) => {
+      const own = reader.as(store);
+      return own.countByStatus(Number(project.id), await filterOf({ quiet, reader: own }, project.id, query));
+    },
   );
 }
 
-function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => string): void {
-  const json = async (alert: Alert) => alertJson(alert, await users.byId(alert.assignees), url());
+function serveOne(api: Api, domain: AlertParts, url: () => string): void {
+  const { actions, reader } = domain;
+  const json = (alert: Alert) => oneAlertJson(domain, alert, url());
   api.add(
     {
       method: 'GET',

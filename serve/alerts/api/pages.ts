@@ -5,7 +5,8 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import { type AlertPage, PAGE_STATES } from '../paging/escalation.ts';
 import type { LogEntry, PageNotification } from '../paging/page-reader.ts';
-import { alertJson, alertShape, timeText } from '../projects/shapes.ts';
+import { alertShape, timeText } from '../projects/shapes.ts';
+import { oneAlertJson } from './alert-answers.ts';
 import type { Api } from './endpoint.ts';
 
 const moment = z.iso.datetime();
@@ -79,7 +80,7 @@ const tag = 'On call' as const;
 const params = z.object({ alert_iid: wholeNumber(1) });
 const PAGES_MAX = 500;
 
-type PageParts = Pick<AlertDomain, 'actions' | 'pageStore' | 'pageSteps' | 'reader' | 'users'>;
+type PageParts = Pick<AlertDomain, 'actions' | 'pageStore' | 'pageSteps' | 'quiet' | 'reader' | 'users'>;
 
 /** Who was paged for an alert, and what a member does about it. */
 export function servePageRoutes(api: Api, domain: PageParts, url: () => string): void {
@@ -135,11 +136,8 @@ function servePages(api: Api, { pageStore, reader }: PageParts): void {
   );
 }
 
-function servePageActions(
-  api: Api,
-  { actions, pageSteps, reader, users }: PageParts,
-  url: () => string,
-): void {
+function servePageActions(api: Api, domain: PageParts, url: () => string): void {
+  const { actions, pageSteps, reader } = domain;
   api.add(
     {
       method: 'POST',
@@ -156,7 +154,7 @@ function servePageActions(
       if (status === 'resolved' || status === 'ignored')
         throw new RequestRefused('conflict', `The alert is ${status}. Set it back to triggered first.`);
       const alert = await actions.change(project.id, alert_iid, caller.user, { status: 'acknowledged' });
-      return alertJson(alert, await users.byId(alert.assignees), url());
+      return oneAlertJson(domain, alert, url());
     },
   );
   api.add(

@@ -156,7 +156,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const owned = { records: records.integrations, clock, locks, cache, payloadSizes, seal };
   const oncallLinks = new OncallLinks({ ...owned, outbox });
   const integrations = new Integrations({ ...owned, oncallLinks });
-  const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
+  const sender = new WebhookSender({ ...shared, ...quiet, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };
   return {
     ...oncall,

@@ -38,5 +38,9 @@ export function openQuiet({ runtime, accounts, cache, listener }: QuietPartsDepe
     records: new Records<tables.MaintenanceWindowRow>(accounts, tables.maintenanceWindows),
     ...{ keyValue, clock, listener, locks: accounts.locks },
   });
-  return { quiet: new Quiet({ silences: silenceCache, windows, integrations: cache }), silences, windows };
+  return {
+    quiet: new Quiet({ clock, silences: silenceCache, windows, integrations: cache }),
+    silences,
+    windows,
+  };
 }

@@ -153,7 +153,7 @@ export class WebhookDeliveries {
     );
     const chosen = before.failures > 0 ? leastTried(ready) : ready;
     const traces = await tracesOf(this.#deps.store, project, chosen);
-    const open = await sender.open(target, alerts.values());
+    const open = await sender.open(project, target, [...alerts.values()]);
     const deadline = performance.now() + ROUND_SECONDS_MAX * 1000;
     const waiting = chosen.values();
     const work = async () => {

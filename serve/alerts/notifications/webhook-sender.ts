@@ -12,6 +12,7 @@ import { POST_MS_MAX, post, TargetConnections } from '../outgoing/post.ts';
 import { secretContext, signatureOf } from '../outgoing/signature.ts';
 import { alertJson } from '../projects/shapes.ts';
 import type { UserLookup } from '../projects/users.ts';
+import type { Quiet } from '../quiet/quiet.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */
@@ -71,6 +72,7 @@ interface WebhookSenderDependencies {
   readonly clock: Clock;
   readonly seal: Seal;
   readonly users: UserLookup;
+  readonly quiet: Quiet;
   /** Whether targets may have private addresses. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
@@ -85,6 +87,8 @@ export interface OpenTarget {
   readonly target: NotificationTarget;
   readonly connections: TargetConnections;
   readonly users: KnownUsers;
+  /** Ids of the silences and maintenance windows of each alert that is quiet. */
+  readonly silencedBy: ReadonlyMap<number, readonly string[]>;
 }
 
 export interface SendResult extends AttemptResult {
@@ -101,11 +105,14 @@ export class WebhookSender {
     this.#deps = dependencies;
   }
 
-  /** Opens a target for events of some alerts. */
-  async open(target: NotificationTarget, alerts: Iterable<Alert>): Promise<OpenTarget> {
-    const users = await this.#deps.users.byId([...alerts].flatMap(({ assignees }) => assignees));
+  /** Opens a target for events of some alerts of a project. */
+  async open(project: number, target: NotificationTarget, alerts: readonly Alert[]): Promise<OpenTarget> {
+    const [users, silencedBy] = await Promise.all([
+      this.#deps.users.byId(alerts.flatMap(({ assignees }) => assignees)),
+      this.#deps.quiet.idsOf(String(project), alerts),
+    ]);
     const connections = new TargetConnections(target.url, { allowsPrivate: this.#deps.allowsPrivate });
-    return { target, connections, users };
+    return { target, connections, users, silencedBy };
   }
 
   /** Makes one attempt. Failures of the target are part of the result and never thrown. */
@@ -125,7 +132,8 @@ export class WebhookSender {
     });
   }
 
-  async #attempt({ target, connections, users }: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
+  async #attempt(open: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
+    const { target, connections, users, silencedBy } = open;
     const { event, alert, delivery } = notice;
     const at = this.#deps.clock.now();
     const started = performance.now();
@@ -134,7 +142,7 @@ export class WebhookSender {
     let retryAfterMs = 0;
     const traceparent = activeTraceparent();
     try {
-      const object_attributes = alertJson(alert, users, this.#deps.publicUrl());
+      const object_attributes = alertJson(alert, users, this.#deps.publicUrl(), silencedBy.get(alert.iid));
       const body = JSON.stringify({ object_kind: 'alert', event, object_attributes });
       const headers = {
         'x-chain-metrics-event': event,
@@ -165,7 +173,7 @@ export class WebhookSender {
   async sendTest(webhook: Webhook): Promise<AttemptResult> {
     const alert = exampleAlert(Number(webhook.project_id), this.#deps.clock.now());
     const event = { event: 'test' as const, alert, delivery: `test-${newLocator()}` };
-    const open = await this.open(webhookTarget(webhook), []);
+    const open = await this.open(alert.project, webhookTarget(webhook), []);
     const { at, ...result } = await this.send(open, event).finally(() => open.connections.close());
     const { status, fault, milliseconds } = result;
     const attempt = { at, event: event.event, iid: 0, delivery: event.delivery, status, fault, milliseconds };

@@ -44,6 +44,8 @@ export interface AlertFilter {
   readonly assignee?: string | undefined;
   readonly started_after?: number | undefined;
   readonly started_before?: number | undefined;
+  /** Numbers of the alerts that it is narrowed to. */
+  readonly iids?: readonly number[] | undefined;
 }
 
 interface PageOfList {
@@ -59,7 +61,7 @@ export interface AlertOrder {
 /** Outcomes of events that a source sent while it had the problem. */
 const OCCURRENCES: readonly Outcome[] = ['created', 'grouped', 'raised'];
 
-const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged'];
+export const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged'];
 
 /** `open` is the sum of triggered and acknowledged. */
 export type StatusCounts = Readonly<Record<AlertStatus | 'open' | 'all', number>>;
@@ -90,6 +92,10 @@ export interface HistoryEntry {
 
 /** Events on a page of a history where none is asked for: so many were listed before there were pages. */
 export const HISTORY_PER_PAGE = 100;
+
+/** Open alerts that are compared with silences, and how many of them are in memory at the same time. */
+const OPEN_READ_MAX = 10_000;
+const OPEN_PART = 500;
 
 /** Reads alerts. Everything that this process has accepted is part of what it returns. */
 export class AlertReader {
@@ -172,6 +178,21 @@ export class AlertReader {
       for (const { project, total } of rows) open.set(project, total);
     }
     return open;
+  }
+
+  /** The newest open alerts, in parts. */
+  async *openInParts(project: number): AsyncGenerator<readonly Alert[]> {
+    await this.#pipeline.waitUntilWritten();
+    let below = sql``;
+    for (let count = 0; count < OPEN_READ_MAX; count += OPEN_PART) {
+      const part = await this.#store.rows<Alert>(
+        sql`SELECT * REPLACE ('' AS incident_markdown) FROM ${alerts} FINAL
+          WHERE project = ${project} AND status IN ${OPEN_STATUSES}${below} ORDER BY iid DESC LIMIT ${OPEN_PART}`,
+      );
+      if (part.length > 0) yield part;
+      if (part.length < OPEN_PART) return;
+      below = sql` AND iid < ${part.at(-1)?.iid ?? 0}`;
+    }
   }
 
   async find(project: number, iid: number): Promise<Alert | null> {
@@ -302,6 +323,7 @@ function conditionOf(project: number, filter: AlertFilter): Sql {
   for (const word of (filter.search ?? '').split(/\s+/).filter(Boolean).slice(0, 10)) {
     conditions.push(sql`position(searched, lowerUTF8(${word})) > 0`);
   }
+  if (filter.iids) conditions.push(sql`iid IN ${filter.iids}`);
   if (filter.service) conditions.push(sql`service = ${filter.service}`);
   if (filter.monitoring_tool) conditions.push(sql`tool = ${filter.monitoring_tool}`);
   if (filter.environment) conditions.push(sql`environment = ${filter.environment}`);

@@ -155,11 +155,19 @@ export const alertShape = z
     query: z.string().nullable(),
     incident_iid: z.int().nullable(),
     integration_id: z.string(),
+    silenced_by: z
+      .array(z.string())
+      .describe('ids of the silences and maintenance windows that keep it from paging now'),
     web_url: z.string(),
   })
   .meta({ id: 'Alert' });
 
-export function alertJson(alert: Alert, users: ReadonlyMap<string, User>, url: string) {
+export function alertJson(
+  alert: Alert,
+  users: ReadonlyMap<string, User>,
+  url: string,
+  silencedBy: readonly string[] = [],
+) {
   return {
     iid: alert.iid,
     project_id: alert.project,
@@ -187,6 +195,7 @@ export function alertJson(alert: Alert, users: ReadonlyMap<string, User>, url: s
     query: alert.query || null,
     incident_iid: alert.incident || null,
     integration_id: alert.integration,
+    silenced_by: silencedBy,
     web_url: `${url}/projects/${alert.project}/alerts/${alert.iid}`,
   };
 }

@@ -2,6 +2,7 @@ import { MatchIndex } from '../../../aggregate/alerts/matchers/match-index.ts';
 import { type MatchedAlert, matchLabelsOf } from '../../../aggregate/alerts/matchers/match-labels.ts';
 import type { MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { Clock } from '../../../infra/ports.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { SilenceCache } from './silence-cache.ts';
 import type { Windows } from './windows.ts';
@@ -20,6 +21,7 @@ interface QuietReasons {
 type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 
 interface QuietDependencies {
+  readonly clock: Clock;
   readonly silences: SilenceCache;
   readonly windows: Pick<Windows, 'activeAt'>;
   readonly integrations: Pick<IntegrationCache, 'find'>;
@@ -52,6 +54,15 @@ export class Quiet {
   /** For an alert with some labels at a moment. */
   async ofLabels(projectId: string, labels: MatchLabels, now: number): Promise<QuietReasons> {
     return (await this.#matcherAt(projectId, now))(labels);
+  }
+
+  /** Ids of the silences and maintenance windows that match alerts of a project now, by the numbers of the alerts. */
+  async idsOf(
+    projectId: string,
+    alerts: readonly QuietAlert[],
+  ): Promise<ReadonlyMap<number, readonly string[]>> {
+    const quiet = await this.of(projectId, alerts, this.#deps.clock.now());
+    return new Map([...quiet].map(([iid, { silencedBy, mutedBy }]) => [iid, [...silencedBy, ...mutedBy]]));
   }
 
   /** The labels of an alert as matchers see them. */

@@ -56,10 +56,17 @@ export class SilenceCache {
 
   /** Also those that begin later. */
   async indexOf(projectId: string): Promise<MatchIndex<CachedSilence>> {
-    // A load that began before a change may have missed it, so the version is read before the silences.
-    const version = await this.#keyValue.get(versionKey(projectId));
     const cached = this.#projects.get(projectId);
-    if (cached !== undefined && version !== null && cached.version === version) return cached.index;
+    let version: string | null;
+    try {
+      // A load that began before a change may have missed it, so the version is read before the silences.
+      version = await this.#keyValue.get(versionKey(projectId));
+    } catch (error) {
+      // Stale silences are better than pages that cannot be decided on.
+      if (cached !== undefined) return cached.index;
+      throw error;
+    }
+    if (cached !== undefined && cached.version === version) return cached.index;
     return this.#load(projectId, version ?? (await this.#begin(projectId)));
   }
 
