@@ -50,6 +50,7 @@ export const alertSettings = {
   RETENTION_PAGES_DAYS: retentionDays(PAGES_DAYS_MIN, 400).describe(
     `delete closed pages, with their messages and their log, after this many whole days, at least ${PAGES_DAYS_MIN}; 0 keeps all`,
   ),
+  RETENTION_SILENCES_HOURS: whole(120, 1, 8760).describe('hours that a silence is kept after its end'),
   ALERT_PLAN: z
     .enum(['free', 'premium'])
     .default('premium')

@@ -38,7 +38,7 @@ import type { DestinationsSettings } from './destinations.ts';
 import type { AlertMeasures } from './measures.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
-import { openQuiet, type QuietParts } from './quiet.ts';
+import { openQuiet, type QuietParts, type QuietSettings } from './quiet.ts';
 
 export interface AlertDomainDependencies {
   readonly runtime: {
@@ -60,7 +60,8 @@ export interface AlertDomainDependencies {
   > &
     DeliverySettings &
     DestinationsSettings &
-    PagingSettings;
+    PagingSettings &
+    QuietSettings;
   readonly publicUrl: () => string;
   readonly measures: AlertMeasures;
 }
@@ -141,7 +142,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const outbox = new Outbox({ ...shared, jobs });
   const catchUp = (project: number) => consequences.catchUp(project, PAGING);
   const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes: catchUp });
-  const quiet = openQuiet({ runtime, accounts, cache, listener: NO_LISTENER });
+  const quiet = openQuiet({ runtime, accounts, cache, listener: NO_LISTENER, settings });
   const paging = openPaging({
     ...{ ...shared, ...oncall, accounts, settings, publicUrl, queue: runtime.queue },
     ...{ projects, members, users, reader, actions, catchUp },

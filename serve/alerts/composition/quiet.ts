@@ -1,3 +1,4 @@
+import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
@@ -9,14 +10,14 @@ import { SilenceCache } from '../quiet/silence-cache.ts';
 import { Silences } from '../quiet/silences.ts';
 import { Windows } from '../quiet/windows.ts';
 
-/** Hours that a silence is kept after its end. */
-const RETENTION_SILENCES_HOURS = 120;
+export type QuietSettings = Pick<AlertSettings, 'RETENTION_SILENCES_HOURS'>;
 
 interface QuietPartsDependencies {
   readonly runtime: { readonly store: Store; readonly keyValue: KeyValue; readonly clock: Clock };
   readonly accounts: Accounts;
   readonly cache: IntegrationCache;
   readonly listener: QuietListener;
+  readonly settings: QuietSettings;
 }
 
 /** The parts of the alert domain that keep alerts from paging. */
@@ -26,13 +27,14 @@ export interface QuietParts {
   readonly windows: Windows;
 }
 
-export function openQuiet({ runtime, accounts, cache, listener }: QuietPartsDependencies): QuietParts {
+export function openQuiet(dependencies: QuietPartsDependencies): QuietParts {
+  const { runtime, accounts, cache, listener, settings } = dependencies;
   const { store, keyValue, clock } = runtime;
   const records = new Records<tables.SilenceRow>(accounts, tables.alertSilences);
   const silenceCache = new SilenceCache({ keyValue, records, clock });
   const silences = new Silences({
     ...{ records, store, clock, listener, locks: accounts.locks, cache: silenceCache },
-    retentionHours: RETENTION_SILENCES_HOURS,
+    retentionHours: settings.RETENTION_SILENCES_HOURS,
   });
   const windows = new Windows({
     records: new Records<tables.MaintenanceWindowRow>(accounts, tables.maintenanceWindows),

@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client';
-import { OPEN_STATES } from './page-figures.ts';
+import { OPEN_STATES, SILENCE_STATES } from './page-figures.ts';
 import { COVERAGES } from './schedule-figures.ts';
 
 /** How the pager is: what is stored of all projects, and what this process reaches. */
@@ -22,6 +22,12 @@ export const healthMeasures = () => {
       labelNames: ['coverage'],
       registers: [],
     }),
+    silences: new Gauge({
+      name: 'chain_metrics_silences',
+      help: 'Silences of all projects that have not expired, by state.',
+      labelNames: ['state'],
+      registers: [],
+    }),
     smtpUp: new Gauge({
       name: 'chain_metrics_smtp_up',
       help: 'Whether the mail server took a connection with its sign-in at the last check: 1 or 0. Absent without SMTP_URL.',
@@ -35,6 +41,7 @@ export const healthMeasures = () => {
     }),
   };
   for (const state of OPEN_STATES) measures.pages.set({ state }, 0);
+  for (const state of SILENCE_STATES) measures.silences.set({ state }, 0);
   for (const coverage of COVERAGES) measures.oncallSchedules.set({ coverage }, 0);
   measures.smtpUp.remove();
   measures.timeZones.set({ version: process.versions.tz ?? 'unknown' }, 1);

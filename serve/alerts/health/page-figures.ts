@@ -1,16 +1,21 @@
 import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { pageNotifications, pages } from '../model/oncall-tables.ts';
+import { alertSilences } from '../model/quiet-tables.ts';
 import { WINDOW_MS_MAX } from '../paging/bundling.ts';
 import { PAGE_STATES } from '../paging/escalation.ts';
 
 export const OPEN_STATES = PAGE_STATES.filter((state) => state !== 'closed');
+
+export const SILENCE_STATES = ['active', 'pending'] as const;
 
 export interface PageFigures {
   /** Open pages by state. */
   readonly pages: Readonly<Record<string, number>>;
   /** How long the oldest step or message has been due. */
   readonly oldestDueMs: number;
+  /** Silences by state. */
+  readonly silences: Readonly<Record<(typeof SILENCE_STATES)[number], number>>;
 }
 
 export async function readPageFigures(store: Pick<Store, 'rows'>, now: number): Promise<PageFigures> {
@@ -23,6 +28,7 @@ export async function readPageFigures(store: Pick<Store, 'rows'>, now: number): 
   return {
     pages: Object.fromEntries(rows.map(({ state, count }) => [state, count])),
     oldestDueMs: now - oldest,
+    silences: await readSilences(store, now),
   };
 }
 
@@ -42,4 +48,12 @@ async function oldestMessage(store: Pick<Store, 'rows'>, now: number): Promise<n
           SELECT project, destination FROM ${pageNotifications} WHERE sent_ms > ${now - WINDOW_MS_MAX})`,
   );
   return row?.oldest || now;
+}
+
+async function readSilences(store: Pick<Store, 'rows'>, now: number): Promise<PageFigures['silences']> {
+  const [row] = await store.rows<{ active: number; pending: number }>(
+    sql`SELECT countIf(starts_ms <= ${now}) AS active, countIf(starts_ms > ${now}) AS pending
+      FROM ${alertSilences} FINAL WHERE ends_ms > ${now}`,
+  );
+  return row ?? { active: 0, pending: 0 };
 }

@@ -102,6 +102,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   PAGE_BUNDLE_SECONDS: { byDefault: 60, good: [['0', 0]], bad: ['601'] },
   PAGE_FALLBACK_EMAIL: { byDefault: undefined, good: [['boss@example.org', 'boss@example.org']], bad: ['boss'] },
   RETENTION_PAGES_DAYS: { byDefault: 400, good: [['0', 0], ['8', 8]], bad: ['7', '36501'] },
+  RETENTION_SILENCES_HOURS: { byDefault: 120, good: [['1', 1]], bad: ['0', '8761'] },
   PAGING_HEARTBEAT_URL: { byDefault: undefined, good: [['https://hc.example/ping/1', 'https://hc.example/ping/1']], bad: ['hc.example', 'ftp://hc.example'] },
   ALERT_PLAN: { byDefault: 'premium', good: [['free', 'free']], bad: ['ultimate'] },
   SMTP_URL: { byDefault: undefined, good: [['smtp://a:p%40@h:587', 'smtp://a:p%40@h:587'], ['smtps://h', 'smtps://h']], bad: [] },

@@ -156,6 +156,24 @@ test.each<[string, () => PageNotification[], number]>([
   expect(await samplesOf(process.measures.oldestDue)).toEqual({ '': seconds });
 });
 
+test('silences are counted until they end', async () => {
+  const [{ domain, measures }] = open.processes;
+  const { projectId, user } = open;
+  const matchers = [{ name: 'host', value: 'db', isRegex: false, isEqual: true }];
+  const fields = { matchers, created_by: 'ann', comment: 'repair', annotations: {} };
+  for (const hours of [0, 3])
+    await domain.silences.create(projectId, user.id, {
+      ...fields,
+      starts_ms: now + hours * HOUR,
+      ends_ms: now + (hours + 2) * HOUR,
+    });
+  await domain.pagerHealth.look();
+  expect(await samplesOf(measures.silences)).toEqual({ active: 1, pending: 1 });
+  now += 2 * HOUR;
+  await domain.pagerHealth.look();
+  expect(await samplesOf(measures.silences)).toEqual({ active: 0, pending: 1 });
+});
+
 test('schedules that a policy uses are counted by their coverage', async () => {
   const [{ domain, measures }] = open.processes;
   const { projectId, user } = open;
