@@ -19,6 +19,7 @@ import { serveOncallRotations } from './api/oncall-rotations.ts';
 import { serveOncallSchedules } from './api/oncall-schedules.ts';
 import { servePageRoutes } from './api/pages.ts';
 import { serveProjects } from './api/projects.ts';
+import { serveRoutePreview } from './api/route-preview.ts';
 import { serveSilences } from './api/silences.ts';
 import { serveWebhooks } from './api/webhooks.ts';
 import {
@@ -71,6 +72,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveWebhooks(api, domain);
     serveEscalation(api, domain);
     serveAlertRouteLists(api, domain);
+    serveRoutePreview(api, { ...domain, clock: runtime.clock });
     serveMaintenanceWindows(api, domain);
     serveOncallSchedules(api, domain, runtime.clock);
     serveOncallRotations(api, domain);

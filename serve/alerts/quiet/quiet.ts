@@ -8,7 +8,7 @@ import type { SilenceCache } from './silence-cache.ts';
 import type { Windows } from './windows.ts';
 
 /** Why an alert pages nobody now. */
-interface QuietReasons {
+export interface QuietReasons {
   /** Ids of silences. */
   readonly silencedBy: readonly string[];
   /** Ids of maintenance windows. */

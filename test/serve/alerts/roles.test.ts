@@ -123,6 +123,13 @@ const MATRIX: readonly Cell[] = [
     payload: () => [{ name: 'default', policy_id: null, delay_seconds: 60 }],
     least: 'Maintainer',
   },
+  {
+    does: 'preview the alert routes',
+    method: 'POST',
+    path: () => '/alert_routes/preview',
+    payload: () => ({ labels: {} }),
+    least: 'Reporter',
+  },
   { does: 'list maintenance windows', method: 'GET', path: () => '/maintenance_windows', least: 'Reporter' },
   {
     does: 'create a maintenance window',

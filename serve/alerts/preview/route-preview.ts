@@ -1,0 +1,97 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { Policies, Policy } from '../oncall/policies.ts';
+import { type AlertRoute, ProjectRoutes, type Routes } from '../oncall/routes.ts';
+import type { Quiet, QuietReasons } from '../quiet/quiet.ts';
+import { type StepPreview, StepPreviews, type StepPreviewsDependencies } from './step-preview.ts';
+
+/** One route, and why it takes the alert or not. */
+interface RouteResult {
+  readonly route: AlertRoute;
+  /** Whether no active route before it took the alert for good. */
+  readonly isReached: boolean;
+  readonly matchers: readonly { readonly matcher: Matcher; readonly isMatch: boolean }[];
+  /** Whether it is reached, active, and all of its matchers match. */
+  readonly takes: boolean;
+}
+
+/** One page that the alert would begin. */
+interface PagePreview {
+  readonly route: string;
+  readonly delaySeconds: number;
+  readonly policy: Policy;
+  readonly steps: readonly StepPreview[];
+}
+
+/** How an alert with some labels would page if it came now. */
+export interface RoutePreview {
+  /** False while an external on-call tool gets the alerts: nobody is paged. */
+  readonly isApplied: boolean;
+  readonly routes: readonly RouteResult[];
+  readonly quiet: QuietReasons;
+  readonly pages: readonly PagePreview[];
+}
+
+export interface RoutePreviewDependencies extends StepPreviewsDependencies {
+  readonly alertRoutes: Pick<Routes, 'get' | 'isApplied'>;
+  readonly policies: Pick<Policies, 'findAll'>;
+  readonly quiet: Pick<Quiet, 'ofLabels'>;
+  readonly clock: Clock;
+}
+
+/** Shows how an alert with some labels would page now, by the same parts that page. */
+export async function previewRoutes(
+  dependencies: RoutePreviewDependencies,
+  projectId: string,
+  labels: MatchLabels,
+): Promise<RoutePreview> {
+  const { alertRoutes, policies, quiet, clock } = dependencies;
+  const now = clock.now();
+  const [{ routes }, isApplied, reasons] = await Promise.all([
+    alertRoutes.get(projectId),
+    alertRoutes.isApplied(projectId),
+    quiet.ofLabels(projectId, labels, now),
+  ]);
+  const targets = await new ProjectRoutes(routes).targetsOf(labels);
+  const found = await policies.findAll(
+    projectId,
+    targets.map(({ policyId }) => policyId),
+  );
+  const steps = new StepPreviews(dependencies, projectId, now);
+  const pages = await Promise.all(
+    targets.map(async ({ route, policyId, delaySeconds }) => {
+      const policy = found.get(policyId);
+      if (policy === undefined) return null;
+      return {
+        route,
+        delaySeconds,
+        policy,
+        steps: await Promise.all(policy.steps.map((step) => steps.of(step))),
+      };
+    }),
+  );
+  return {
+    isApplied,
+    routes: await routeResults(routes, labels),
+    quiet: reasons,
+    pages: pages.filter((page) => page !== null),
+  };
+}
+
+async function routeResults(routes: readonly AlertRoute[], labels: MatchLabels): Promise<RouteResult[]> {
+  const results: RouteResult[] = [];
+  let isReached = true;
+  for (const route of routes) {
+    const matchers = route.matchers.map((matcher) => ({
+      matcher,
+      isMatch: compileMatchers([matcher])(labels),
+    }));
+    const takes = isReached && route.is_active && matchers.every(({ isMatch }) => isMatch);
+    results.push({ route, isReached, matchers, takes });
+    if (takes && !route.continues) isReached = false;
+    await setImmediate();
+  }
+  return results;
+}

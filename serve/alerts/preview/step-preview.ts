@@ -1,0 +1,116 @@
+import type { Contacts } from '../destinations/contacts.ts';
+import type { DestinationType } from '../messages/destination.ts';
+import type { PolicyStep, PolicyTarget } from '../oncall/policies.ts';
+import type { Schedules } from '../oncall/schedules.ts';
+import type { Span } from '../oncall/time-intervals.ts';
+import { isCallable } from '../paging/callable.ts';
+import { type Recipient, Recipients, type RecipientsDependencies } from '../paging/recipients.ts';
+
+/** Why a target reaches nobody. */
+export const GAP_REASONS = [
+  'nobody_on_call',
+  'no_schedule',
+  'no_channel',
+  'cannot_be_paged',
+  'no_contact',
+] as const;
+
+export interface Gap {
+  readonly reason: (typeof GAP_REASONS)[number];
+  /** Whom no message would reach; '' if it is not about a person. */
+  readonly user: string;
+  /** When nobody is on call; null for a gap that lasts. */
+  readonly span: Span | null;
+}
+
+interface RecipientPreview extends Recipient {
+  readonly type: DestinationType;
+}
+
+export interface TargetPreview {
+  readonly target: PolicyTarget;
+  readonly recipients: readonly RecipientPreview[];
+  /** Those of the schedule in the next 60 days, and what keeps people and channels from being told now. */
+  readonly gaps: readonly Gap[];
+}
+
+export interface StepPreview {
+  readonly step: PolicyStep;
+  readonly targets: readonly TargetPreview[];
+  /** Whether nobody would be told: the page goes on to the next step at once. */
+  readonly reachesNobody: boolean;
+}
+
+export interface StepPreviewsDependencies extends Omit<RecipientsDependencies, 'schedules' | 'rules'> {
+  readonly notificationRules: RecipientsDependencies['rules'];
+  readonly contacts: Pick<Contacts, 'find'>;
+  readonly schedules: Pick<Schedules, 'find' | 'gaps' | 'onCall'>;
+}
+
+/** Who would be told by the steps of policies at a moment, and what is missing. */
+export class StepPreviews {
+  readonly #deps: StepPreviewsDependencies;
+  readonly #projectId: string;
+  readonly #now: number;
+  readonly #recipients: Recipients;
+
+  constructor(dependencies: StepPreviewsDependencies, projectId: string, now: number) {
+    this.#deps = dependencies;
+    this.#projectId = projectId;
+    this.#now = now;
+    this.#recipients = new Recipients(
+      { ...dependencies, rules: dependencies.notificationRules },
+      projectId,
+      now,
+    );
+  }
+
+  async of(step: PolicyStep): Promise<StepPreview> {
+    const targets = await Promise.all(step.targets.map((target) => this.#ofTarget(target, step.important)));
+    return { step, targets, reachesNobody: targets.every(({ recipients }) => recipients.length === 0) };
+  }
+
+  async #ofTarget(target: PolicyTarget, important: boolean): Promise<TargetPreview> {
+    const found = await this.#recipients.ofStep({ targets: [target], important, delay_minutes: 1 });
+    const recipients = await Promise.all(found.map((recipient) => this.#typed(recipient)));
+    return {
+      target,
+      recipients: recipients.filter((recipient) => recipient !== null),
+      gaps: await this.#gapsOf(target, new Set(found.map(({ user }) => user))),
+    };
+  }
+
+  async #typed(recipient: Recipient): Promise<RecipientPreview | null> {
+    const { channels, contacts } = this.#deps;
+    const { user, destination } = recipient;
+    const found = await (user === ''
+      ? channels.find(this.#projectId, destination)
+      : contacts.find(destination));
+    return found && { ...recipient, type: found.type };
+  }
+
+  async #gapsOf({ type, id }: PolicyTarget, reached: ReadonlySet<string>): Promise<readonly Gap[]> {
+    if (type === 'channel') return reached.size > 0 ? [] : [{ reason: 'no_channel', user: '', span: null }];
+    if (type === 'user') return this.#silentAmong([id], reached);
+    const { schedules } = this.#deps;
+    const schedule = await schedules.find(this.#projectId, id);
+    if (schedule === null) return [{ reason: 'no_schedule', user: '', span: null }];
+    const [users, spans] = await Promise.all([
+      schedules.onCall(this.#projectId, id, this.#now),
+      schedules.gaps(schedule),
+    ]);
+    const gaps = spans.map((span): Gap => ({ reason: 'nobody_on_call', user: '', span }));
+    return [...(await this.#silentAmong(users, reached)), ...gaps];
+  }
+
+  /** Those of some people whom no message would reach. */
+  async #silentAmong(users: readonly string[], reached: ReadonlySet<string>): Promise<readonly Gap[]> {
+    const silent = users.filter((user) => !reached.has(user));
+    return Promise.all(
+      silent.map(async (user) => {
+        const mayBePaged = await isCallable(this.#deps, this.#projectId, user);
+        return { reason: mayBePaged ? 'no_contact' : 'cannot_be_paged', user, span: null };
+      }),
+    );
+  }
+}
