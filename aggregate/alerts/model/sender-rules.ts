@@ -1,8 +1,18 @@
 import type { Severity } from './alert.ts';
-import type { MappedField, Path } from './mapping.ts';
+import type { Path } from './mapping.ts';
 
-/** Fields that rules can read from other places; status, fingerprint and severity have rules of their own. */
-export type RuledField = Exclude<MappedField, 'severity' | 'fingerprint'>;
+/** Mapped fields that rules can read from several places; fingerprint and severity have rules of their own. */
+export const RULED_FIELDS = [
+  'title',
+  'description',
+  'start_time',
+  'end_time',
+  'service',
+  'monitoring_tool',
+  'hosts',
+  'environment',
+] as const;
+export type RuledField = (typeof RULED_FIELDS)[number];
 
 /** How to read the payloads of a sender that cannot be changed. Words are compared trimmed and without case. */
 export interface SenderRules {

@@ -3,7 +3,9 @@ import { OUTCOMES } from '../../../aggregate/alerts/model/alert.ts';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
+import { rulesSchema } from '../integrations/entered-rules.ts';
 import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
+import { PRESET_NAMES, presetOf } from '../integrations/presets/presets.ts';
 import { type PayloadSizes, requireSize, sampleFields } from '../integrations/samples.ts';
 import { API_TYPE_NAMES, OFFERED_TYPES } from '../integrations/types.ts';
 import type { Integration } from '../model/tables.ts';
@@ -23,6 +25,7 @@ const fields = {
   active: z.boolean().optional(),
   payload_example: givenText().optional().describe('JSON text; changing it removes the mapping'),
   payload_attribute_mappings: mappingSchema.optional(),
+  rules: rulesSchema.nullable().optional(),
   api_url: givenText().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
   heartbeat_minutes: z
     .int()
@@ -76,24 +79,7 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
     },
     async ({ membership }) => (await integrations.listWithSamples(membership.project.id)).map(json),
   );
-  api.add(
-    {
-      method: 'POST',
-      path: '/projects/:id/integrations',
-      tag,
-      summary: 'Create an integration',
-      doc: 'The key is returned only in this response.',
-      role,
-      body: changesSchema.extend({ type: z.enum(API_TYPE_NAMES) }),
-      answer: keyedIntegrationShape,
-      status: 201,
-    },
-    async ({ membership, body: { type: apiName, ...body } }) => {
-      const type = OFFERED_TYPES.find((offered) => offered.apiName === apiName);
-      if (type === undefined) throw new Error(`no integration type ${apiName}`);
-      return withKey(await integrations.create(membership.project, type, changesOf(body)));
-    },
-  );
+  serveCreation(api, integrations, withKey);
   api.add(
     { method: 'GET', path: one, tag, summary: 'Get an integration', role, params, answer: integrationShape },
     async ({ membership, params }) => json(await integrations.get(membership.project, params.integration_id)),
@@ -122,6 +108,38 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
   serveDeliveries(api, domain);
   serveKeys(api, integrations, withKey, json);
   serveSamples(api, domain, payloadSizes);
+}
+
+function serveCreation(
+  api: Api,
+  integrations: AlertDomain['integrations'],
+  withKey: (of: IntegrationWithKey) => object,
+): void {
+  api.add(
+    {
+      method: 'POST',
+      path: '/projects/:id/integrations',
+      tag: 'Alert integrations',
+      summary: 'Create an integration',
+      doc: 'The key is returned only in this response.',
+      role: 'Maintainer',
+      body: changesSchema.extend({
+        type: z.enum(API_TYPE_NAMES),
+        preset: z
+          .enum(PRESET_NAMES)
+          .optional()
+          .describe('tool that sends: the integration begins with rules and a sample for it'),
+      }),
+      answer: keyedIntegrationShape,
+      status: 201,
+    },
+    async ({ membership, body: { type: apiName, preset = '', ...body } }) => {
+      const type = OFFERED_TYPES.find((offered) => offered.apiName === apiName);
+      if (type === undefined) throw new Error(`no integration type ${apiName}`);
+      const { project } = membership;
+      return withKey(await integrations.create(project, type, changesOf(body), presetOf({ preset })));
+    },
+  );
 }
 
 function serveDeliveries(api: Api, { integrations, receivedDeliveries }: IntegrationParts): void {

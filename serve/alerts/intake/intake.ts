@@ -80,13 +80,14 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
 /** Receives one body through an integration. Its result is durable when this returns. */
 export async function receive(
   pipeline: AlertPipeline,
-  { integration, mapping, isPremium }: CachedIntegration,
+  { integration, mapping, senderRules, isPremium }: CachedIntegration,
   endpoint: Pick<IntakeEndpoint, 'parser'>,
   body: Buffer,
   idempotencyKey: string | string[] | undefined,
 ): Promise<EventResult> {
   const head = deliveryOf(integration, endpoint, {
     mapping,
+    sender_rules: senderRules,
     groups_by_payload: isPremium,
     idempotency_key: shortKey(String(idempotencyKey ?? '').trim()),
   });

@@ -6,7 +6,7 @@ import type { IntakeEndpoint } from './integration-type.ts';
 export const deliveryOf = (
   { id, project_id }: Pick<Integration, 'id' | 'project_id'>,
   endpoint: Pick<IntakeEndpoint, 'parser'>,
-  more: Partial<Pick<DeliveryRequest, 'mapping' | 'groups_by_payload' | 'idempotency_key'>>,
+  more: Partial<Pick<DeliveryRequest, 'mapping' | 'sender_rules' | 'groups_by_payload' | 'idempotency_key'>>,
 ): DeliveryRequest => ({
   project: Number(project_id),
   integration: id,

@@ -1,16 +1,19 @@
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
+import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { hashSecret, newLocator } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { NOTIFIED_CHANGES } from '../consequences/event-history.ts';
 import type { Integration, IntegrationSummary, Project, Webhook } from '../model/tables.ts';
+import { rulesIn } from './entered-rules.ts';
 import { isActiveOncallLink } from './oncall-link.ts';
 
 /** An integration as the webhook receiver uses it. */
 export interface CachedIntegration {
   readonly integration: IntegrationSummary;
   readonly mapping: Mapping | null;
+  readonly senderRules: SenderRules | null;
   readonly isPremium: boolean;
   /** Hashes of the current and the previous key, as bytes; a value that matches no key where there is none. */
   readonly keys: { readonly current: Buffer; readonly old: Buffer };
@@ -158,7 +161,7 @@ function entryOf(integration: IntegrationSummary, plan: string): CachedIntegrati
   const mapping =
     isPremium && integration.mapping !== '' ? (JSON.parse(integration.mapping) as Mapping) : null;
   const keys = { current: hashBytes(integration.key_hash), old: hashBytes(integration.old_key_hash) };
-  return { integration, mapping, isPremium, keys };
+  return { integration, mapping, senderRules: rulesIn(integration.rules), isPremium, keys };
 }
 
 /** Of the same length whether there is a hash or not, so that it can be compared in constant time. */

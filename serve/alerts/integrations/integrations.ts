@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { enteredLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
+import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
@@ -11,9 +12,12 @@ import { RequestRefused } from '../model/access.ts';
 import type { Integration, IntegrationSummary, Project } from '../model/tables.ts';
 import { requireHttpUrl } from '../outgoing/http-url.ts';
 import { secretContext } from '../outgoing/signature.ts';
+import { requireRules, rulesText } from './entered-rules.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 import type { IntegrationType } from './integration-type.ts';
 import { isOncallLink, type OncallLinks, requireExclusive } from './oncall-link.ts';
+import type { Preset } from './presets/preset.ts';
+import { presetOf } from './presets/presets.ts';
 import { mappingText, type PayloadSizes, parseSample, requireSize } from './samples.ts';
 import { typeOf } from './types.ts';
 
@@ -30,6 +34,7 @@ export interface IntegrationChanges {
   /** JSON text; '' removes it. */
   readonly sample?: string;
   readonly mapping?: Mapping | null;
+  readonly rules?: SenderRules | null;
   readonly api_url?: string;
   readonly heartbeat_minutes?: number;
 }
@@ -100,15 +105,28 @@ export class Integrations {
     return /^[0-9a-f]{16}$/.test(id) ? this.#records.get(id) : null;
   }
 
-  create(project: Project, type: IntegrationType, given: IntegrationChanges): Promise<IntegrationWithKey> {
+  /** With a preset it begins with a copy of the preset's rules and sample. */
+  create(
+    project: Project,
+    type: IntegrationType,
+    given: IntegrationChanges,
+    preset: Preset | null = null,
+  ): Promise<IntegrationWithKey> {
+    requirePreset(type, preset);
     return this.#exclusively(project, async () => {
       const others = await this.list(project.id);
-      const name = enteredLine(given.name ?? '');
+      const name = enteredLine(given.name ?? '') || (preset?.label ?? '');
       requireRoom(project, type, others, name);
       const key = type.newKey();
       const id = randomBytes(ID_BYTES).toString('hex');
-      const fresh = this.#newKey(id, type.name, key);
-      const blank = { ...blankIntegration(id, project, type), ...fresh, created_ms: fresh.key_created_ms };
+      const of = { type: type.name, preset: preset?.name ?? '' };
+      const fresh = this.#newKey(id, of, key);
+      const blank = {
+        ...blankIntegration(id, project, type),
+        ...(preset !== null && presetColumns(preset)),
+        ...fresh,
+        created_ms: fresh.key_created_ms,
+      };
       const integration = this.#withChanges(project, blank, { ...given, name: name || type.label });
       requireExclusive(integration, others);
       await this.#oncallLinks.beforeActivation(integration);
@@ -147,7 +165,7 @@ export class Integrations {
   async resetKey(project: Project, id: string): Promise<IntegrationWithKey> {
     const key = typeOf(await this.get(project, id)).newKey();
     const integration = await this.#update(project, id, (current) => ({
-      ...this.#newKey(id, current.type, key),
+      ...this.#newKey(id, current, key),
       ...NO_OLD_KEY,
     }));
     return { integration, key };
@@ -161,7 +179,7 @@ export class Integrations {
     const key = typeOf(await this.get(project, id)).newKey();
     const now = this.#clock.now();
     const integration = await this.#update(project, id, (current) => ({
-      ...this.#newKey(id, current.type, key),
+      ...this.#newKey(id, current, key),
       old_key_hash: current.key_hash,
       old_key_ends_ms: Math.round(now + hours * HOUR_MS),
       old_sealed_key: current.sealed_key,
@@ -173,9 +191,10 @@ export class Integrations {
     return this.#update(project, id, () => NO_OLD_KEY);
   }
 
-  /** What is stored of a new key. A link signs with it, so that its receiver needs no second secret. */
-  #newKey(id: string, type: string, key: string) {
-    const sealed_key = isOncallLink({ type }) ? this.#seal.encrypt(key, secretContext(id)) : '';
+  /** What is stored of a new key. A link signs with it, and some senders do, so that there is no second secret. */
+  #newKey(id: string, of: Pick<Integration, 'type' | 'preset'>, key: string) {
+    const signs = isOncallLink(of) || presetOf(of)?.signatureHeader !== undefined;
+    const sealed_key = signs ? this.#seal.encrypt(key, secretContext(id)) : '';
     return { key_hash: hashSecret(key), key_created_ms: this.#clock.now(), sealed_key };
   }
 
@@ -233,7 +252,9 @@ export class Integrations {
       changes.mapping === undefined
         ? unchanged
         : mappingText(project, changes.mapping, sample, this.#payloadSizes);
-    return { ...current, name, is_active, api_url, sample, heartbeat_minutes, mapping };
+    const rules =
+      changes.rules === undefined ? current.rules : rulesText(changes.rules && requireRules(changes.rules));
+    return { ...current, name, is_active, api_url, sample, heartbeat_minutes, mapping, rules };
   }
 }
 
@@ -266,6 +287,17 @@ function requirePlan({ plan }: Project, type: IntegrationType, others: readonly 
 const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
   type.isLimitedByPlan && others.some((other) => other.type === type.name);
 
+function requirePreset(type: IntegrationType, preset: Preset | null): void {
+  if (preset === null || preset.type === type.name) return;
+  throw new RequestRefused('bad_request', `${type.label} does not receive from ${preset.label}.`, 'preset');
+}
+
+const presetColumns = ({ name, rules, sample }: Preset) => ({
+  preset: name,
+  rules: rulesText(rules),
+  sample: JSON.stringify(sample, null, 2),
+});
+
 const NO_OLD_KEY = { old_key_hash: '', old_key_ends_ms: 0, old_sealed_key: '' };
 
 const blankIntegration = (id: string, project: Project, type: IntegrationType) => ({
@@ -278,6 +310,8 @@ const blankIntegration = (id: string, project: Project, type: IntegrationType) =
   ...NO_OLD_KEY,
   sample: '',
   mapping: '',
+  rules: '',
+  preset: '',
   api_url: '',
   heartbeat_minutes: 0,
   deleted_ms: 0,

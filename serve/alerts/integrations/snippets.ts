@@ -1,26 +1,9 @@
 import { httpIntegration } from './http.ts';
 import type { IntegrationType } from './integration-type.ts';
 import { pagerdutyIntegration } from './pagerduty.ts';
+import type { IntegrationAccess, Snippet } from './presets/preset.ts';
+import { presetOf } from './presets/presets.ts';
 import { prometheusIntegration } from './prometheus.ts';
-
-/** What an integration is reached by. The addresses of the generic format and of Prometheus take both formats. */
-interface IntegrationAccess {
-  readonly id: string;
-  /** For tools that send JSON of their own, and for those that send the format of Prometheus. */
-  readonly generic: string;
-  readonly prometheus: string;
-  readonly pagerduty: string;
-  readonly key: string;
-}
-
-/** A whole configuration of a sender, ready to be used. */
-export interface Snippet {
-  readonly name: 'alertmanager' | 'grafana' | 'curl';
-  readonly title: string;
-  /** Where it goes, and what it does there. */
-  readonly hint: string;
-  readonly text: string;
-}
 
 /** The addresses of an integration below the URL of the service. */
 export function addressesOf(url: string, { id }: { readonly id: string }) {
@@ -33,11 +16,16 @@ export function addressesOf(url: string, { id }: { readonly id: string }) {
   };
 }
 
-/** Configurations of the senders that people have; the one of the type first. */
-export function snippetsOf(access: IntegrationAccess, { name }: Pick<IntegrationType, 'name'>): Snippet[] {
-  if (name === pagerdutyIntegration.name) return [pagerdutyReceiver(access), pagerdutyEvents(access)];
+/** Configurations of the senders that people have; the one of the preset or the type first. */
+export function snippetsOf(
+  access: IntegrationAccess,
+  { type, preset: name }: { readonly type: string; readonly preset: string },
+): Snippet[] {
+  const preset = presetOf({ preset: name });
+  if (preset !== null) return [{ name, ...preset.setup(access) }];
+  if (type === pagerdutyIntegration.name) return [pagerdutyReceiver(access), pagerdutyEvents(access)];
   const all = [alertmanager(access), grafana(access), curl(access)];
-  return name === prometheusIntegration.name ? all : all.reverse();
+  return type === prometheusIntegration.name ? all : all.reverse();
 }
 
 /** So many alerts of 2 KB are within the default of ALERT_BODY_BYTES_MAX. */

@@ -47,7 +47,7 @@ export const integrations = storedTable({
     is_active: 'Bool',
     key_hash: 'String',
     key_created_ms: 'Int64',
-    /** Of a link to an on-call tool: its key, encrypted, since it signs requests; '' for others. */
+    /** The key, encrypted, of a link to an on-call tool and of a sender that signs its requests; '' for others. */
     sealed_key: 'String',
     /** The previous key, valid until it expires; '' when there is none. */
     old_key_hash: 'String',
@@ -56,6 +56,10 @@ export const integrations = storedTable({
     /** JSON texts; '' when there is none. */
     sample: 'String',
     mapping: 'String',
+    /** JSON of `SenderRules`. */
+    rules: 'String',
+    /** The name of a preset, of which the rules are a copy; '' for none. */
+    preset: 'LowCardinality(String)',
     /** URL of the Prometheus server or of the on-call tool. */
     api_url: 'String',
     /** Silence after which an alert is created; 0 = never. */

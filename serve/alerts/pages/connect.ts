@@ -1,7 +1,9 @@
 import { copyable, copyButton } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
-import { addressesOf, type Snippet, snippetsOf } from '../integrations/snippets.ts';
+import type { Snippet } from '../integrations/presets/preset.ts';
+import { addressesOf, snippetsOf } from '../integrations/snippets.ts';
+import type { IntegrationSummary } from '../model/tables.ts';
 
 /** Stands for a key that cannot be shown again. */
 const NO_KEY = 'AUTHORIZATION_KEY';
@@ -9,12 +11,12 @@ const NO_KEY = 'AUTHORIZATION_KEY';
 /** The addresses of an integration, and whole configurations of its senders; `key` is null after it was shown. */
 export function connectCard(
   url: string,
-  integration: { readonly id: string },
+  integration: Pick<IntegrationSummary, 'id' | 'type' | 'preset'>,
   type: IntegrationType,
   key: string | null,
 ): Html {
   const access = addressesOf(url, integration);
-  const snippets = snippetsOf({ ...access, key: key ?? NO_KEY }, type);
+  const snippets = snippetsOf({ ...access, key: key ?? NO_KEY }, integration);
   const { hint, addresses } = shownAddresses(access, type);
   return html`<section class="card"><h2>Connect your monitoring tool</h2>
 <p class="hint spaced-below">${hint}</p>

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { User } from '../../accounts/tables.ts';
+import { rulesIn, rulesSchema } from '../integrations/entered-rules.ts';
+import { PRESET_NAMES } from '../integrations/presets/presets.ts';
 import { API_TYPE_NAMES, typeOf, webhookPathOf } from '../integrations/types.ts';
 import { type Membership, roleOf } from '../model/access.ts';
 import type { Incident, Integration } from '../model/tables.ts';
@@ -97,6 +99,8 @@ export const integrationShape = z
     api_url: z.string().nullable(),
     payload_example: z.string().nullable(),
     payload_attribute_mappings: mappingSchema,
+    rules: rulesSchema.nullable(),
+    preset: z.enum(PRESET_NAMES).nullable(),
     heartbeat_minutes: z.int(),
     created_at: moment,
     key_created_at: moment,
@@ -119,6 +123,8 @@ export function integrationJson(integration: Integration, url: string, now: numb
     api_url: integration.api_url || null,
     payload_example: integration.sample || null,
     payload_attribute_mappings: mappingJson(integration.mapping),
+    rules: rulesIn(integration.rules),
+    preset: integration.preset || null,
     heartbeat_minutes: integration.heartbeat_minutes,
     created_at: timeText(integration.created_ms),
     key_created_at: timeText(integration.key_created_ms),

@@ -73,7 +73,9 @@ describe.runIf(canRun(ALERTMANAGER))('Alertmanager', () => {
 
 test('the commands that people are shown create an alert, acknowledge it and resolve it', async () => {
   const access = { ...addressesOf(url, { id: '' }), key: source.key };
-  const shown = snippetsOf(access, pagerdutyIntegration).find(({ name }) => name === 'curl')?.text ?? '';
+  const shown =
+    snippetsOf(access, { type: pagerdutyIntegration.name, preset: '' }).find(({ name }) => name === 'curl')
+      ?.text ?? '';
   const statuses = [];
   for (const command of shown.split('\n').filter(Boolean)) {
     const { stdout } = await run('sh', ['-c', command]);

@@ -74,7 +74,8 @@ export async function startAlertmanager(name: string, options: AlertmanagerOptio
   const { cluster, webhook, key } = options;
   const file = join(options.directory, `${name}.yml`);
   const access = { id: '', generic: '', prometheus: webhook, pagerduty: webhook, key };
-  const [snippet] = snippetsOf(access, options.type ?? prometheusIntegration);
+  const { name: type } = options.type ?? prometheusIntegration;
+  const [snippet] = snippetsOf(access, { type, preset: '' });
   const grouping = /^ {2}group_by: .*\n/m;
   writeFileSync(file, snippet?.text.replace(grouping, (line) => `${line}${SHORT_INTERVALS}`) ?? '');
   const args = [

@@ -37,7 +37,10 @@ describe('the guides', () => {
 
   it('show the configurations of senders that the page of an integration shows', () => {
     const access = addressesOf('http://localhost:3000', { id: 'INTEGRATION' });
-    const shown = snippetsOf({ ...access, key: 'INTEGRATION_KEY' }, prometheusIntegration);
+    const shown = snippetsOf(
+      { ...access, key: 'INTEGRATION_KEY' },
+      { type: prometheusIntegration.name, preset: '' },
+    );
     const text = guides.find(({ name }) => name === 'alerts')?.text ?? '';
     const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
     expect(blocks).toEqual(shown.filter(({ name }) => name !== 'curl').map((snippet) => snippet.text));

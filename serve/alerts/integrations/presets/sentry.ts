@@ -1,0 +1,87 @@
+import type { Preset } from './preset.ts';
+
+/**
+ * Webhooks of an internal integration: metric alerts, issues and issue alerts. An issue alert has the id of its issue,
+ * so the end of the issue ends it. A metric alert is told apart by its rule: its ids are counted apart from those of issues.
+ */
+export const sentry: Preset = {
+  name: 'sentry',
+  label: 'Sentry',
+  type: 'http',
+  signatureHeader: 'sentry-hook-signature',
+  rules: {
+    tool: 'Sentry',
+    fields: {
+      title: [
+        ['data', 'description_title'],
+        ['data', 'issue', 'title'],
+        ['data', 'event', 'title'],
+      ],
+      description: [
+        ['data', 'description_text'],
+        ['data', 'issue', 'culprit'],
+        ['data', 'event', 'culprit'],
+      ],
+      start_time: [
+        ['data', 'metric_alert', 'date_started'],
+        ['data', 'issue', 'lastSeen'],
+        ['data', 'event', 'datetime'],
+      ],
+      service: [
+        ['data', 'issue', 'project', 'slug'],
+        ['data', 'metric_alert', 'projects', 0],
+      ],
+      environment: [['data', 'event', 'environment']],
+    },
+    status: {
+      path: ['action'],
+      resolved: ['resolved'],
+      acknowledged: ['archived', 'ignored'],
+      // Rules of ownership assign issues that nobody looks at.
+      ignored: ['assigned'],
+    },
+    fingerprint: [
+      [
+        ['data', 'metric_alert', 'id'],
+        ['data', 'metric_alert', 'alert_rule', 'id'],
+      ],
+      [['data', 'issue', 'id']],
+      [['data', 'event', 'issue_id']],
+    ],
+    severity: { path: ['action'], words: { critical: 'critical', warning: 'low' }, otherwise: 'high' },
+    labels: {
+      level: ['data', 'issue', 'level'],
+      alert_rule: ['data', 'metric_alert', 'alert_rule', 'name'],
+      triggered_rule: ['data', 'triggered_rule'],
+    },
+  },
+  sample: {
+    action: 'critical',
+    installation: { uuid: 'a8e5d37a-696c-4c54-adb5-b3f28d64c7de' },
+    data: {
+      metric_alert: {
+        id: '30',
+        identifier: '9',
+        title: 'Too many errors',
+        status: 20,
+        projects: ['shop'],
+        date_started: '2026-11-24T23:50:00Z',
+        date_closed: null,
+        alert_rule: { id: '7', name: 'Too many errors', aggregate: 'count()', environment: null },
+      },
+      description_text: '1000 events in the last 10 minutes',
+      description_title: 'Critical: Too many errors',
+      web_url: 'https://sentry.io/organizations/example/alerts/rules/details/9/',
+    },
+    actor: { type: 'application', id: 'sentry', name: 'Sentry' },
+  },
+  setup: ({ generic }) => ({
+    title: 'Sentry internal integration',
+    hint: 'A custom integration in Settings, Developer Settings. Save it, and enter its client secret below as the key of this integration: Sentry signs with it and sends no other key. Add the integration as an action to your alert rules.',
+    text: `Type:              Internal Integration
+Webhook URL:       ${generic}
+Alert Rule Action: on
+Webhooks:          issue
+`,
+  }),
+};
