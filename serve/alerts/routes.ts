@@ -10,6 +10,7 @@ import { serveChannels } from './api/channels.ts';
 import { serveContacts } from './api/contacts.ts';
 import { Api } from './api/endpoint.ts';
 import { serveEscalation } from './api/escalation.ts';
+import { serveHeartbeats } from './api/heartbeats.ts';
 import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveMaintenanceWindows } from './api/maintenance-windows.ts';
@@ -50,7 +51,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   const intake = {
     pipeline,
     cache: domain.cache,
-    heartbeats: domain.heartbeats,
+    beats: domain.beats,
     refusals: domain.refusals,
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
@@ -67,6 +68,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     const api = new Api(scope, { accounts, projects: domain.projects, readers, url });
     serveProjects(api, domain, url);
     serveIntegrations(api, domain, { clock: runtime.clock, payloadSizes, url });
+    serveHeartbeats(api, domain);
     serveAlertRoutes(api, domain, url);
     serveIncidents(api, domain, url);
     serveWebhooks(api, domain);

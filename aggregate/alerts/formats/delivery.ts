@@ -6,6 +6,7 @@ import { namedRetryKey } from '../model/retry-key.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { CLOUD_EVENTS_MAX, readCloudEvent } from './cloud-events.ts';
 import { readGeneric } from './generic.ts';
+import { markHeartbeats } from './heartbeat.ts';
 import { readPagerduty } from './pagerduty.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
 import { get, isObject, type JsonObject, sha256, shapeOf } from './values.ts';
@@ -37,6 +38,11 @@ const REASONS_MAX = 5;
 
 /** Parses a body. Throws `BodyError` when every item of it is refused. */
 export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
+  const parsed = parseItems(head, body, rules);
+  return { ...parsed, items: markHeartbeats(parsed.items, head.heartbeat_matchers) };
+}
+
+function parseItems(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const { text, payload } = parseBody(body, rules);
   if (head.endpoint === 'cloudevents') return parsedCloudEvents(head, payload, rules);
   if (!isObject(payload)) throw new BodyError(422, `The body must be a JSON object.${listHint(payload)}`);

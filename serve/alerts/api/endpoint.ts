@@ -183,6 +183,7 @@ const NAMED: Readonly<Record<string, string | number>> = {
   id: '1',
   user_id: 2,
   integration_id: '4f1c2a9be07d',
+  heartbeat_id: 'c4e1f0a97b25d386',
   alert_iid: 42,
   note_id: '9d2e5b7c',
   incident_iid: 3,

@@ -32,7 +32,11 @@ const fields = {
     .min(0)
     .max(10_080)
     .optional()
-    .describe('minutes without a request after which an alert is created; 0 = never'),
+    .describe('minutes without a beat after which an alert is created; 0 = never'),
+  heartbeat_matchers: givenText()
+    .max(2000)
+    .optional()
+    .describe('firing alerts that match are beats and open no alert; empty = every request is a beat'),
 };
 const changesSchema = z.object(fields);
 const params = z.object({ integration_id: z.string() });

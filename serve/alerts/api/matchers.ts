@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { RequestRefused } from '../model/access.ts';
-import { MATCHERS_MAX, requireMatchers } from '../oncall/entered-matchers.ts';
+import { MATCHERS_MAX, requireMatchers } from '../model/entered-matchers.ts';
 import { givenText } from '../projects/shapes.ts';
 
 /** Matchers as Alertmanager's configuration has them: a list of texts, each one matcher. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { requireQuietList } from '../oncall/entered-matchers.ts';
+import { requireQuietList } from '../model/entered-matchers.ts';
 import { givenText, timeText } from '../projects/shapes.ts';
 import { SILENCE_STATES, type Silence, silenceState } from '../quiet/silence.ts';
 import { several } from './alerts.ts';

@@ -9,10 +9,7 @@ import { Outbox } from '../consequences/outbox.ts';
 import { ConsequenceProgress } from '../consequences/progress.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
 import { PagerHealth } from '../health/pager-health.ts';
-import { Refusals } from '../intake/refusals.ts';
 import { TestAlerts } from '../intake/test-alerts.ts';
-import { HeartbeatStore } from '../integrations/heartbeat-store.ts';
-import { Heartbeats } from '../integrations/heartbeats.ts';
 import { IntegrationCache } from '../integrations/integration-cache.ts';
 import { Integrations } from '../integrations/integrations.ts';
 import { OncallLinks } from '../integrations/oncall-link.ts';
@@ -35,6 +32,7 @@ import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
 import type { QuietListener } from '../quiet/quiet-listener.ts';
 import type { DestinationsSettings } from './destinations.ts';
+import { type HeartbeatParts, openHeartbeats } from './heartbeats.ts';
 import type { AlertMeasures } from './measures.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
@@ -67,13 +65,12 @@ export interface AlertDomainDependencies {
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
-export interface AlertDomain extends OncallParts, Paging, QuietParts {
+export interface AlertDomain extends HeartbeatParts, OncallParts, Paging, QuietParts {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
   readonly consequences: Consequences;
   readonly eventRetention: EventRetention;
-  readonly heartbeats: Heartbeats;
   readonly incidents: Incidents;
   readonly integrations: Integrations;
   readonly members: Members;
@@ -83,7 +80,6 @@ export interface AlertDomain extends OncallParts, Paging, QuietParts {
   readonly receivedDeliveries: ReceivedDeliveries;
   readonly projects: Projects;
   readonly reader: AlertReader;
-  readonly refusals: Refusals;
   readonly savedFilters: SavedFilters;
   readonly testAlerts: TestAlerts;
   readonly users: UserLookup;
@@ -163,12 +159,12 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     ...oncall,
     ...paging,
     ...quiet,
+    ...openHeartbeats({ ...shared, keyValue, cache }),
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
     consequences,
     eventRetention: new EventRetention({ ...shared, consequences, days }),
-    heartbeats: new Heartbeats({ ...shared, keyValue, cache, store: new HeartbeatStore({ store, clock }) }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
     integrations,
     members,
@@ -177,7 +173,6 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     progress,
     projects,
     reader,
-    refusals: new Refusals({ store, clock }),
     savedFilters: new SavedFilters({ records: records.savedFilters, clock, locks }),
     receivedDeliveries: new ReceivedDeliveries({ store, pipeline }),
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),

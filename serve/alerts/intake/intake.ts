@@ -7,21 +7,21 @@ import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
 import { describeOnly } from '../../http/route.ts';
+import { type Beat, type Beats, beatsIn } from '../integrations/beats.ts';
 import { deliveryOf } from '../integrations/delivery.ts';
-import type { Heartbeats } from '../integrations/heartbeats.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
 import { prometheusIntegration } from '../integrations/prometheus.ts';
 import { cloudEventsIn } from './cloud-events.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
-import { describeIntake } from './openapi.ts';
+import { describeHeartbeat, describeIntake, HEARTBEAT_PATH } from './openapi.ts';
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
 
 export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
   readonly cache: IntegrationCache;
-  readonly heartbeats: Heartbeats;
+  readonly beats: Beats;
   readonly refusals: Refusals;
   readonly clock: Clock;
   readonly bodyBytesMax: number;
@@ -46,7 +46,7 @@ const refused = new WeakMap<FastifyRequest, Refusal>();
  * redirects, so load is shed with 503 only.
  */
 export async function serveIntake(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
-  const { pipeline, heartbeats, bodyBytesMax: bodyLimit } = dependencies;
+  const { pipeline, beats, bodyBytesMax: bodyLimit } = dependencies;
   await app.register(async (intake) => {
     intake.removeAllContentTypeParsers();
     intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
@@ -63,18 +63,43 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
           handler: async (request, reply) => {
             const entry = entries.get(request) as CachedIntegration;
             const key = request.headers['idempotency-key'];
-            const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+            const body = bodyOf(request);
             const events = cloudEventsIn(request.headers, body, (data) => pipeline.payloadIn(data));
-            const { created } = events
+            const { created, watchdogs } = events
               ? await receive(pipeline, entry, { parser: 'cloudevents' }, events, undefined)
               : await receive(pipeline, entry, endpoint, body, key);
-            heartbeats.heard(entry);
+            beats.heard(entry, watchdogs);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
         });
       }
     }
+    serveHeartbeat(intake, dependencies);
   });
+}
+
+const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+
+/** No GET: a click on the address must not begin a watch. */
+function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencies): void {
+  intake.post<IntakeRequest>(HEARTBEAT_PATH, {
+    schema: describeHeartbeat(),
+    onRequest: (request) => identifyActive(dependencies, request),
+    handler: async (request, reply) => {
+      if (bodyOf(request).length > 0)
+        throw new HttpError('invalid_payload', 'A heartbeat has no body. Send alerts to notify.json.');
+      const entry = entries.get(request) as CachedIntegration;
+      if (entry.integration.heartbeat_minutes === 0)
+        throw new HttpError('conflict', 'The integration has no heartbeat. Set its minutes first.');
+      await dependencies.beats.post(entry);
+      return reply.type('application/json; charset=utf-8').send('[]');
+    },
+  });
+}
+
+/** What was received: its result, and the items that are beats. */
+interface Received extends EventResult {
+  readonly watchdogs: readonly Beat[];
 }
 
 /** Receives one body through an integration. Its result is durable when this returns. */
@@ -84,7 +109,7 @@ export async function receive(
   endpoint: Pick<IntakeEndpoint, 'parser'>,
   body: Buffer,
   idempotencyKey: string | string[] | undefined,
-): Promise<EventResult> {
+): Promise<Received> {
   const head = deliveryOf(integration, endpoint, {
     mapping,
     sender_rules: senderRules,
@@ -94,7 +119,7 @@ export async function receive(
   const parsed = pipeline.parse(head, body);
   // Checked again, because many requests may have been admitted at the same time.
   if (pipeline.isOverloaded(head.project)) throw overloaded();
-  return pipeline.deliver(head, body, parsed);
+  return { ...(await pipeline.deliver(head, body, parsed)), watchdogs: beatsIn(parsed) };
 }
 
 const KEY_CHARACTERS_MAX = 255;
@@ -133,7 +158,15 @@ async function admit(
   request: FastifyRequest<IntakeRequest>,
 ): Promise<void> {
   requireJson(request.headers);
-  const { pipeline } = dependencies;
+  const { integration } = await identifyActive(dependencies, request);
+  if (dependencies.pipeline.isOverloaded(Number(integration.project_id))) throw overloaded();
+}
+
+/** The integration of a request with its key; throws unless it is active. */
+async function identifyActive(
+  dependencies: IntakeDependencies,
+  request: FastifyRequest<IntakeRequest>,
+): Promise<CachedIntegration> {
   const { entry, hasKey } = await identify(dependencies, request);
   if (!hasKey || entry === undefined) {
     throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
@@ -144,8 +177,8 @@ async function admit(
   if (!entry.integration.is_active) {
     throw new HttpError('forbidden', 'The integration is inactive. A Maintainer can activate it.');
   }
-  if (pipeline.isOverloaded(Number(entry.integration.project_id))) throw overloaded();
   entries.set(request, entry);
+  return entry;
 }
 
 function isJson(contentType: string): boolean {

@@ -102,6 +102,39 @@ export function describePagerduty({ path, summary, description, example }: Intak
   });
 }
 
+/** The heartbeat of an integration without an alert. */
+export const HEARTBEAT_PATH = '/alerts/:endpoint/heartbeat';
+
+const SECURITY = [{ integrationKey: [] }, { integrationKeyBasic: [] }];
+const PARAMS = z.object({ endpoint: z.string().meta(ENDPOINT) });
+
+export function describeHeartbeat(): object {
+  const { 401: noKey, 403: inactive, 414: tooLong, 503: later } = RESPONSES;
+  return describeRoute({
+    method: 'POST',
+    path: HEARTBEAT_PATH,
+    tag: 'Alert intake',
+    summary: 'Send a heartbeat',
+    description:
+      'A beat of the integration without an alert, for jobs. The request has no body. An alert is created when no beat arrives for `heartbeat_minutes`, and resolved by the next one.',
+    security: SECURITY,
+    params: PARAMS,
+    responses: {
+      ...{ 401: noKey, 403: inactive, 414: tooLong, 503: later },
+      200: {
+        description: 'Durable',
+        content: { 'application/json': { schema: z.array(z.never()), example: [] } },
+      },
+      409: refused(
+        'The integration has no heartbeat',
+        'conflict',
+        'The integration has no heartbeat. Set its minutes first.',
+      ),
+      422: refused('With a body', 'invalid_payload', 'A heartbeat has no body. Send alerts to notify.json.'),
+    },
+  });
+}
+
 /** The intake's part of the OpenAPI document. */
 export function describeIntake({ path, summary, description, example }: IntakeEndpoint): object {
   return describeRoute({
@@ -110,8 +143,8 @@ export function describeIntake({ path, summary, description, example }: IntakeEn
     tag: 'Alert intake',
     summary,
     description,
-    security: [{ integrationKey: [] }, { integrationKeyBasic: [] }],
-    params: z.object({ endpoint: z.string().meta(ENDPOINT) }),
+    security: SECURITY,
+    params: PARAMS,
     headers: z.object({
       'idempotency-key': z
         .string()

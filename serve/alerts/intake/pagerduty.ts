@@ -26,7 +26,7 @@ const senders = new WeakMap<FastifyRequest, CachedIntegration>();
  * looks the same whether the key or anything else is wrong.
  */
 export async function servePagerduty(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
-  const { pipeline, heartbeats, bodyBytesMax } = dependencies;
+  const { pipeline, beats, bodyBytesMax } = dependencies;
   const bodyLimit = Math.min(EVENT_BYTES_MAX, bodyBytesMax);
   await app.register(async (intake) => {
     intake.removeAllContentTypeParsers();
@@ -43,8 +43,9 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
         const event = eventIn(pipeline, request.body);
         const sender = await senderOf(dependencies, request, event.routing_key);
         const { dedupKey, body } = storedEvent(event, () => randomUUID().replaceAll('-', ''));
-        await receive(pipeline, sender, pagerdutyIntegration.endpoint, body, undefined);
-        heartbeats.heard(sender);
+        const { endpoint } = pagerdutyIntegration;
+        const { watchdogs } = await receive(pipeline, sender, endpoint, body, undefined);
+        beats.heard(sender, watchdogs);
         return reply.code(202).send({ status: 'success', message: 'Event processed', dedup_key: dedupKey });
       },
     });

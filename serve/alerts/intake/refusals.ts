@@ -1,5 +1,6 @@
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
+import { WATCHDOGS_MAX } from '../integrations/beats.ts';
 import { alertRefusals } from '../model/tables.ts';
 
 /** An answer that refused a request; its message says nothing of what the request contained. */
@@ -24,6 +25,13 @@ export const withoutKey = ({ status, code, message }: Refusal): Refusal =>
   code === 'unauthorized'
     ? { status, code, message: 'The key is missing or wrong.' }
     : { status, code: `${code} without key`, message: `${message} The request had no valid key either.` };
+
+/** Of a Watchdog that is set aside; its delivery was accepted. */
+export const TOO_MANY_WATCHDOGS: Refusal = {
+  status: 200,
+  code: 'too_many_watchdogs',
+  message: `Not watched: a Watchdog beyond ${WATCHDOGS_MAX} label sets. Remove labels that change, or forget heartbeats.`,
+};
 
 const FLUSH_MS = 10_000;
 const MESSAGE_CHARACTERS_MAX = 300;

@@ -4,16 +4,17 @@ import type { IntakeEndpoint } from './integration-type.ts';
 
 /** A delivery through an integration, as the alert pipeline takes it. */
 export const deliveryOf = (
-  { id, project_id }: Pick<Integration, 'id' | 'project_id'>,
+  integration: Pick<Integration, 'id' | 'project_id' | 'heartbeat_minutes' | 'heartbeat_matchers'>,
   endpoint: Pick<IntakeEndpoint, 'parser'>,
   more: Partial<Pick<DeliveryRequest, 'mapping' | 'sender_rules' | 'groups_by_payload' | 'idempotency_key'>>,
 ): DeliveryRequest => ({
-  project: Number(project_id),
-  integration: id,
+  project: Number(integration.project_id),
+  integration: integration.id,
   endpoint: endpoint.parser,
   mapping: null,
   sender_rules: null,
-  heartbeat_matchers: '',
+  // Without a heartbeat nobody would miss a Watchdog, so it is an alert like any other.
+  heartbeat_matchers: integration.heartbeat_minutes > 0 ? integration.heartbeat_matchers : '',
   groups_by_payload: true,
   idempotency_key: '',
   ...more,

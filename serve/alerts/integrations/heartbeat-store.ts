@@ -1,55 +1,87 @@
 import { alerts } from '../../../aggregate/alerts/model/tables.ts';
-import type { Clock, Store } from '../../../infra/ports.ts';
+import { partsOf } from '../../../infra/parts.ts';
+import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { heartbeats } from '../model/tables.ts';
 
-/** What is stored of the heartbeat of an integration. */
+/** The beat that every request is, and the one of POST …/heartbeat. Any other is named by its fingerprint. */
+export const EVERY_REQUEST = '';
+export const POSTED = 'posted';
+
+/** Whether a beat is the one of a label set. */
+export const isWatchdog = (beat: string): boolean => beat !== EVERY_REQUEST && beat !== POSTED;
+
+/** A beat that is watched or was, as the table stores it. */
 export interface HeartbeatRow {
-  readonly integration: string;
   readonly project: number;
+  readonly integration: string;
+  readonly beat: string;
+  /** As `name=value`. */
+  readonly labels: readonly string[];
   readonly heard_ms: number;
-  /** Since when its source is watched; 0 while it is not. */
   readonly watched_ms: number;
+  readonly ended_ms: number;
+  readonly watchdog_ms: number;
 }
 
-/** The newest alert about the silence of a source. */
+export type HeartbeatKey = Pick<HeartbeatRow, 'project' | 'integration' | 'beat' | 'labels'>;
+
+/** The newest alert about a missing beat. */
 export interface HeartbeatAlert {
+  readonly iid: number;
   readonly isOpen: boolean;
   readonly startedMs: number;
 }
 
-/** Name of the tool of alerts about silence. */
+/** Name of the tool of alerts about missing beats. */
 export const HEARTBEAT_TOOL = 'Heartbeat';
 
-/** The heartbeats of all integrations, and their alerts. */
+/** Whether a beat is watched. Requests are from the first check on, also before the first one arrives. */
+export const isWatched = ({ beat, heard_ms, watched_ms, ended_ms }: HeartbeatRow): boolean =>
+  (beat === EVERY_REQUEST ? watched_ms : heard_ms) > ended_ms;
+
+export const newRow = (key: HeartbeatKey): HeartbeatRow => ({
+  ...key,
+  heard_ms: 0,
+  watched_ms: 0,
+  ended_ms: 0,
+  watchdog_ms: 0,
+});
+
+/** Fingerprints that one query names, well below the size that ClickHouse accepts. */
+const FINGERPRINTS_PER_QUERY = 1000;
+
+/** The beats of all integrations, and the alerts about missing ones. */
 export class HeartbeatStore {
   readonly #store: Store;
-  readonly #clock: Clock;
-  /** As they were stored last, so that only changes are written. */
-  #known = new Map<string, string>();
 
-  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#clock = clock;
   }
 
-  /** By integration. */
-  async rows(): Promise<ReadonlyMap<string, HeartbeatRow>> {
-    const rows = await this.#store.rows<HeartbeatRow>(
-      sql`SELECT integration, project, heard_ms, watched_ms FROM ${heartbeats} FINAL`,
+  /** Beats that are watched, and the row of every request of each integration, also after its watch ended. */
+  rows(): Promise<HeartbeatRow[]> {
+    return this.#store.rows<HeartbeatRow>(
+      sql`SELECT * FROM ${heartbeats} FINAL WHERE beat = ${EVERY_REQUEST} OR heard_ms > ended_ms`,
     );
-    this.#known = new Map(rows.map((row) => [row.integration, JSON.stringify(textOf(row))]));
-    return new Map(rows.map((row) => [row.integration, row]));
   }
 
-  async save(rows: readonly HeartbeatRow[]): Promise<void> {
-    const changed = rows.filter((row) => this.#known.get(row.integration) !== JSON.stringify(textOf(row)));
-    const version = this.#clock.now();
-    if (changed.length > 0)
-      await this.#store.insert(
-        heartbeats,
-        changed.map((row) => ({ ...row, version })),
-      );
+  /** The same of some integrations. */
+  rowsOf(projects: readonly number[], integrations: readonly string[]): Promise<HeartbeatRow[]> {
+    if (integrations.length === 0) return Promise.resolve([]);
+    return this.#store.rows<HeartbeatRow>(
+      sql`SELECT * FROM ${heartbeats} FINAL WHERE project IN ${projects} AND integration IN ${integrations}
+        AND (beat = ${EVERY_REQUEST} OR heard_ms > ended_ms)`,
+    );
+  }
+
+  /** Merges rows into those that are stored: the later time counts. */
+  async merge(rows: readonly HeartbeatRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    await this.#store.insert(
+      heartbeats,
+      rows.map((row) => ({ ...row })),
+    );
   }
 
   /** By fingerprint. */
@@ -57,18 +89,20 @@ export class HeartbeatStore {
     projects: readonly number[],
     fingerprints: readonly string[],
   ): Promise<ReadonlyMap<string, HeartbeatAlert>> {
-    if (fingerprints.length === 0) return new Map();
-    const rows = await this.#store.rows<{ fingerprint: string; status: string; started_ms: number }>(
-      sql`SELECT fingerprint, status, started_ms FROM ${alerts} FINAL
-        WHERE project IN ${projects} AND fingerprint IN ${fingerprints} ORDER BY iid DESC LIMIT 1 BY fingerprint`,
-    );
-    return new Map(
-      rows.map(({ fingerprint, status, started_ms }) => [
-        fingerprint,
-        { isOpen: status !== 'resolved', startedMs: started_ms },
-      ]),
-    );
+    const found = new Map<string, HeartbeatAlert>();
+    for (const part of partsOf(fingerprints, FINGERPRINTS_PER_QUERY, () => 1)) {
+      const rows = await this.#store.rows<{
+        fingerprint: string;
+        iid: number;
+        status: string;
+        started_ms: number;
+      }>(
+        sql`SELECT fingerprint, iid, status, started_ms FROM ${alerts} FINAL
+          WHERE project IN ${projects} AND fingerprint IN ${part} ORDER BY iid DESC LIMIT 1 BY fingerprint`,
+      );
+      for (const { fingerprint, iid, status, started_ms } of rows)
+        found.set(fingerprint, { iid, isOpen: status !== 'resolved', startedMs: started_ms });
+    }
+    return found;
   }
 }
-
-const textOf = ({ project, heard_ms, watched_ms }: HeartbeatRow) => [project, heard_ms, watched_ms];

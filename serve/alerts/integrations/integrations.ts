@@ -13,6 +13,7 @@ import type { Integration, IntegrationSummary, Project } from '../model/tables.t
 import { requireHttpUrl } from '../outgoing/http-url.ts';
 import { secretContext } from '../outgoing/signature.ts';
 import { requireRules, rulesText } from './entered-rules.ts';
+import { HEARTBEAT_MATCHERS, heartbeatSettings } from './heartbeat-settings.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 import type { IntegrationType } from './integration-type.ts';
 import { isOncallLink, type OncallLinks, requireExclusive } from './oncall-link.ts';
@@ -24,7 +25,6 @@ import { typeOf } from './types.ts';
 const INTEGRATIONS_PER_PROJECT = 100;
 const NAME_CHARACTERS_MAX = 255;
 const ID_BYTES = 8;
-const HEARTBEAT_MINUTES_MAX = 10_080;
 /** How long the previous key can stay valid after a rotation. */
 const ROTATION_HOURS_MAX = 24 * 30;
 
@@ -37,6 +37,7 @@ export interface IntegrationChanges {
   readonly rules?: SenderRules | null;
   readonly api_url?: string;
   readonly heartbeat_minutes?: number;
+  readonly heartbeat_matchers?: string;
 }
 
 /** An integration and its key in plain text, which is never shown again. */
@@ -238,14 +239,6 @@ export class Integrations {
       parseSample(sample, this.#payloadSizes);
     }
     requireUrl(typeOf(current), api_url);
-    const heartbeat_minutes = changes.heartbeat_minutes ?? current.heartbeat_minutes;
-    if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= HEARTBEAT_MINUTES_MAX)) {
-      throw new RequestRefused(
-        'bad_request',
-        `Enter 0 to ${HEARTBEAT_MINUTES_MAX} minutes.`,
-        'heartbeat_minutes',
-      );
-    }
     // The paths of the mapping may not exist in another sample.
     const unchanged = sample === current.sample ? current.mapping : '';
     const mapping =
@@ -254,7 +247,8 @@ export class Integrations {
         : mappingText(project, changes.mapping, sample, this.#payloadSizes);
     const rules =
       changes.rules === undefined ? current.rules : rulesText(changes.rules && requireRules(changes.rules));
-    return { ...current, name, is_active, api_url, sample, heartbeat_minutes, mapping, rules };
+    const heartbeat = heartbeatSettings(current, changes);
+    return { ...current, name, is_active, api_url, sample, mapping, rules, ...heartbeat };
   }
 }
 
@@ -314,6 +308,7 @@ const blankIntegration = (id: string, project: Project, type: IntegrationType) =
   preset: '',
   api_url: '',
   heartbeat_minutes: 0,
+  heartbeat_matchers: HEARTBEAT_MATCHERS,
   deleted_ms: 0,
 });
 

@@ -64,6 +64,8 @@ export const integrations = storedTable({
     api_url: 'String',
     /** Silence after which an alert is created; 0 = never. */
     heartbeat_minutes: 'UInt64',
+    /** Alerts that match are beats; '' = none are. */
+    heartbeat_matchers: 'String',
     created_ms: 'Int64',
     deleted_ms: 'Int64',
   },
@@ -75,17 +77,27 @@ export type IntegrationSummary = Omit<Integration, 'sample'>;
 
 export const heartbeats = table({
   name: 'alert_heartbeats',
-  doc: 'When the sources of integrations with a heartbeat were heard, some seconds late.',
+  doc: 'Beats of integrations with a heartbeat. Times only grow, so rows of several servers merge in any order.',
   columns: {
-    integration: 'String',
     project: 'UInt64',
-    heard_ms: 'Int64',
-    /** Since when the source is watched; 0 while it is not. */
-    watched_ms: 'Int64',
-    version: 'UInt64',
+    integration: 'String',
+    /** '' for every request, `posted` for POST …/heartbeat; else the fingerprint of a Watchdog. */
+    beat: 'String',
+    /** Labels of the Watchdog as `name=value`. */
+    labels: 'SimpleAggregateFunction(max, Array(String))',
+    /** The last beat. */
+    heard_ms: 'SimpleAggregateFunction(max, Int64)',
+    /** When the watch of every request began. */
+    watched_ms: 'SimpleAggregateFunction(max, Int64)',
+    /** When the watch ended; a later beat begins it again. */
+    ended_ms: 'SimpleAggregateFunction(max, Int64)',
+    /** When a Watchdog was seen: other requests are no beats since then. Only in the row of every request. */
+    watchdog_ms: 'SimpleAggregateFunction(max, Int64)',
   },
-  engine: 'ReplacingMergeTree(version)',
-  orderBy: ['integration'],
+  engine: 'AggregatingMergeTree',
+  orderBy: ['project', 'integration', 'beat'],
+  // A beat is forgotten after 30 days without one; its row must not outlive a sender whose labels change.
+  ttl: "toDateTime(intDiv(greatest(heard_ms, ended_ms), 1000)) + INTERVAL 60 DAY DELETE WHERE beat != ''",
 });
 
 export const alertRefusals = table({

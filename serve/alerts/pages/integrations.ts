@@ -7,15 +7,15 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import type { HeartbeatState } from '../integrations/heartbeats.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import { isOncallLink } from '../integrations/oncall-link.ts';
 import { OFFERED_TYPES, typeOf } from '../integrations/types.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
-import type { Integration, IntegrationSummary } from '../model/tables.ts';
+import type { Integration } from '../model/tables.ts';
 import { connectCard } from './connect.ts';
 import { DELIVERIES_MAX, deliveryCard, waitingNote } from './delivery-table.ts';
 import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
+import { heartbeatCard, heartbeatTag, serveHeartbeatForms } from './heartbeats.ts';
 import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
@@ -84,6 +84,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     return showKey(visit, reply, rotated);
   });
   serveChanges(pages, parts);
+  serveHeartbeatForms(pages, parts);
   serveIntegrationEnds(pages, parts, showKey);
 }
 
@@ -101,6 +102,7 @@ function serveChanges(pages: FastifyInstance, parts: IntegrationPageParts): void
         is_active: form.has('active'),
         ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
         heartbeat_minutes: wholeNumberIn(form.text('heartbeat')),
+        ...(form.has('heartbeat_matchers') ? { heartbeat_matchers: form.text('heartbeat_matchers') } : {}),
       });
       return await seeOther(reply, pathOf(integration), 'Changes saved.');
     } catch (error) {
@@ -131,14 +133,14 @@ async function sendList(
   const mayChange = level >= PROJECT_ROLES.Maintainer;
   const found = await integrations.list(project.id);
   const now = clock.now();
-  const states = await heartbeats.statesOf(found);
+  const beats = Map.groupBy(await heartbeats.list(found), ({ integration }) => integration);
   const rows = found.map((integration) => [
     mayChange ? html`<a href="${pathOf(integration)}">${integration.name}</a>` : html`${integration.name}`,
     html`${typeOf(integration).label}`,
     integration.is_active
       ? html`<span class="tag good">enabled</span>`
       : html`<span class="tag">disabled</span>`,
-    heartbeatTag(integration, states.get(integration.id), now),
+    heartbeatTag(integration, beats.get(integration.id) ?? [], now),
     ago(integration.created_ms, now),
     html`<a class="button second small" href="${pathOf(integration)}/test">Send test alert</a>`,
   ]);
@@ -185,7 +187,7 @@ function urlField(value: string, fault: string | null): Html {
 }
 
 /** Fields of the form of one integration, by the names of the API. */
-const EDITED: ReadonlySet<string> = new Set(['name', 'api_url', 'heartbeat_minutes']);
+const EDITED: ReadonlySet<string> = new Set(['name', 'api_url', 'heartbeat_minutes', 'heartbeat_matchers']);
 
 async function sendOne(
   { clock, frame, heartbeats, url, receivedDeliveries, refusals, webhookSender }: IntegrationPageParts,
@@ -202,7 +204,7 @@ async function sendOne(
   const isActive = error ? form.has('active') : integration.is_active;
   const type = typeOf(integration);
   const isForwarding = isOncallLink(integration);
-  const hasHeartbeat = integration.heartbeat_minutes > 0;
+  const beats = await heartbeats.list([integration]);
   const last = await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX);
   const body = html`${heading(integration, 'settings', isForwarding ? null : liveBar(`${pathOf(integration)}/live`, pathOf(integration)))}
 ${!isForwarding && waitingNote(last, now)}
@@ -214,9 +216,10 @@ ${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.na
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
 ${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, integration[name]), required: isRequired, fault: faultOf(name) }))}
 ${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
-${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf([integration])).get(integration.id), now)}</p>`}
+${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Alerts that are heartbeats', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Matchers as in Alertmanager. While the heartbeat is on, a firing alert that matches opens no alert, and each of its label sets is watched.' })}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
+${!isForwarding && heartbeatCard(integration, beats, visit.token, now)}
 ${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}
 ${!isForwarding && deliveryCard(last, integration.project_id)}
 ${refusalCard(await refusals.latest(integration.id, visit.store))}
@@ -228,18 +231,6 @@ ${refusalCard(await refusals.latest(integration.id, visit.store))}
     script: 'alerts.js',
     status: error === undefined ? 200 : 422,
   });
-}
-
-function heartbeatTag(
-  { heartbeat_minutes: minutes, is_active }: IntegrationSummary,
-  { heardMs, silentSinceMs }: HeartbeatState = { heardMs: 0, silentSinceMs: 0 },
-  now: number,
-): Html {
-  if (minutes === 0 || !is_active) return html`–`;
-  if (silentSinceMs > 0)
-    return html`<span class="tag bad">silent</span> last request ${ago(silentSinceMs, now)}`;
-  const heard = heardMs === 0 ? 'no requests yet' : html`last request ${ago(heardMs, now)}`;
-  return html`<span class="tag good">every ${minutes} min</span> ${heard}`;
 }
 
 function credentials(integration: Integration, token: Html, now: number): Html {

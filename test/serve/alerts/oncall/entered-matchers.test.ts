@@ -3,7 +3,7 @@ import {
   requireMatchers,
   requireQuietList,
   requireQuietMatchers,
-} from '../../../../serve/alerts/oncall/entered-matchers.ts';
+} from '../../../../serve/alerts/model/entered-matchers.ts';
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}="b"`).join(',');
 

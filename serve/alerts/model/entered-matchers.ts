@@ -1,7 +1,7 @@
 import { type Matcher, MatcherError } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { matchesEmptyLabels } from '../../../aggregate/alerts/matchers/matcher-list.ts';
 import { parseMatchers, validMatcher } from '../../../aggregate/alerts/matchers/parse.ts';
-import { RequestRefused } from '../model/access.ts';
+import { RequestRefused } from './access.ts';
 
 export const MATCHERS_MAX = 20;
 const NAME_LENGTH_MAX = 128;

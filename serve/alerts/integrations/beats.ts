@@ -1,0 +1,142 @@
+import type { ParsedDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
+import { sha256 } from '../../../aggregate/alerts/formats/values.ts';
+import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
+import { Batcher } from '../../../infra/coordination/batcher.ts';
+import { ProductError } from '../../../infra/errors.ts';
+import { ignore } from '../../../infra/ignore.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import {
+  EVERY_REQUEST,
+  type HeartbeatKey,
+  type HeartbeatStore,
+  isWatchdog,
+  newRow,
+  POSTED,
+} from './heartbeat-store.ts';
+import type { CachedIntegration } from './integration-cache.ts';
+
+/** The time of a beat is stored at most this often. */
+const STORE_MS = 5_000;
+/** Watchdogs of an integration, so that a sender whose labels change fills no table. */
+export const WATCHDOGS_MAX = 100;
+/** After so long the stored beats of an integration are read again: some may have been forgotten. */
+const REREAD_MS = 60_000;
+/** Beats that wait for the store; further ones are lost, which may cause an early alert. */
+const PENDING_MAX = 10_000;
+
+export type Beat = Pick<HeartbeatKey, 'beat' | 'labels'>;
+
+/** The items of a delivery that are beats. */
+export const beatsIn = ({ items }: Pick<ParsedDelivery, 'items'>): Beat[] =>
+  items.flatMap((item) => (item?.effect === 'heartbeat' ? [beatOf(item)] : []));
+
+function beatOf({ fingerprint, labels, title }: AlertItem): Beat {
+  // A generic payload has its name in the title.
+  const shown = labels.length > 0 ? labels : [`alertname=${title}`];
+  return { beat: fingerprint || sha256(shown.join('\n')), labels: shown };
+}
+
+interface BeatsDependencies {
+  readonly clock: Clock;
+  readonly store: HeartbeatStore;
+  /** Called for each beat that is set aside. */
+  readonly onSetAside: (integration: string) => void;
+}
+
+/** What this process knows of the beats of an integration. */
+interface StoredBeats {
+  /** By beat, when this process stored it last. */
+  readonly storedMs: Map<string, number>;
+  readonly readMs: number;
+}
+
+/** Takes the beats of requests and stores their times. Integrations without a heartbeat cost nothing. */
+export class Beats {
+  readonly #deps: BeatsDependencies;
+  readonly #stored = new Map<string, StoredBeats>();
+  readonly #pending = new Map<string, Promise<undefined>>();
+  readonly #batcher: Batcher<HeartbeatKey, undefined>;
+
+  constructor(dependencies: BeatsDependencies) {
+    this.#deps = dependencies;
+    this.#batcher = new Batcher(async (keys) => {
+      await this.#store(keys);
+      return keys.map(() => undefined);
+    });
+  }
+
+  /** The beats of a delivery, which does not wait for the store: its sender must not repeat alerts that were accepted. */
+  heard(entry: CachedIntegration, watchdogs: readonly Beat[]): void {
+    const beats = [{ beat: EVERY_REQUEST, labels: [] }, ...watchdogs];
+    this.#add(entry, beats).catch(ignore('heartbeats.heard'));
+  }
+
+  /** The beat of a request that is nothing else. It is durable when this returns. */
+  async post(entry: CachedIntegration): Promise<void> {
+    await this.#add(
+      entry,
+      [EVERY_REQUEST, POSTED].map((beat) => ({ beat, labels: [] })),
+    );
+  }
+
+  async #add({ integration }: CachedIntegration, beats: readonly Beat[]): Promise<void> {
+    if (integration.heartbeat_minutes === 0) return;
+    const storedMs = this.#stored.get(integration.id)?.storedMs;
+    const now = this.#deps.clock.now();
+    const key = { project: Number(integration.project_id), integration: integration.id };
+    const due = beats.filter(({ beat }) => now - (storedMs?.get(beat) ?? 0) >= STORE_MS);
+    await Promise.all(due.map((beat) => this.#addOne({ ...key, ...beat })));
+  }
+
+  #addOne(key: HeartbeatKey): Promise<undefined> {
+    const name = `${key.integration} ${key.beat}`;
+    const pending = this.#pending.get(name);
+    if (pending !== undefined) return pending;
+    if (this.#pending.size >= PENDING_MAX)
+      return Promise.reject(new ProductError('store_failed', 'too many beats wait to be stored'));
+    const stored = this.#batcher.add(key).finally(() => this.#pending.delete(name));
+    this.#pending.set(name, stored);
+    return stored;
+  }
+
+  /** One batch at a time: two at once could both find the last room. */
+  async #store(keys: readonly HeartbeatKey[]): Promise<void> {
+    const { clock, onSetAside, store } = this.#deps;
+    const now = clock.now();
+    await this.#read(keys, now);
+    const taken: HeartbeatKey[] = [];
+    for (const key of keys) {
+      if (this.#takes(key)) taken.push(key);
+      else onSetAside(key.integration);
+    }
+    await store.merge(taken.map((key) => ({ ...newRow(key), heard_ms: now })));
+    for (const { integration, beat } of taken) this.#stored.get(integration)?.storedMs.set(beat, now);
+  }
+
+  /** Reads the beats of integrations of which one is unknown here. */
+  async #read(keys: readonly HeartbeatKey[], now: number): Promise<void> {
+    const unknown = keys.filter(({ integration, beat }) => {
+      const stored = this.#stored.get(integration);
+      return stored === undefined || (!stored.storedMs.has(beat) && now - stored.readMs >= REREAD_MS);
+    });
+    const projects = new Set(unknown.map(({ project }) => project));
+    const integrations = new Set(unknown.map(({ integration }) => integration));
+    const rows = await this.#deps.store.rowsOf([...projects], [...integrations]);
+    const byIntegration = Map.groupBy(rows, ({ integration }) => integration);
+    for (const integration of integrations) {
+      const before = this.#stored.get(integration)?.storedMs;
+      const beats = (byIntegration.get(integration) ?? []).map(({ beat }) => beat);
+      const storedMs = new Map(beats.map((beat) => [beat, before?.get(beat) ?? 0]));
+      this.#stored.set(integration, { storedMs, readMs: now });
+    }
+  }
+
+  /** Whether the beat is known, or there is room for it, which it then takes. */
+  #takes({ integration, beat }: HeartbeatKey): boolean {
+    const storedMs = this.#stored.get(integration)?.storedMs ?? new Map<string, number>();
+    if (storedMs.has(beat) || !isWatchdog(beat)) return true;
+    if ([...storedMs.keys()].filter(isWatchdog).length >= WATCHDOGS_MAX) return false;
+    storedMs.set(beat, 0);
+    return true;
+  }
+}

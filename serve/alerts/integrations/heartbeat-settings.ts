@@ -1,0 +1,22 @@
+import { RequestRefused } from '../model/access.ts';
+import { requireQuietMatchers } from '../model/entered-matchers.ts';
+import type { Integration } from '../model/tables.ts';
+
+const MINUTES_MAX = 10_080;
+/** Of a new integration: the alerts of common rule sets that fire always. */
+export const HEARTBEAT_MATCHERS = 'alertname=~"Watchdog|DeadMansSwitch"';
+
+type HeartbeatSettings = Pick<Integration, 'heartbeat_minutes' | 'heartbeat_matchers'>;
+
+/** The settings of a heartbeat after a change. */
+export function heartbeatSettings(
+  current: HeartbeatSettings,
+  changes: Partial<HeartbeatSettings>,
+): HeartbeatSettings {
+  const { heartbeat_minutes = current.heartbeat_minutes } = changes;
+  if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= MINUTES_MAX))
+    throw new RequestRefused('bad_request', `Enter 0 to ${MINUTES_MAX} minutes.`, 'heartbeat_minutes');
+  const heartbeat_matchers = (changes.heartbeat_matchers ?? current.heartbeat_matchers).trim();
+  if (heartbeat_matchers !== '') requireQuietMatchers(heartbeat_matchers, 'heartbeat_matchers');
+  return { heartbeat_minutes, heartbeat_matchers };
+}

@@ -1,0 +1,67 @@
+import type { IntegrationSummary } from '../model/tables.ts';
+import {
+  EVERY_REQUEST,
+  type HeartbeatRow,
+  isWatchdog,
+  isWatched,
+  newRow,
+  POSTED,
+} from './heartbeat-store.ts';
+
+// Which beats are watched and how long each is missing: pure functions of stored times and a clock.
+
+/** A time in which no server checked heartbeats. */
+export interface UncheckedTime {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The beats of an integration at a check. */
+export interface Watch {
+  readonly watched: readonly HeartbeatRow[];
+  /** Those whose watch ends with this check. */
+  readonly ended: readonly HeartbeatRow[];
+  /** Rows that the check changes before anything else, so that a silence counts from them after a restart. */
+  readonly changed: readonly HeartbeatRow[];
+}
+
+/** `integration` is null if it was deleted or deactivated, or has no heartbeat any more. */
+export function watchOf(
+  integration: IntegrationSummary | null,
+  rows: readonly HeartbeatRow[],
+  now: number,
+): Watch {
+  if (integration === null) return { watched: [], ended: rows.filter(isWatched), changed: [] };
+  const { id, project_id } = integration;
+  const key = { project: Number(project_id), integration: id, beat: EVERY_REQUEST, labels: [] };
+  const requests = rows.find(({ beat }) => beat === EVERY_REQUEST) ?? newRow(key);
+  const others = rows.filter(({ beat }) => beat !== EVERY_REQUEST);
+  const watchdogs = others.filter(({ beat }) => isWatchdog(beat));
+  const hasMatchers = integration.heartbeat_matchers !== '';
+  if (hasMatchers && (requests.watchdog_ms > 0 || watchdogs.length > 0)) {
+    if (requests.watchdog_ms > 0)
+      return { watched: others, ended: [requests].filter(isWatched), changed: [] };
+    // A beat that was posted before, perhaps to try it, counted as a request only.
+    const ended = [requests, ...others.filter(({ beat }) => beat === POSTED)].filter(isWatched);
+    return { watched: watchdogs, ended, changed: [{ ...requests, watchdog_ms: now }] };
+  }
+  if (isWatched(requests)) return { watched: [requests], ended: watchdogs, changed: [] };
+  const begun = { ...requests, watched_ms: Math.max(now, requests.ended_ms + 1) };
+  return { watched: [begun], ended: watchdogs, changed: [begun] };
+}
+
+/** Since when a beat is missing. */
+export const missingSince = ({ heard_ms, watched_ms }: HeartbeatRow): number =>
+  Math.max(heard_ms, watched_ms);
+
+/** For how long a beat is missing while servers listened. After a gap of its period it gets a whole period. */
+export function missingMs(
+  sinceMs: number,
+  now: number,
+  periodMs: number,
+  { from, until }: UncheckedTime,
+): number {
+  if (until - from >= periodMs) return now - Math.max(sinceMs, until);
+  const excusedMs = Math.max(0, until - Math.max(sinceMs, from));
+  return now - sinceMs - excusedMs;
+}
