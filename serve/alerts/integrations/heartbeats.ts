@@ -169,7 +169,8 @@ export class Heartbeats {
   }
 
   async #watchedOf(integrations: readonly IntegrationSummary[]): Promise<HeartbeatRow[]> {
-    const { clock, store } = this.#deps;
+    const { clock, pipeline, store } = this.#deps;
+    await pipeline.waitUntilWritten();
     const having = integrations.filter((one) => one.is_active && one.heartbeat_minutes > 0);
     const projects = new Set(having.map(({ project_id }) => Number(project_id)));
     const rows = await store.rowsOf(
