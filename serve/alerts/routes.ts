@@ -107,6 +107,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     pageSteps,
     refusals,
     pagerHealth,
+    quietPages,
     silences,
     webhookDeliveries,
   } = domain;
@@ -114,6 +115,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   consequences.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
+  quietPages.start(logFailure('pages cannot follow silences and maintenance windows'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
   pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
   pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
@@ -130,6 +132,6 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     silences.stop();
     pageRetention.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
-    await Promise.all([pageSteps.stop(), pageDeliveries.stop(), pagerHealth.stop()]);
+    await Promise.all([quietPages.stop(), pageSteps.stop(), pageDeliveries.stop(), pagerHealth.stop()]);
   });
 }

@@ -15,7 +15,11 @@ const pageShape = z
   .object({
     alert_iid: z.int(),
     policy_id: z.string(),
+    route: z.string().describe('name of the route that led to the policy'),
     state: z.enum(PAGE_STATES),
+    suppressed_by: z
+      .array(z.string())
+      .describe('ids of the silences and maintenance windows that keep it from calling'),
     severity: z.enum(SEVERITIES),
     round: z.int().describe('runs of the policy from its first step, from 1'),
     cycle: z.int().describe('passes through the steps in this round, from 1'),
@@ -31,7 +35,9 @@ const pageShape = z
 const pageJson = (page: AlertPage) => ({
   alert_iid: page.alert,
   policy_id: page.policy,
+  route: page.route,
   state: page.state,
+  suppressed_by: page.state === 'suppressed' ? page.suppressed_by : [],
   severity: page.severity,
   round: page.round,
   cycle: page.cycle,

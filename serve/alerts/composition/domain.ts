@@ -30,7 +30,6 @@ import { Notes } from '../projects/notes.ts';
 import { Projects } from '../projects/projects.ts';
 import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
-import type { QuietListener } from '../quiet/quiet-listener.ts';
 import type { DestinationsSettings } from './destinations.ts';
 import { type HeartbeatParts, openHeartbeats } from './heartbeats.ts';
 import type { AlertMeasures } from './measures.ts';
@@ -103,9 +102,6 @@ export const SAMPLE_BYTES_MAX = 64 * 1024;
 /** Webhooks and on-call links that a server sends to at the same time; a project has an eighth of them. */
 const RECEIVERS = 64;
 
-/** Pages do not follow silences yet. */
-const NO_LISTENER: QuietListener = { began: async () => {}, ended: async () => {} };
-
 const deliveryJobs = (queue: Queue) =>
   new ProjectJobs({
     ...{ queue, name: 'alert-deliveries', concurrency: RECEIVERS },
@@ -138,9 +134,10 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const outbox = new Outbox({ ...shared, jobs });
   const catchUp = (project: number) => consequences.catchUp(project, PAGING);
   const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes: catchUp });
-  const quiet = openQuiet({ runtime, accounts, cache, listener: NO_LISTENER, settings });
+  const onQuiet = (projectId: string) => paging.quietPages.changed(projectId);
+  const quiet = openQuiet({ runtime, accounts, cache, settings, onChanged: onQuiet });
   const paging = openPaging({
-    ...{ ...shared, ...oncall, accounts, settings, publicUrl, queue: runtime.queue },
+    ...{ ...shared, ...oncall, ...quiet, accounts, settings, publicUrl, queue: runtime.queue },
     ...{ projects, members, users, reader, actions, catchUp },
   });
   const consumers = [

@@ -5,7 +5,6 @@ import { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import * as tables from '../model/quiet-tables.ts';
 import { Quiet } from '../quiet/quiet.ts';
-import type { QuietListener } from '../quiet/quiet-listener.ts';
 import { SilenceCache } from '../quiet/silence-cache.ts';
 import { Silences } from '../quiet/silences.ts';
 import { Windows } from '../quiet/windows.ts';
@@ -16,8 +15,9 @@ interface QuietPartsDependencies {
   readonly runtime: { readonly store: Store; readonly keyValue: KeyValue; readonly clock: Clock };
   readonly accounts: Accounts;
   readonly cache: IntegrationCache;
-  readonly listener: QuietListener;
   readonly settings: QuietSettings;
+  /** Called after a silence or a window changed. */
+  readonly onChanged: (projectId: string) => void;
 }
 
 /** The parts of the alert domain that keep alerts from paging. */
@@ -28,17 +28,17 @@ export interface QuietParts {
 }
 
 export function openQuiet(dependencies: QuietPartsDependencies): QuietParts {
-  const { runtime, accounts, cache, listener, settings } = dependencies;
+  const { runtime, accounts, cache, onChanged, settings } = dependencies;
   const { store, keyValue, clock } = runtime;
   const records = new Records<tables.SilenceRow>(accounts, tables.alertSilences);
   const silenceCache = new SilenceCache({ keyValue, records, clock });
   const silences = new Silences({
-    ...{ records, store, clock, listener, locks: accounts.locks, cache: silenceCache },
+    ...{ records, store, clock, onChanged, locks: accounts.locks, cache: silenceCache },
     retentionHours: settings.RETENTION_SILENCES_HOURS,
   });
   const windows = new Windows({
     records: new Records<tables.MaintenanceWindowRow>(accounts, tables.maintenanceWindows),
-    ...{ keyValue, clock, listener, locks: accounts.locks },
+    ...{ keyValue, clock, onChanged, locks: accounts.locks },
   });
   return {
     quiet: new Quiet({ clock, silences: silenceCache, windows, integrations: cache }),

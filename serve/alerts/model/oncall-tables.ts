@@ -166,8 +166,12 @@ export const pages = table({
     project: 'UInt64',
     alert: 'UInt64',
     policy: 'String',
-    /** waiting, triggered, exhausted, acknowledged or closed. */
+    /** Name of the route that led to the policy. */
+    route: 'LowCardinality(String)',
+    /** suppressed, waiting, triggered, exhausted, acknowledged or closed. */
     state: 'LowCardinality(String)',
+    /** Ids of the silences and maintenance windows that keep it from calling. */
+    suppressed_by: 'Array(String)',
     severity: 'LowCardinality(String)',
     /** Runs of the policy from its first step, passes through its steps, and the step that was carried out last; from 1. */
     round: 'UInt32',

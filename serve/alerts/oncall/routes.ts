@@ -29,7 +29,7 @@ export interface AlertRoute {
 }
 
 /** Where an alert pages. */
-interface RouteTarget {
+export interface RouteTarget {
   /** The name of the route. */
   readonly route: string;
   readonly policyId: string;
@@ -56,6 +56,11 @@ export class ProjectRoutes {
     this.#routes = routes.filter(({ is_active }) => is_active);
     const conditional = this.#routes.filter(({ matchers }) => matchers.length > 0);
     this.#index = new MatchIndex(conditional.map((route) => ({ matchers: route.matchers, item: route })));
+  }
+
+  /** Ids of all policies that routes lead to. */
+  get policies(): readonly string[] {
+    return this.#routes.map(({ policy_id }) => policy_id).filter((id) => id !== '');
   }
 
   /** The routes that take an alert, in order. */
@@ -106,14 +111,6 @@ export class Routes {
   async of(projectId: string): Promise<ProjectRoutes> {
     const [{ routes }, isApplied] = await Promise.all([this.get(projectId), this.isApplied(projectId)]);
     return new ProjectRoutes(isApplied ? routes : []);
-  }
-
-  /** The policy of new alerts; null if they page nobody. */
-  async policyOf(projectId: string): Promise<{ policyId: string; delaySeconds: number } | null> {
-    const { routes } = await this.get(projectId);
-    const { policy_id = '', delay_seconds = 0 } = routes.at(-1) ?? {};
-    if (policy_id === '' || !(await this.isApplied(projectId))) return null;
-    return { policyId: policy_id, delaySeconds: delay_seconds };
   }
 
   /** Routes are kept and not applied while an external on-call tool gets the alerts. */

@@ -51,7 +51,7 @@ export function serveAcknowledgePages(
 const notFound = () => new HttpError('not_found', 'This link leads nowhere.');
 
 function send(reply: FastifyReply, linked: Linked, token: Html): Promise<FastifyReply> {
-  const { project, user, alerts, all, calling, usedMs } = linked;
+  const { project, user, alerts, all, open, usedMs } = linked;
   reply.header('x-robots-tag', 'noindex');
   const [first] = alerts;
   const title = all.length === 1 ? (first?.title ?? 'Alert') : `${all.length} alerts`;
@@ -61,14 +61,14 @@ ${alerts.map(
     html`<p>${severityTag(alert)} ${statusTag(alert)} ${all.length > 1 && html`<b>${alert.title}</b> `}<span class="under">${alert.service && `${alert.service}, `}since ${time(alert.started_ms)}</span></p>`,
 )}
 ${all.length > alerts.length && html`<p>${all.length - alerts.length} more.</p>`}
-${usedMs > 0 || calling.length === 0 ? doneNote(linked) : buttons(linked, token)}
+${usedMs > 0 || open.length === 0 ? doneNote(linked) : buttons(linked, token)}
 <p class="under">You act as ${user.name || user.username}.</p>`;
   return reply.page({ title, body, layout: 'narrow' });
 }
 
-const buttons = ({ calling }: Linked, token: Html): Html =>
+const buttons = ({ open }: Linked, token: Html): Html =>
   html`<form method="post" class="actions">${token}
-<button name="action" value="acknowledge">${calling.length === 1 ? 'Acknowledge' : `Acknowledge ${calling.length} alerts`}</button>
+<button name="action" value="acknowledge">${open.length === 1 ? 'Acknowledge' : `Acknowledge ${open.length} alerts`}</button>
 <button name="action" value="escalate" class="second">Page the next step</button></form>`;
 
 const doneNote = ({ acknowledged, usedMs }: Linked): Html => {

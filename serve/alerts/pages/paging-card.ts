@@ -10,6 +10,7 @@ import { FALLBACK } from '../paging/page-steps.ts';
 export type PagingCardParts = Pick<AlertDomain, 'channels' | 'contacts' | 'policies' | 'users'>;
 
 const STATES: Readonly<Record<AlertPage['state'], string>> = {
+  suppressed: 'is silenced',
   waiting: 'waits before it pages',
   triggered: 'pages people',
   exhausted: 'ended without acknowledgement',
@@ -70,11 +71,11 @@ ${found.some(isCalling) && button(`${base}/escalate`, token, 'Page the next step
 }
 
 function pageText(page: AlertPage, policy: string, userName: (id: string) => string): Html {
-  const { state, step, cycle, next_ms, acknowledged_by } = page;
+  const { state, route, step, cycle, next_ms, acknowledged_by } = page;
   const progress = state === 'triggered' && step > 0 ? `, step ${step}, pass ${cycle}` : '';
   const by = state === 'acknowledged' && acknowledged_by !== '' ? ` by ${userName(acknowledged_by)}` : '';
   const again = state === 'exhausted' && next_ms > 0 && html`; it begins again ${time(next_ms)}`;
-  return html`<b>${policy}</b>: ${STATES[state]}${progress}${by}${again}`;
+  return html`<b>${policy}</b> by the route ${route}: ${STATES[state]}${progress}${by}${again}`;
 }
 
 const logText = ({ what, by }: LogEntry, userName: (id: string) => string): string =>

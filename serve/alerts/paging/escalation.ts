@@ -1,8 +1,16 @@
 import type { Policy } from '../oncall/policies.ts';
+import type { QuietReasons } from '../quiet/quiet.ts';
 
 // How a page goes on: pure functions of a page, its policy and the time.
 
-export const PAGE_STATES = ['waiting', 'triggered', 'exhausted', 'acknowledged', 'closed'] as const;
+export const PAGE_STATES = [
+  'suppressed',
+  'waiting',
+  'triggered',
+  'exhausted',
+  'acknowledged',
+  'closed',
+] as const;
 type PageState = (typeof PAGE_STATES)[number];
 
 /** The escalation of one alert by one policy. Times are in milliseconds; 0 means none. */
@@ -10,7 +18,11 @@ export interface AlertPage {
   readonly project: number;
   readonly alert: number;
   readonly policy: string;
+  /** Name of the route that led to the policy. */
+  readonly route: string;
   readonly state: PageState;
+  /** Ids of the silences and maintenance windows that keep it from calling. */
+  readonly suppressed_by: readonly string[];
   readonly severity: string;
   /** `round` counts runs of the policy, `cycle` passes through its steps in a run. Both start at 1. */
   readonly round: number;
@@ -50,6 +62,9 @@ export interface PageChange {
   readonly log: string;
 }
 
+/** What keeps an alert quiet; null if nothing does. */
+export type Quietness = QuietReasons | null;
+
 /** Whether a destination accepted a call of the step; `unknown` while one is pending. */
 export type Reach = 'reached' | 'unreached' | 'unknown';
 
@@ -74,22 +89,39 @@ export const isCalling = ({ state }: Pick<AlertPage, 'state'>): boolean =>
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+/** A suppressed page is looked at so often, because the process that ends a silence may be killed before it says so. */
+const SUPPRESSED_LOOK_MS = MINUTE_MS;
 /** Interval at which a step is checked again while its calls are pending. */
 const LOOK_MS = 5_000;
 /** Delay of the reminder if nobody was reached; overrides `reminder_hours`. */
 const UNREACHED_REMINDER_MS = 15 * MINUTE_MS;
 
 export function newPage(
-  { project, alert, policy, severity }: Pick<AlertPage, 'project' | 'alert' | 'policy' | 'severity'>,
+  of: Pick<AlertPage, 'project' | 'alert' | 'policy' | 'route' | 'severity'>,
   { position, at }: AlertChange,
-  delayMs: number,
+  { delayMs, quiet, now }: { readonly delayMs: number; readonly quiet: Quietness; readonly now: number },
 ): AlertPage {
-  return {
-    ...{ project, alert, policy, severity, position },
+  const page: AlertPage = {
+    ...{ ...of, position, suppressed_by: [] },
     state: delayMs > 0 ? 'waiting' : 'triggered',
     ...{ round: 1, cycle: 1, step: 0, step_ms: 0, next_ms: at + delayMs, created_ms: at },
     ...{ acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0, version: 0 },
   };
+  return quiet === null ? page : suppressed(page, quiet, now);
+}
+
+/** A page that calls nobody while silences or maintenance windows match its alert. */
+function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReasons, now: number): AlertPage {
+  const next_ms = Math.max(now, Math.min(until, now + SUPPRESSED_LOOK_MS));
+  return { ...page, state: 'suppressed', suppressed_by: [...silencedBy, ...mutedBy], next_ms };
+}
+
+export const SUPPRESSED = 'suppressed by a silence or a maintenance window';
+
+/** A page after silences or maintenance windows changed; null if they change nothing for it. */
+export function requiet(page: AlertPage, quiet: Quietness, now: number): AlertPage | null {
+  if (quiet !== null && isCalling(page)) return suppressed(page, quiet, now);
+  return quiet === null && page.state === 'suppressed' ? { ...page, next_ms: now } : null;
 }
 
 /** The page after a change of its alert; `isRouted`: the route still leads to its policy. */
@@ -109,13 +141,13 @@ export function follow(
     return { page: { ...next, state: 'acknowledged', ...acknowledged }, update: 'acknowledged', log: name };
   }
   if (name === 'resolved' || name === 'ignored' || name === 'acknowledged') {
-    if (state === 'closed' || (name === 'acknowledged' && state !== 'waiting')) return unchanged(next);
-    const isTold = state !== 'waiting';
-    const log = isTold ? name : `${name} before anybody was paged`;
+    if (state === 'closed' || (state === 'acknowledged' && name === 'acknowledged')) return unchanged(next);
+    const isUntold = (state === 'waiting' || state === 'suppressed') && page.step === 0 && page.round === 1;
+    const update = name === 'acknowledged' ? name : 'resolved';
     return {
       page: { ...next, state: 'closed', closed_ms: at, next_ms: 0 },
-      update: isTold ? 'resolved' : null,
-      log,
+      update: isUntold ? null : update,
+      log: isUntold ? `${name} before anybody was paged` : name,
     };
   }
   if (name === 'raised') return unchanged({ ...next, severity });
@@ -130,12 +162,16 @@ const unchanged = (page: AlertPage): PageChange => ({ page, update: null, log: '
 /** A page that begins with the first step again. */
 function startRound(page: AlertPage, now: number): AlertPage {
   const round = page.step === 0 ? page.round : page.round + 1;
-  const blank = { cycle: 1, step: 0, step_ms: 0, acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0 };
+  const blank = {
+    ...{ cycle: 1, step: 0, step_ms: 0, acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0 },
+    suppressed_by: [],
+  };
   return { ...page, ...blank, state: 'triggered', round, next_ms: now };
 }
 
 interface AdvanceContext {
   readonly policy: Policy;
+  readonly quiet: Quietness;
   /** Of the step that was carried out last, and of all steps of this cycle. */
   readonly reach: Reach;
   readonly cycleReach: Reach;
@@ -148,8 +184,13 @@ interface AdvanceContext {
 
 /** Decides what a due page does next: check its step again, carry out one, end its policy, or begin again. */
 export function advance(page: AlertPage, context: AdvanceContext): Advance {
-  const { policy, now, isForced = false } = context;
+  const { policy, quiet, now, isForced = false } = context;
   const idle = { carriesOut: false, setsBack: false, exhaustion: '' as const, log: '' };
+  if (quiet !== null && page.state !== 'acknowledged' && page.state !== 'closed') {
+    const log = page.state === 'suppressed' ? '' : SUPPRESSED;
+    return { ...idle, page: suppressed(page, quiet, now), log };
+  }
+  if (page.state === 'suppressed') return carryOut(startRound(page, now), context, 'no longer suppressed');
   if (page.state === 'waiting') return carryOut({ ...page, state: 'triggered' }, context, '');
   if (page.state === 'exhausted') return carryOut(startRound(page, now), context, 'paging starts again');
   if (page.state === 'acknowledged') {

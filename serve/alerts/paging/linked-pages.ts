@@ -10,7 +10,7 @@ import type { Projects } from '../projects/projects.ts';
 import type { AcknowledgeLink } from './acknowledge-links.ts';
 import { isCallable, type PeopleDependencies } from './callable.ts';
 import type { PageSteps } from './page-steps.ts';
-import { type DueNotification, destinationLock, type PageStore } from './page-store.ts';
+import { type DueNotification, destinationLock, notificationIn, type PageStore } from './page-store.ts';
 
 interface LinkedPagesDependencies extends PeopleDependencies {
   readonly clock: Clock;
@@ -30,9 +30,9 @@ export interface Linked {
   readonly user: User;
   /** The most severe first, at most 20. */
   readonly alerts: readonly Alert[];
-  /** Numbers of all alerts of the message; `calling` are those that still call people. */
+  /** Numbers of all alerts of the message; `open` are those that nobody has acknowledged. */
   readonly all: readonly number[];
-  readonly calling: readonly number[];
+  readonly open: readonly number[];
   /** When the link was used; 0 if it was not. */
   readonly usedMs: number;
   /** Who acknowledged the first alert and when, if somebody did. */
@@ -68,14 +68,14 @@ export class LinkedPages {
     return {
       ...{ project, user, all },
       alerts: all.flatMap((iid) => alerts.get(iid) ?? []),
-      calling: [...new Set(notifications.filter(({ isCalling }) => isCalling).map(({ alert }) => alert))],
+      open: [...new Set(notifications.filter(({ isOpen }) => isOpen).map(({ alert }) => alert))],
       usedMs: firstOf(notifications).used_ms,
       acknowledged: await this.#acknowledgement(link.project, firstOf(notifications)),
     };
   }
 
   /**
-   * Acknowledges all alerts of the message that still call people, or carries out their next step. Returns false if the
+   * Acknowledges all alerts of the message that nobody has acknowledged, or carries out their next step. Returns false if the
    * link was used before. It counts as used afterwards only, so a kill loses no click.
    */
   use(link: AcknowledgeLink, action: 'acknowledge' | 'escalate'): Promise<boolean> {
@@ -83,24 +83,24 @@ export class LinkedPages {
     const { project, destination, message } = link;
     return locks.run(destinationLock(project, destination), async (lease) => {
       const linked = await this.find(link);
-      if (linked === null || linked.usedMs > 0 || linked.calling.length === 0) return false;
+      if (linked === null || linked.usedMs > 0 || linked.open.length === 0) return false;
       await this.#act(linked, action);
       // The answer shows who acknowledged.
       await this.#deps.catchUp(project);
-      const { isCalling: _, ...first } = firstOf(await store.ofMessage(project, destination, message));
+      const first = notificationIn(firstOf(await store.ofMessage(project, destination, message)));
       await lease.ensure();
       await store.change([{ ...first, used_ms: clock.now() }]);
       return true;
     });
   }
 
-  async #act({ calling, user, project }: Linked, action: 'acknowledge' | 'escalate'): Promise<void> {
+  async #act({ open, user, project }: Linked, action: 'acknowledge' | 'escalate'): Promise<void> {
     const { actions, steps } = this.#deps;
     if (action === 'escalate') {
-      return steps.escalate(Number(project.id), calling, user.id);
+      return steps.escalate(Number(project.id), open, user.id);
     }
-    for (let i = 0; i < calling.length; i += ALERTS_PER_CHANGE) {
-      const some = calling.slice(i, i + ALERTS_PER_CHANGE);
+    for (let i = 0; i < open.length; i += ALERTS_PER_CHANGE) {
+      const some = open.slice(i, i + ALERTS_PER_CHANGE);
       const { failed } = await actions.changeStatus(project.id, some, user, 'acknowledged', 'triggered');
       if (failed.length > 0)
         throw new ProductError('store_failed', `${failed.length} alerts may not be acknowledged yet`);

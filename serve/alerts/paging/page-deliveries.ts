@@ -12,7 +12,13 @@ import { isCallable, type PeopleDependencies } from './callable.ts';
 import { countAttempt, type PageMeasures } from './page-measures.ts';
 import type { PageMessages } from './page-messages.ts';
 import type { PageNotification } from './page-reader.ts';
-import { type DueNotification, destinationLock, type PageStore, rankOf } from './page-store.ts';
+import {
+  type DueNotification,
+  destinationLock,
+  notificationIn,
+  type PageStore,
+  rankOf,
+} from './page-store.ts';
 
 interface PageDeliverySettings {
   readonly PAGE_BUNDLE_SECONDS: number;
@@ -182,12 +188,12 @@ export class PageDeliveries {
     for (const one of due) {
       const is_doubtful = one.is_doubtful || one.state === 'sending';
       if (one.kind === 'triggered' && !one.isCalling)
-        over.push({ ...stored(one), state: 'cancelled', is_doubtful });
-      else if (lack !== '') over.push({ ...stored(one), state: 'failed', fault: lack });
+        over.push({ ...notificationIn(one), state: 'cancelled', is_doubtful });
+      else if (lack !== '') over.push({ ...notificationIn(one), state: 'failed', fault: lack });
       // A notification that was never tried does not expire: it fell due while no server ran.
       else if (one.attempts > 0 && now - one.due_ms > hours * HOUR_MS) {
         const fault = `given up after ${hours} hours: ${one.fault || 'no attempt had a result'}`;
-        over.push({ ...stored(one), state: 'failed', fault });
+        over.push({ ...notificationIn(one), state: 'failed', fault });
       } else open.push(one);
     }
     return { over, open };
@@ -235,7 +241,14 @@ export class PageDeliveries {
     const marked = some.map((one) => {
       const is_doubtful = one.is_doubtful || one.state === 'sending';
       const attempts = one.attempts + 1;
-      return { ...stored(one), state: 'sending' as const, message: key, attempts, is_doubtful, started_ms };
+      return {
+        ...notificationIn(one),
+        state: 'sending' as const,
+        message: key,
+        attempts,
+        is_doubtful,
+        started_ms,
+      };
     });
     await store.change(marked);
     const leaving = await this.#dropEnded(marked.map((one) => ({ ...one, version: one.version + 1 })));
@@ -290,5 +303,3 @@ const firstOfAlerts = (open: readonly DueNotification[]): DueNotification[] =>
   [...Map.groupBy(open, ({ alert }) => alert).values()].map((of) =>
     of.reduce((first, one) => (one.created_ms < first.created_ms ? one : first)),
   );
-
-const stored = ({ isCalling: _, ...notification }: DueNotification): PageNotification => notification;

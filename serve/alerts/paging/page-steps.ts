@@ -9,6 +9,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Projects } from '../projects/projects.ts';
+import type { Quiet } from '../quiet/quiet.ts';
 import {
   type Advance,
   type AlertPage,
@@ -51,6 +52,7 @@ interface PageStepsDependencies {
   readonly progress: Pick<ConsequenceProgress, 'get'>;
   readonly projects: Pick<Projects, 'find'>;
   readonly policies: Pick<Policies, 'findAll'>;
+  readonly quiet: Pick<Quiet, 'of'>;
   readonly recipients: RecipientsDependencies;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
   readonly measures: PageMeasures;
@@ -132,6 +134,7 @@ export class PageSteps {
     );
     const calls = Map.groupBy(await store.callsOf(project, due, now - HELD_MS), pageKey);
     const policies = await this.#policiesOf(project, due);
+    const quiet = await this.#deps.quiet.of(String(project), [...alerts.values()], now);
     const recipients = new Recipients(this.#deps.recipients, String(project), now);
     const round = new Round(now, this.#deps.settings);
     for (const page of due) {
@@ -151,7 +154,8 @@ export class PageSteps {
         now,
         unreachedMs: settings.PAGE_UNREACHED_SECONDS * 1000,
       });
-      const result = advance(page, { ...reached, policy, now, isForced });
+      const reasons = quiet.get(page.alert) ?? null;
+      const result = advance(page, { ...reached, policy, quiet: reasons, now, isForced });
       countUnreached(measures, page, result, ofPage);
       const step = policy.steps[result.page.step - 1];
       const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];

@@ -20,12 +20,22 @@ export interface Called {
  * Notifications of a step are stored before its page, which may still wait or be in the round before: only a page that
  * ended, or went on to a later round, has no use for them.
  */
-const IS_CALLING = sql`page.state NOT IN ('acknowledged', 'closed') AND page.round <= notice.round`;
+const IS_CALLING = sql`page.state NOT IN ('suppressed', 'acknowledged', 'closed') AND page.round <= notice.round`;
 
-/** A notification, and whether its page still calls people in the same round. */
+/** A notification and its page. */
 export interface DueNotification extends PageNotification {
+  /** Whether the page still calls people in the same round. */
   readonly isCalling: boolean;
+  /** Whether the page can be acknowledged, also in a later round or while a silence matches. */
+  readonly isOpen: boolean;
 }
+
+/** The notification alone. */
+export const notificationIn = ({
+  isCalling: _,
+  isOpen: __,
+  ...notification
+}: DueNotification): PageNotification => notification;
 
 const OPEN_STATES: readonly StepCall['state'][] = ['pending', 'sending'];
 /** Of one message. */
@@ -54,6 +64,14 @@ export class PageStore extends PageReader {
     return this.#store.rows<AlertPage>(
       sql`SELECT * FROM ${pages} FINAL
         WHERE project = ${project} AND next_ms > 0 AND next_ms <= ${now} ORDER BY next_ms, alert LIMIT ${limit}`,
+    );
+  }
+
+  /** Pages that call somebody, or would without a silence. */
+  unacknowledged(project: number): Promise<AlertPage[]> {
+    return this.#store.rows<AlertPage>(
+      sql`SELECT * FROM ${pages} FINAL
+        WHERE project = ${project} AND state NOT IN ('acknowledged', 'closed') ORDER BY alert, policy`,
     );
   }
 
@@ -186,7 +204,7 @@ export class PageStore extends PageReader {
   /** Notifications of a destination, the most severe and then the oldest first. */
   #withPages(project: number, destination: string, condition: Sql): Promise<DueNotification[]> {
     return this.#store.rows<DueNotification>(
-      sql`SELECT notice.*, ${IS_CALLING} AS isCalling
+      sql`SELECT notice.*, ${IS_CALLING} AS isCalling, page.state NOT IN ('acknowledged', 'closed') AS isOpen
         FROM (SELECT * FROM ${pageNotifications} FINAL
           WHERE project = ${project} AND destination = ${destination} AND ${condition}) AS notice
         LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page

@@ -5,9 +5,18 @@ import type { EventConsumer } from '../consequences/consequences.ts';
 import { ALERT_LATE_MS_MAX, type DecidedChange } from '../consequences/event-history.ts';
 import type { NotificationRulesStore } from '../destinations/rules.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
-import type { Routes } from '../oncall/routes.ts';
+import type { ProjectRoutes, Routes, RouteTarget } from '../oncall/routes.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import { type AlertPage, follow, newPage, type PageChange, pageKey } from './escalation.ts';
+import type { Quiet } from '../quiet/quiet.ts';
+import {
+  type AlertPage,
+  follow,
+  newPage,
+  type PageChange,
+  pageKey,
+  type Quietness,
+  SUPPRESSED,
+} from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import type { PageMeasures } from './page-measures.ts';
 import { notificationOf } from './page-notification.ts';
@@ -19,8 +28,9 @@ interface PagerDependencies {
   readonly clock: Clock;
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
-  readonly routes: Pick<Routes, 'policyOf' | 'isApplied'>;
+  readonly routes: Pick<Routes, 'of' | 'isApplied'>;
   readonly policies: Pick<Policies, 'findAll' | 'list'>;
+  readonly quiet: Pick<Quiet, 'of' | 'labelsOf'>;
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
   readonly steps: Pick<PageSteps, 'wake'>;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
@@ -28,8 +38,8 @@ interface PagerDependencies {
 }
 
 /**
- * Pages follow the stored events of their alerts: a new alert opens one if the route has a policy, and what happens to
- * the alert acknowledges or closes it. Steps are carried out by `PageSteps` afterwards.
+ * Pages follow the stored events of their alerts: a new alert opens one for each policy that its routes lead to, and
+ * what happens to the alert acknowledges or closes it. Steps are carried out by `PageSteps` afterwards.
  *
  * Notifications are stored before the pages. A kill between the two repeats the same changes under the same ids. A kill
  * right after the pages loses the updates of calls that were leaving at that moment.
@@ -43,26 +53,34 @@ export class Pager implements EventConsumer {
   }
 
   async apply(project: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
-    const { store, routes, reader } = this.#deps;
+    const { store, routes, reader, quiet, clock } = this.#deps;
     const iids = [...new Set(changes.map(({ iid }) => iid))];
-    const [route, stored] = await Promise.all([
-      routes.policyOf(String(project)),
-      store.ofAlerts(project, iids),
-    ]);
-    if (route === null) await this.#countUnrouted(String(project), changes);
-    if (route === null && stored.length === 0) return true;
+    const [routed, stored] = await Promise.all([routes.of(String(project)), store.ofAlerts(project, iids)]);
+    const created = changes.filter(({ name }) => name === 'created');
+    if (routed.policies.length === 0 && stored.length === 0) {
+      await this.#countUnrouted(String(project), created.length);
+      return true;
+    }
     const alerts = await reader.findAll(project, iids);
     if (changes.some((change) => this.#isLate(change, alerts.get(change.iid)))) return false;
     const batch = new PageBatch(project, stored);
     const policies = await this.#deps.policies.findAll(String(project), [
       ...stored.map(({ policy }) => policy),
-      ...(route === null ? [] : [route.policyId]),
+      ...routed.policies,
     ]);
+    const now = clock.now();
+    const reasons = await quiet.of(String(project), [...alerts.values()], now);
+    const targets = await this.#targetsOf(routed, [...alerts.values()]);
     for (const change of changes) {
       const severity = alerts.get(change.iid)?.severity;
       if (severity === undefined) continue;
-      batch.follow(change, { route, severity, policyOf: (id) => policies.get(id) ?? null });
+      batch.follow(change, {
+        ...{ severity, now, policyOf: (id) => policies.get(id) ?? null },
+        ...{ quiet: reasons.get(change.iid) ?? null, targets: targets.get(change.iid) ?? [] },
+      });
     }
+    const unrouted = created.filter(({ iid }) => (targets.get(iid) ?? []).length === 0);
+    await this.#countUnrouted(String(project), unrouted.length);
     const updates = await this.#updatesOf(project, batch.updates);
     await lease.ensure();
     await store.add(updates);
@@ -77,12 +95,23 @@ export class Pager implements EventConsumer {
     return true;
   }
 
+  async #targetsOf(
+    routed: ProjectRoutes,
+    alerts: readonly Alert[],
+  ): Promise<ReadonlyMap<number, readonly RouteTarget[]>> {
+    const { quiet } = this.#deps;
+    const targets = new Map<number, readonly RouteTarget[]>();
+    for (const alert of alerts) {
+      targets.set(alert.iid, await routed.targetsOf(await quiet.labelsOf(alert)));
+    }
+    return targets;
+  }
+
   /** A project without policies, or with an external on-call tool, pages nobody on purpose. */
-  async #countUnrouted(projectId: string, changes: readonly DecidedChange[]): Promise<void> {
+  async #countUnrouted(projectId: string, count: number): Promise<void> {
     const { routes, policies, measures } = this.#deps;
-    const created = changes.filter(({ name }) => name === 'created').length;
-    if (created === 0 || !(await routes.isApplied(projectId))) return;
-    if ((await policies.list(projectId)).length > 0) measures.unroutedAlerts.inc(created);
+    if (count === 0 || !(await routes.isApplied(projectId))) return;
+    if ((await policies.list(projectId)).length > 0) measures.unroutedAlerts.inc(count);
   }
 
   /** Whether the alert of an event may still be written. */
@@ -121,11 +150,17 @@ export class Pager implements EventConsumer {
 }
 
 interface FollowContext {
-  readonly route: Awaited<ReturnType<Routes['policyOf']>>;
+  /** Where the routes lead the alert now. */
+  readonly targets: readonly RouteTarget[];
+  readonly quiet: Quietness;
   /** Of the alert now. */
   readonly severity: string;
   readonly policyOf: (id: string) => Policy | null;
+  readonly now: number;
 }
+
+/** The changes at which routes are read. */
+const ROUTED: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
 
 /** The pages of a batch of alerts, with the changes of these alerts applied. */
 class PageBatch {
@@ -149,24 +184,28 @@ class PageBatch {
     return [...this.#dirty].map((key) => this.#pages.get(key) as AlertPage);
   }
 
-  follow(change: DecidedChange, { route, severity, policyOf }: FollowContext): void {
-    const opens = change.name === 'created' || change.name === 'raised';
-    const policy = route === null ? null : policyOf(route.policyId);
-    if (opens && route !== null && policy !== null) {
-      const named = { project: this.#project, alert: change.iid, policy: policy.id, severity };
-      if (!this.#pages.has(pageKey(named))) {
-        this.#put(newPage(named, change, route.delaySeconds * 1000));
-        return;
-      }
-    }
+  follow(change: DecidedChange, context: FollowContext): void {
+    const { targets, severity, policyOf } = context;
     for (const page of this.#pages.values()) {
       if (page.alert !== change.iid || change.position <= (this.#followed.get(pageKey(page)) ?? -1)) continue;
-      const isRouted = route?.policyId === page.policy;
+      const isRouted = targets.some(({ policyId }) => policyId === page.policy);
       const next = follow(page, change, { policy: policyOf(page.policy), isRouted, severity });
       this.#put(next.page);
       if (next.update !== null) this.updates.push({ ...next, change });
       if (next.log !== '')
         this.entries.push({ page: next.page, at: change.at, what: next.log, by: change.by });
+    }
+    if (ROUTED.has(change.name)) this.#open(change, context);
+  }
+
+  /** Opens a page for each policy that an alert has none for. */
+  #open(change: DecidedChange, { targets, severity, quiet, policyOf, now }: FollowContext): void {
+    for (const { route, policyId, delaySeconds } of targets) {
+      const of = { project: this.#project, alert: change.iid, policy: policyId, route, severity };
+      if (policyOf(policyId) === null || this.#pages.has(pageKey(of))) continue;
+      const page = newPage(of, change, { delayMs: delaySeconds * 1000, quiet, now });
+      this.#put(page);
+      if (page.state === 'suppressed') this.entries.push({ page, at: change.at, what: SUPPRESSED, by: '' });
     }
   }
 

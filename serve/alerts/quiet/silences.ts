@@ -9,7 +9,6 @@ import { type Sql, sql } from '../../../infra/sql.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { SilenceRow } from '../model/quiet-tables.ts';
-import type { QuietListener } from './quiet-listener.ts';
 import {
   canBecome,
   type Silence,
@@ -36,7 +35,8 @@ interface SilencesDependencies {
   readonly clock: Clock;
   readonly locks: Locks;
   readonly cache: SilenceCache;
-  readonly listener: QuietListener;
+  /** Called after a change was stored, so that pages follow it at once. */
+  readonly onChanged: (projectId: string) => void;
   /** Hours that a silence is kept after its end. */
   readonly retentionHours: number;
 }
@@ -155,12 +155,9 @@ export class Silences {
   }
 
   async #announce(silence: Silence): Promise<void> {
-    const { cache, clock, listener } = this.#deps;
-    const { project_id, matchers } = silence;
-    await cache.invalidate(project_id);
-    const state = silenceState(silence, clock.now());
-    if (state === 'active') await listener.began(project_id, matchers);
-    if (state === 'expired') await listener.ended(project_id);
+    const { cache, onChanged } = this.#deps;
+    await cache.invalidate(silence.project_id);
+    onChanged(silence.project_id);
   }
 
   #rowOf(silence: Silence): Omit<SilenceRow, 'version'> {

@@ -31,9 +31,6 @@ export function* windowSpans(
   yield* union(sources);
 }
 
-export const isOn = (window: WindowTimes, at: number): boolean =>
-  windowSpans(window, { from: at, until: at + 1 }).next().done !== true;
-
 /** Joins lists of stretches, each in order and apart, into one. */
 function* union(sources: readonly Iterator<Span, unknown>[]): Generator<Span> {
   const heads = sources.map((source) => ({ source, next: source.next() }));

@@ -9,9 +9,8 @@ import { RequestRefused } from '../model/access.ts';
 import { requireQuietList } from '../model/entered-matchers.ts';
 import type { MaintenanceWindowRow } from '../model/quiet-tables.ts';
 import { INTERVALS_MAX, type LocatedInterval } from '../oncall/time-intervals.ts';
-import type { QuietListener } from './quiet-listener.ts';
 import { type ActiveWindow, WindowCache } from './window-cache.ts';
-import { isOn, type WindowTimes } from './window-times.ts';
+import type { WindowTimes } from './window-times.ts';
 
 const WINDOWS_PER_PROJECT = 200;
 const NAME_CHARACTERS_MAX = 255;
@@ -37,7 +36,8 @@ interface WindowsDependencies {
   readonly keyValue: KeyValue;
   readonly clock: Clock;
   readonly locks: Locks;
-  readonly listener: QuietListener;
+  /** Called after a change was stored, so that pages follow it at once. */
+  readonly onChanged: (projectId: string) => void;
 }
 
 /** The maintenance windows of projects. */
@@ -91,7 +91,7 @@ export class Windows {
         deleted_ms: 0,
       };
       await this.#deps.records.add(row);
-      return { before: null, after: windowOf(row) };
+      return windowOf(row);
     });
   }
 
@@ -110,7 +110,7 @@ export class Windows {
         next: { ...(row as MaintenanceWindowRow), ...columnsOf(fields), author_id: author },
         result: undefined,
       }));
-      return { before, after: { ...before, ...fields, author_id: author } };
+      return { ...before, ...fields, author_id: author };
     });
   }
 
@@ -122,28 +122,19 @@ export class Windows {
         next: { ...(row as MaintenanceWindowRow), author_id: author, deleted_ms: this.#deps.clock.now() },
         result: undefined,
       }));
-      return { before, after: null };
     });
   }
 
-  /** The lock enforces unique names and the limit. Whoever pages learns of the change after it is durable. */
-  async #changing<After extends MaintenanceWindow | null>(
+  /** The lock enforces unique names and the limit. */
+  async #changing<Result>(
     projectId: string,
-    work: (windows: readonly MaintenanceWindow[]) => Promise<{
-      readonly before: MaintenanceWindow | null;
-      readonly after: After;
-    }>,
-  ): Promise<After> {
-    const { locks, clock, listener } = this.#deps;
-    const { before, after } = await locks.run(`maintenance/${projectId}`, async () =>
-      work(await this.list(projectId)),
-    );
+    work: (windows: readonly MaintenanceWindow[]) => Promise<Result>,
+  ): Promise<Result> {
+    const { locks, onChanged } = this.#deps;
+    const result = await locks.run(`maintenance/${projectId}`, async () => work(await this.list(projectId)));
     await this.#cache.invalidate(projectId);
-    const now = clock.now();
-    const isNow = (window: MaintenanceWindow | null) => window?.is_active === true && isOn(window, now);
-    if (after !== null && isNow(after)) await listener.began(projectId, after.matchers);
-    if (isNow(before)) await listener.ended(projectId);
-    return after;
+    onChanged(projectId);
+    return result;
   }
 }
 

@@ -102,8 +102,9 @@ async function samplesOf(gauge: { get(): Promise<{ values: { labels: object; val
 
 let alerts = 0;
 const pageDue = (agoMs: number, state: AlertPage['state'] = 'triggered'): AlertPage => {
-  const named = { project: Number(open.projectId), alert: ++alerts, policy: 'p1', severity: 'high' };
-  const page = newPage(named, { name: 'created', position: alerts, at: now - agoMs, by: '' }, 0);
+  const named = { project: Number(open.projectId), alert: ++alerts, policy: 'p1', route: 'default' };
+  const created = { name: 'created' as const, position: alerts, at: now - agoMs, by: '' };
+  const page = newPage({ ...named, severity: 'high' }, created, { delayMs: 0, quiet: null, now });
   return { ...page, state };
 };
 const closed = (page: AlertPage): AlertPage => ({ ...page, version: 1, state: 'closed', next_ms: 0 });

@@ -8,6 +8,7 @@ import {
   newPage,
   type Reach,
   reachOf,
+  requiet,
 } from '../../../../serve/alerts/paging/escalation.ts';
 
 const MINUTE = 60_000;
@@ -24,7 +25,11 @@ const changeOf = (name: AlertChange['name'], at = START, by = '7'): AlertChange 
   ...{ name, position: 9, at, by },
 });
 const opened = (delayMs = 0) =>
-  newPage({ project: 1, alert: 3, policy: 'p', severity: 'high' }, changeOf('created'), delayMs);
+  newPage({ project: 1, alert: 3, policy: 'p', route: 'default', severity: 'high' }, changeOf('created'), {
+    delayMs,
+    quiet: null,
+    now: START,
+  });
 const followed = (page: AlertPage, name: AlertChange['name'], more: Partial<Policy> = {}, isRouted = true) =>
   follow(page, changeOf(name, START + MINUTE), { policy: policyOf(more), isRouted, severity: 'critical' });
 
@@ -39,7 +44,7 @@ function play(
   for (let i = 0; i < 1000 && current.next_ms > 0 && current.next_ms <= until; i++) {
     now = Math.max(now, current.next_ms);
     const isRoundReached = reach === 'reached';
-    const result = advance(current, { policy, reach, cycleReach: reach, isRoundReached, now });
+    const result = advance(current, { policy, quiet: null, reach, cycleReach: reach, isRoundReached, now });
     const minutes = (now - START) / MINUTE;
     if (result.carriesOut)
       done.push(`${minutes}: ${result.page.round}.${result.page.cycle}.${result.page.step}`);
@@ -98,7 +103,7 @@ describe('steps', () => {
 });
 
 const context = (more: object) => ({
-  ...{ policy: policyOf(), reach: 'reached' as Reach, cycleReach: 'reached' as Reach },
+  ...{ policy: policyOf(), quiet: null, reach: 'reached' as Reach, cycleReach: 'reached' as Reach },
   ...{ isRoundReached: true, now: START },
   ...more,
 });
@@ -153,6 +158,60 @@ describe('a page', () => {
       carriesOut: true,
       page: { step: 2 },
     });
+  });
+});
+
+describe('a silenced page', () => {
+  const quiet = { silencedBy: ['s1'], mutedBy: ['w1'], until: START + 10 * MINUTE };
+  const silenced = (page: AlertPage, now = START) => advance(page, context({ quiet, now }));
+  const called = advance(opened(), context({ now: START })).page;
+
+  test('calls nobody, and is looked at each minute and when the silence ends', () => {
+    const { page, carriesOut } = silenced(opened());
+    expect({ ...page, carriesOut }).toMatchObject({
+      ...{ carriesOut: false, state: 'suppressed', suppressed_by: ['s1', 'w1'], step: 0 },
+      next_ms: START + MINUTE,
+    });
+    expect(silenced(page, START + 9.5 * MINUTE).page.next_ms).toBe(START + 10 * MINUTE);
+    const born = newPage(
+      { project: 1, alert: 3, policy: 'p', route: 'default', severity: 'high' },
+      changeOf('created'),
+      { delayMs: MINUTE, quiet, now: START },
+    );
+    expect(born).toMatchObject({ state: 'suppressed', next_ms: START + MINUTE });
+  });
+
+  test('calls from the first step when nothing matches any more, in the next round if it called before', () => {
+    const now = START + 10 * MINUTE;
+    const fresh = advance(silenced(opened()).page, context({ now }));
+    expect(fresh).toMatchObject({ carriesOut: true, page: { state: 'triggered', round: 1, step: 1 } });
+    const again = advance(silenced(called).page, context({ now }));
+    expect(again).toMatchObject({ carriesOut: true, page: { round: 2, step: 1, suppressed_by: [] } });
+  });
+
+  test.each(['acknowledged', 'resolved', 'ignored'] as const)('closes when its alert is %s', (name) => {
+    const update = name === 'acknowledged' ? name : 'resolved';
+    expect(followed(silenced(opened()).page, name)).toMatchObject({
+      page: { state: 'closed' },
+      update: null,
+    });
+    expect(followed(silenced(called).page, name)).toMatchObject({ page: { state: 'closed' }, update });
+  });
+
+  test('is one that waits, calls or has ended, never one that is acknowledged or closed', () => {
+    const states = ['waiting', 'triggered', 'exhausted', 'acknowledged', 'closed'] as const;
+    const after = states.map((state) => requiet({ ...called, state }, quiet, START)?.state ?? state);
+    expect(after).toEqual(['suppressed', 'suppressed', 'suppressed', 'acknowledged', 'closed']);
+    for (const state of states) expect(requiet({ ...called, state }, null, START)).toBeNull();
+    expect(requiet({ ...called, state: 'suppressed' }, null, START)?.next_ms).toBe(START);
+  });
+
+  test('whose acknowledgement times out sets the alert back and calls later', () => {
+    const acknowledged = followed(called, 'acknowledged', { ack_timeout_minutes: 5 }).page;
+    const policy = policyOf({ ack_timeout_minutes: 5 });
+    const result = advance(acknowledged, context({ policy, quiet, now: acknowledged.next_ms }));
+    expect(result).toMatchObject({ setsBack: true, page: { state: 'triggered' } });
+    expect(silenced(result.page, START + 8 * MINUTE).page.state).toBe('suppressed');
   });
 });
 

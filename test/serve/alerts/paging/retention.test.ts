@@ -34,8 +34,9 @@ afterAll(async () => {
 /** A page that closed days ago or is still open, with a message and an entry of its log. */
 async function makePage(alert: number, closedDaysAgo: number | null): Promise<AlertPage> {
   const at = NOW - 60 * DAY;
-  const named = { project: 1, alert, policy: 'p1', severity: 'high' };
-  const page = newPage(named, { name: 'created', position: alert, at, by: '' }, 0);
+  const named = { project: 1, alert, policy: 'p1', route: 'default', severity: 'high' };
+  const created = { name: 'created' as const, position: alert, at, by: '' };
+  const page = newPage(named, created, { delayMs: 0, quiet: null, now: at });
   await store.save([page]);
   const told = { kind: 'triggered' as const, destination: 'c1', user: '', due_ms: at, now: at };
   await store.add([notificationOf(page, told)]);

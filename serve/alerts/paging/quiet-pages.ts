@@ -1,0 +1,80 @@
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import { partsOf } from '../../../infra/parts.ts';
+import type { Clock, Queue } from '../../../infra/ports.ts';
+import { consumerLock } from '../consequences/consequences.ts';
+import { ProjectJobs } from '../consequences/project-jobs.ts';
+import type { AlertReader } from '../projects/alert-reader.ts';
+import type { Quiet } from '../quiet/quiet.ts';
+import { type AlertPage, requiet, SUPPRESSED } from './escalation.ts';
+import { PAGING, type PageSteps } from './page-steps.ts';
+import type { PageStore } from './page-store.ts';
+
+interface QuietPagesDependencies {
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly locks: Locks;
+  readonly store: PageStore;
+  readonly reader: Pick<AlertReader, 'findAll'>;
+  readonly quiet: Pick<Quiet, 'of'>;
+  readonly steps: Pick<PageSteps, 'wake'>;
+}
+
+const CONCURRENCY = 4;
+const PAGES_AT_ONCE = 500;
+
+/**
+ * Suppresses pages when a silence or a maintenance window begins to match their alerts, and lets them go on when none
+ * does any more. What begins or ends by the clock is seen by the steps of the pages, and so is a change whose process
+ * was killed.
+ */
+export class QuietPages {
+  readonly #deps: QuietPagesDependencies;
+  readonly #jobs: ProjectJobs;
+
+  constructor(dependencies: QuietPagesDependencies) {
+    this.#deps = dependencies;
+    this.#jobs = new ProjectJobs({
+      ...{ queue: dependencies.queue, name: 'quiet-pages', concurrency: CONCURRENCY, projectConcurrency: 1 },
+    });
+  }
+
+  start(onFailure: (error: unknown) => void): void {
+    const run = ({ project }: { readonly project: number }) => this.run(project);
+    this.#jobs.start({ run, unfinished: async () => [], onFailure });
+  }
+
+  stop(): Promise<void> {
+    return this.#jobs.stop();
+  }
+
+  /** Called after a silence or a window of a project changed. Many changes are carried out together. */
+  changed(projectId: string): void {
+    this.#jobs.wake([{ project: Number(projectId), name: 'quiet' }]);
+  }
+
+  async run(project: number): Promise<undefined> {
+    const { clock, locks, store, steps } = this.#deps;
+    await locks.run(consumerLock(PAGING, project), async (lease) => {
+      for (const some of partsOf(await store.unacknowledged(project), PAGES_AT_ONCE, () => 1)) {
+        const now = clock.now();
+        const changed = await this.#requiet(project, some, now);
+        const newly = changed.filter(({ state, next_ms }) => state === 'suppressed' && next_ms > now);
+        await lease.ensure();
+        await store.log(newly.map((page) => ({ page, at: now, what: SUPPRESSED, by: '' })));
+        await store.save(changed);
+      }
+    });
+    steps.wake([project]);
+    return undefined;
+  }
+
+  async #requiet(project: number, some: readonly AlertPage[], now: number): Promise<AlertPage[]> {
+    const { reader, quiet } = this.#deps;
+    const alerts = await reader.findAll(
+      project,
+      some.map(({ alert }) => alert),
+    );
+    const reasons = await quiet.of(String(project), [...alerts.values()], now);
+    return some.flatMap((page) => requiet(page, reasons.get(page.alert) ?? null, now) ?? []);
+  }
+}
