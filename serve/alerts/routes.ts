@@ -3,6 +3,7 @@ import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
 import type { Readers } from '../http/readers.ts';
+import { serveAlertmanager } from './alertmanager/routes.ts';
 import { serveAlertRouteLists } from './api/alert-routes.ts';
 import { serveAlertRoutes } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
@@ -58,6 +59,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   };
   await serveIntake(app, intake);
   await servePagerduty(app, intake);
+  await serveAlertmanager(app, { accounts, readers, clock: runtime.clock, domain, url });
   await serveAlertPages(app, { accounts, readers, clock: runtime.clock, domain, payloadSizes, url });
   await app.register(async (scope) => {
     scope.addHook('onRoute', (route) => {

@@ -133,9 +133,27 @@ export const intakeDialect: Dialect = {
 const isShed = (error: Error & { readonly statusCode?: number }) =>
   error.statusCode === 503 || (error instanceof ProductError && error.code === 'service_unreachable');
 
+/** Alertmanager's API: a text, whose clients know no other statuses. */
+export const alertmanagerDialect: Dialect = {
+  explains: [],
+  failure: new HttpError('internal', 'The request failed; the log of the server says why.'),
+  invalid: (issues) =>
+    new HttpError(
+      'bad_request',
+      issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`).join('; '),
+    ),
+  send: ({ status, message }, _request, reply) => {
+    if (status === 401)
+      reply.header('www-authenticate', 'Basic realm="Chain Metrics", Bearer realm="Chain Metrics"');
+    if (status === 409 || status === 415 || status === 422) reply.code(400);
+    return reply.type('application/json').send(JSON.stringify(message));
+  },
+};
+
 /** The dialect of the API that a path belongs to, whether or not anything is served there. */
 export function dialectOf(path: string): Dialect {
   if (path.startsWith('/api/v4/')) return gitlabDialect;
   if (path.startsWith('/alerts/')) return intakeDialect;
+  if (path.startsWith('/alertmanager/')) return alertmanagerDialect;
   return path.startsWith('/oauth/') ? oauthDialect : problemDialect;
 }

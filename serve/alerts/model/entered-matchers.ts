@@ -5,9 +5,10 @@ import { RequestRefused } from './access.ts';
 
 export const MATCHERS_MAX = 20;
 const NAME_LENGTH_MAX = 128;
-/** Longer than the values of labels, for lists of alternatives. */
-const VALUE_LENGTH_MAX = 4096;
-const TEXT_LENGTH_MAX = MATCHERS_MAX * VALUE_LENGTH_MAX;
+/** Of the names and values of a list. The values of labels are shorter, but one matcher may list many of them. */
+const LIST_LENGTH_MAX = 4096;
+/** Longer than a list, for its quotes and escapes. */
+const TEXT_LENGTH_MAX = 4 * LIST_LENGTH_MAX;
 
 /** Reads the matchers that a user entered, and refuses them with the field and the position at fault. */
 export function requireMatchers(text: string, field: string): readonly Matcher[] {
@@ -44,15 +45,16 @@ function refuse<T>(read: () => T, field: string): T {
 function requireLimits(list: readonly Matcher[], field: string): readonly Matcher[] {
   if (list.length > MATCHERS_MAX)
     throw new RequestRefused('bad_request', `Enter at most ${MATCHERS_MAX} matchers.`, field);
-  for (const { name, value } of list) {
+  for (const { name } of list) {
     if (name === '' || name.length > NAME_LENGTH_MAX) {
       const text = `The name of a label has 1 to ${NAME_LENGTH_MAX} characters.`;
       throw new RequestRefused('bad_request', text, field);
     }
-    if (value.length > VALUE_LENGTH_MAX) {
-      const text = `The value for ${name} has more than ${VALUE_LENGTH_MAX} characters. Write a shorter one.`;
-      throw new RequestRefused('bad_request', text, field);
-    }
+  }
+  const length = list.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+  if (length > LIST_LENGTH_MAX) {
+    const text = `The matchers have ${length} characters together. Write at most ${LIST_LENGTH_MAX}.`;
+    throw new RequestRefused('bad_request', text, field);
   }
   return list;
 }

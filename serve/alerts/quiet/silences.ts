@@ -25,7 +25,9 @@ const SILENCES_MAX = 10_000;
 const UNINDEXED_MAX = 1000;
 const COMMENT_CHARACTERS_MAX = 1000;
 const CREATOR_CHARACTERS_MAX = 255;
-const ANNOTATIONS_BYTES_MAX = 16 * 1024;
+const ANNOTATIONS_BYTES_MAX = 4 * 1024;
+/** Silences of one query for a client that reads all of them. */
+const PART = 500;
 /** The last moment of the year 9999. */
 const TIME_MAX = 253_402_300_799_999;
 
@@ -82,6 +84,15 @@ export class Silences {
       store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${records.table} FINAL WHERE ${where}`),
     ]);
     return { silences: rows.map(silenceOf), total: counted?.total ?? 0 };
+  }
+
+  /** All of some states in the order of `list`, in parts. */
+  async *inParts(projectId: string, states: readonly SilenceState[]): AsyncGenerator<readonly Silence[]> {
+    for (let number = 1; ; number++) {
+      const { silences } = await this.list(projectId, states, { number, size: PART });
+      yield silences;
+      if (silences.length < PART) return;
+    }
   }
 
   async find(projectId: string, id: string): Promise<Silence | null> {

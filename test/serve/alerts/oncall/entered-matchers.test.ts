@@ -13,8 +13,11 @@ describe('entered matchers', () => {
     ['a=~"("', 'At character 4: The regular expression cannot be read (error parsing regexp'],
     [many(21), 'Enter at most 20 matchers.'],
     [`${'n'.repeat(129)}="b"`, 'The name of a label has 1 to 128 characters.'],
-    [`a="${'v'.repeat(4097)}"`, 'The value for a has more than 4096 characters.'],
-    [' '.repeat(90_000), 'Enter at most 81920 characters.'],
+    [
+      `a="${'v'.repeat(4000)}",b="${'v'.repeat(95)}"`,
+      'The matchers have 4097 characters together. Write at most 4096.',
+    ],
+    [' '.repeat(90_000), 'Enter at most 16384 characters.'],
   ])('are refused with the field', (text, reason) => {
     expect(() => requireMatchers(text, '3.matchers')).toThrow(
       expect.objectContaining({ field: '3.matchers', message: expect.stringContaining(reason) }),

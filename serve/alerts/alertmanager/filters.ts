@@ -1,0 +1,30 @@
+import { parseClassicMatchers } from '../../../aggregate/alerts/matchers/classic.ts';
+import { type Matcher, MatcherError } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { parseMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
+import { RequestRefused } from '../model/access.ts';
+
+/**
+ * Reads filters as Alertmanager does: the classic grammar wins if both grammars can read a text and differ, because older
+ * clients write it.
+ */
+export const filtersOf = (texts: readonly string[]): readonly Matcher[] => texts.flatMap(filterOf);
+
+function filterOf(text: string): readonly Matcher[] {
+  try {
+    return parseClassicMatchers(text);
+  } catch {
+    return parseStrictly(text);
+  }
+}
+
+function parseStrictly(text: string): readonly Matcher[] {
+  try {
+    return parseMatchers(text);
+  } catch (error) {
+    if (error instanceof MatcherError) throw new RequestRefused('bad_request', error.message, 'filter');
+    throw error;
+  }
+}
+
+export const isSameMatcher = (a: Matcher, b: Matcher): boolean =>
+  a.name === b.name && a.value === b.value && a.isRegex === b.isRegex && a.isEqual === b.isEqual;

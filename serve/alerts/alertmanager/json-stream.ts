@@ -1,0 +1,16 @@
+import { Readable } from 'node:stream';
+
+/** Writes a JSON array from parts of it, so that a long one is not in memory as a whole. */
+export function jsonArray(parts: AsyncIterable<readonly unknown[]>): Readable {
+  return Readable.from(textsOf(parts));
+}
+
+async function* textsOf(parts: AsyncIterable<readonly unknown[]>): AsyncGenerator<string> {
+  let before = '[';
+  for await (const part of parts) {
+    if (part.length === 0) continue;
+    yield before + part.map((item) => JSON.stringify(item)).join(',');
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
