@@ -248,7 +248,7 @@ function routeCard(
 <div class="picker">${select('policy', 'Policy', [['', 'None: nobody is paged'], ...options], policy_id)}
 <label>Delay (seconds)<input name="delay" type="number" inputmode="numeric" min="0" max="${ROUTE_DELAY_SECONDS_MAX}" value="${delay_seconds}" required></label><button>Save</button></div>
 ${error && html`<p class="fault" role="alert">${error.message}</p>`}
-<p class="hint">An alert that resolves within the delay pages nobody.</p></form></section>`;
+<p class="hint">An alert that resolves within the delay pages nobody. <a href="/projects/${visit.membership.project.id}/routes">Routes</a> before this one lead alerts to other policies.</p></form></section>`;
 }
 
 function policyCard(policy: Policy, names: ReadonlyMap<string, string>, path: string | null): Html {

@@ -33,7 +33,7 @@ export const schedulePath = ({ project_id, id }: OncallSchedule): string =>
   `/projects/${project_id}/oncall/${id}`;
 
 /** The first gaps of a schedule, in red. */
-function gapList(gaps: readonly Span[], clocks: Clocks): Html {
+export function gapList(gaps: readonly Span[], clocks: Clocks): Html {
   if (gaps.length === 0) return html`<span class="tag good">none</span>`;
   const more = gaps.length - GAPS_MAX;
   const items = gaps.slice(0, GAPS_MAX).map((gap) => html`<li>${stretchBy(gap, clocks)}</li>`);

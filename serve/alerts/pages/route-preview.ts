@@ -1,0 +1,165 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
+import { table, textField, time } from '../../pages/fields.ts';
+import { type Html, html } from '../../pages/html.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { RequestRefused, requireRole } from '../model/access.ts';
+import { previewRoutes, type RoutePreview, type RoutePreviewDependencies } from '../preview/route-preview.ts';
+import { matchersIn } from './alert-route-form.ts';
+import type { ProjectFrame, Visit } from './frame.ts';
+import { type PreviewPageParts, pageCards } from './preview-steps.ts';
+
+type PreviewParts = RoutePreviewDependencies &
+  PreviewPageParts &
+  Pick<AlertDomain, 'reader' | 'quiet' | 'silences' | 'windows'> & { readonly frame: ProjectFrame };
+
+/** Of those that match. */
+const SILENCES_SHOWN = 10;
+
+interface Asked {
+  readonly labels?: string;
+  /** The number of an alert. */
+  readonly alert?: string;
+  readonly error?: RequestRefused;
+}
+
+/** Asks for the labels of an alert, and leads to the preview of how it would page. */
+export function previewForm({ membership }: Visit, { labels, alert, error }: Asked): Html {
+  const faultOf = (field: string) => (error?.field === field ? error.message : null);
+  return html`<section class="card"><h2>Preview</h2><p>How would an alert page if it came now? Nobody is told.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
+${textField({ name: 'labels', label: 'Labels', value: labels, rows: 4, required: false, hint: 'One a line, such as severity="critical".', fault: faultOf('labels') })}
+${textField({ name: 'alert', label: 'Or the number of an alert', type: 'number', value: alert, required: false, fault: faultOf('alert') })}
+<button class="second">Show preview</button></form></section>`;
+}
+
+/** How an alert would page if it came now. */
+export function serveRoutePreviewPage(pages: FastifyInstance, parts: PreviewParts): void {
+  const { frame } = parts;
+  pages.get('/projects/:id/routes/preview', async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Reporter');
+    const { labels = '', alert = '' } = request.query as Asked;
+    const asked = { labels: String(labels), alert: String(alert) };
+    try {
+      const found = await labelsOf(parts, visit, asked);
+      return await send(parts, reply, visit, asked, found);
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.field === null) throw error;
+      return sendPage(parts, reply, visit, { ...asked, error }, null);
+    }
+  });
+}
+
+async function labelsOf(
+  { reader, quiet }: PreviewParts,
+  { membership }: Visit,
+  { labels, alert }: { readonly labels: string; readonly alert: string },
+): Promise<MatchLabels> {
+  if (alert !== '') {
+    requireRole(membership, 'Developer');
+    const found = await reader.find(Number(membership.project.id), Math.floor(Number(alert)) || 0);
+    if (found === null)
+      throw new RequestRefused('bad_request', 'The project has no alert of this number.', 'alert');
+    return quiet.labelsOf(found);
+  }
+  const list = matchersIn(labels, 'labels');
+  if (list.some(({ isRegex, isEqual }) => isRegex || !isEqual)) {
+    const text = 'Labels have values: write each as name="value".';
+    throw new RequestRefused('bad_request', text, 'labels');
+  }
+  return { values: new Map(list.map(({ name, value }) => [name, value])), isCut: false };
+}
+
+async function send(
+  parts: PreviewParts,
+  reply: FastifyReply,
+  visit: Visit,
+  asked: Asked,
+  labels: MatchLabels,
+): Promise<FastifyReply> {
+  const { project } = visit.membership;
+  const preview = await previewRoutes(parts, project.id, labels);
+  const body = html`${summary(preview)}
+${await quietNote(parts, project.id, preview)}
+<section class="card plain"><h2>Routes</h2>${routeTable(preview)}</section>
+${await pageCards(parts, reply.request, project.id, preview.pages)}
+<section class="card"><h2>Labels</h2><p>${[...labels.values].map(([name, value]) => html`<code>${formatMatchers([{ name, value, isRegex: false, isEqual: true }])}</code> `)}${labels.values.size === 0 && 'None.'}</p></section>`;
+  return sendPage(parts, reply, visit, asked, body);
+}
+
+function sendPage(
+  { frame }: PreviewParts,
+  reply: FastifyReply,
+  visit: Visit,
+  asked: Asked,
+  result: Html | null,
+): Promise<FastifyReply> {
+  const path = `/projects/${visit.membership.project.id}/routes`;
+  const body = html`<h1>Preview of the routes</h1><p class="lead"><a href="${path}">Routes</a></p>
+${result}
+${previewForm(visit, asked)}`;
+  const status = asked.error === undefined ? 200 : 422;
+  return frame.send(reply, visit, {
+    ...{ tab: 'routes', title: 'Preview of the routes', body, status, script: 'alerts.js' },
+  });
+}
+
+function summary({ isApplied, pages, quiet }: RoutePreview): Html {
+  if (!isApplied)
+    return html`<p class="note warn">An integration with an on-call tool is active and gets all alerts, so nobody is paged.</p>`;
+  if (pages.length === 0)
+    return html`<p class="note bad">Nobody would be paged: no route with a policy takes this alert.</p>`;
+  if (quiet.until > 0)
+    return html`<p class="note warn">Nobody would be paged now: the alert is quiet until a silence or a maintenance window ends.</p>`;
+  const names = pages.map(({ policy }) => policy.name).join(', ');
+  const reaches = pages.some(({ steps }) => steps.some(({ reachesNobody }) => !reachesNobody));
+  return reaches
+    ? html`<p class="note good">This alert would page by ${names}.</p>`
+    : html`<p class="note bad">This alert would page by ${names}, but no step of it reaches anybody now.</p>`;
+}
+
+async function quietNote(
+  { silences, windows }: PreviewParts,
+  projectId: string,
+  { quiet: { silencedBy, mutedBy } }: RoutePreview,
+): Promise<Html | null> {
+  if (silencedBy.length + mutedBy.length === 0) return null;
+  const all = await windows.list(projectId);
+  const matching = await Promise.all(
+    silencedBy.slice(0, SILENCES_SHOWN).map((id) => silences.get(projectId, id)),
+  );
+  const more = silencedBy.length - matching.length;
+  return html`<section class="card"><h2>Quiet</h2><ul>${matching.map(
+    ({ matchers, created_by, ends_ms }) =>
+      html`<li>Silence of ${created_by} until ${time(ends_ms)}: <code>${formatMatchers(matchers)}</code></li>`,
+  )}${more > 0 && html`<li>${more} more silences</li>`}${all
+    .filter(({ id }) => mutedBy.includes(id))
+    .map(
+      ({ id, name }) =>
+        html`<li>Maintenance window <a href="/projects/${projectId}/maintenance/${id}">${name}</a></li>`,
+    )}</ul></section>`;
+}
+
+const routeTable = ({ routes }: RoutePreview): Html =>
+  table({
+    caption: 'Routes',
+    head: ['Route', 'Result', 'Matchers'],
+    rows: routes.map(({ matchers, ...result }, i) => [
+      html`${i + 1}. ${result.route.name}`,
+      resultTag({ ...result, matchers }),
+      html`${matchers.map(
+        ({ matcher, isMatch }) =>
+          html`<span class="matcher"><code>${formatMatchers([matcher])}</code> <span class="tag ${isMatch ? 'good' : 'bad'}">${isMatch ? 'matches' : 'does not match'}</span></span> `,
+      )}${matchers.length === 0 && 'every other alert'}`,
+    ]),
+    empty: '',
+  });
+
+function resultTag({ takes, isReached, route, matchers }: RoutePreview['routes'][number]): Html {
+  if (takes) return html`<span class="tag good">takes it${route.continues && ' and continues'}</span>`;
+  if (!route.is_active) return html`<span class="tag">not active</span>`;
+  if (matchers.some(({ isMatch }) => !isMatch)) return html`<span class="tag">does not match</span>`;
+  return isReached
+    ? html`<span class="tag">does not match</span>`
+    : html`<span class="tag">not reached</span>`;
+}
