@@ -32,6 +32,7 @@ import {
 } from './composition/domain.ts';
 import { serveIntake } from './intake/intake.ts';
 import { servePagerduty } from './intake/pagerduty.ts';
+import { BodySignatures } from './intake/signed-body.ts';
 import { serveAlertPages } from './pages/routes.ts';
 
 /** A sample payload is a string inside JSON, where every quote takes two bytes. */
@@ -54,6 +55,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     cache: domain.cache,
     beats: domain.beats,
     refusals: domain.refusals,
+    signatures: new BodySignatures(accounts.seal),
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   };

@@ -199,10 +199,16 @@ function serveKeys(
       tag,
       summary: 'Create a new key and revoke all others',
       role,
+      body: z.object({
+        key: givenText()
+          .optional()
+          .describe('the client secret with which Sentry signs; for integrations of that preset only'),
+      }),
+      isBodyOptional: true,
       answer: keyedIntegrationShape,
     },
-    async ({ membership, params }) =>
-      withKey(await integrations.resetKey(membership.project, params.integration_id)),
+    async ({ membership, params, body }) =>
+      withKey(await integrations.resetKey(membership.project, params.integration_id, body.key)),
   );
   api.add(
     {

@@ -17,12 +17,14 @@ import { cloudEventsIn } from './cloud-events.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
 import { describeHeartbeat, describeIntake, HEARTBEAT_PATH } from './openapi.ts';
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
+import { type BodySignatures, isSigned } from './signed-body.ts';
 
 export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
   readonly cache: IntegrationCache;
   readonly beats: Beats;
   readonly refusals: Refusals;
+  readonly signatures: BodySignatures;
   readonly clock: Clock;
   readonly bodyBytesMax: number;
 }
@@ -42,7 +44,7 @@ const refused = new WeakMap<FastifyRequest, Refusal>();
 
 /**
  * The webhook receiver. A request passes these checks in order: method and content type, credentials, whether the
- * integration is active, load, size, JSON, format. Senders do not retry after a 4xx response and do not follow
+ * integration is active, load, size, JSON, format. Those of a request that is signed follow its size. Senders do not retry after a 4xx response and do not follow
  * redirects, so load is shed with 503 only.
  */
 export async function serveIntake(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
@@ -59,7 +61,13 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
       for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
           schema: url.endsWith('.json') ? describeIntake(endpoint) : { hide: true },
-          onRequest: (request) => admit(dependencies, request),
+          onRequest: async (request) => {
+            requireJson(request.headers);
+            if (!isSigned(request.headers)) await admit(dependencies, request);
+          },
+          preHandler: async (request) => {
+            if (isSigned(request.headers)) await admit(dependencies, request);
+          },
           handler: async (request, reply) => {
             const entry = entries.get(request) as CachedIntegration;
             const key = request.headers['idempotency-key'];
@@ -146,18 +154,21 @@ function recordRefusals(intake: FastifyInstance, dependencies: IntakeDependencie
 }
 
 async function identify(
-  { cache, clock }: Pick<IntakeDependencies, 'cache' | 'clock'>,
-  { params, headers }: FastifyRequest<IntakeRequest>,
+  { cache, clock, signatures }: Pick<IntakeDependencies, 'cache' | 'clock' | 'signatures'>,
+  request: FastifyRequest<IntakeRequest>,
 ): Promise<Identified> {
+  const { params, headers } = request;
   const entry = await cache.find(params.endpoint);
-  return { entry, hasKey: isKeyOf(entry, keyOf(headers.authorization), clock.now()) };
+  const hasKey = isSigned(headers)
+    ? signatures.isOf(entry, headers, bodyOf(request), clock.now())
+    : isKeyOf(entry, keyOf(headers.authorization), clock.now());
+  return { entry, hasKey };
 }
 
 async function admit(
   dependencies: IntakeDependencies,
   request: FastifyRequest<IntakeRequest>,
 ): Promise<void> {
-  requireJson(request.headers);
   const { integration } = await identifyActive(dependencies, request);
   if (dependencies.pipeline.isOverloaded(Number(integration.project_id))) throw overloaded();
 }

@@ -162,9 +162,11 @@ export class Integrations {
     await this.#update(project, id, () => ({ deleted_ms: this.#clock.now(), is_active: false }));
   }
 
-  /** Creates a new key and revokes all others. */
-  async resetKey(project: Project, id: string): Promise<IntegrationWithKey> {
-    const key = typeOf(await this.get(project, id)).newKey();
+  /** Creates a new key, or takes the secret with which the sender signs, and revokes all others. */
+  async resetKey(project: Project, id: string, secret?: string): Promise<IntegrationWithKey> {
+    const before = await this.get(project, id);
+    if (secret !== undefined) requireSecret(before, secret);
+    const key = secret ?? typeOf(before).newKey();
     const integration = await this.#update(project, id, (current) => ({
       ...this.#newKey(id, current, key),
       ...NO_OLD_KEY,
@@ -194,8 +196,7 @@ export class Integrations {
 
   /** What is stored of a new key. A link signs with it, and some senders do, so that there is no second secret. */
   #newKey(id: string, of: Pick<Integration, 'type' | 'preset'>, key: string) {
-    const signs = isOncallLink(of) || presetOf(of)?.signatureHeader !== undefined;
-    const sealed_key = signs ? this.#seal.encrypt(key, secretContext(id)) : '';
+    const sealed_key = isOncallLink(of) || signs(of) ? this.#seal.encrypt(key, secretContext(id)) : '';
     return { key_hash: hashSecret(key), key_created_ms: this.#clock.now(), sealed_key };
   }
 
@@ -284,6 +285,17 @@ const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[])
 function requirePreset(type: IntegrationType, preset: Preset | null): void {
   if (preset === null || preset.type === type.name) return;
   throw new RequestRefused('bad_request', `${type.label} does not receive from ${preset.label}.`, 'preset');
+}
+
+/** Whether its sender signs requests with a secret that the sender makes. */
+export const signs = (integration: Pick<Integration, 'preset'>): boolean =>
+  presetOf(integration)?.signatureHeader !== undefined;
+
+function requireSecret(integration: Integration, secret: string): void {
+  const refused = (text: string) => new RequestRefused('bad_request', text, 'key');
+  if (!signs(integration))
+    throw refused('The sender of this integration does not sign. Its key is generated.');
+  if (!/^[\x21-\x7e]{16,255}$/.test(secret)) throw refused('Enter the 16 to 255 characters of the secret.');
 }
 
 const presetColumns = ({ name, rules, sample }: Preset) => ({

@@ -10,6 +10,9 @@ export const PRESETS: readonly Preset[] = [uptimeKuma, datadog, zabbix, sentry, 
 
 export const PRESET_NAMES = PRESETS.map(({ name }) => name);
 
+/** Headers in which senders sign their bodies. */
+export const SIGNATURE_HEADERS = PRESETS.flatMap(({ signatureHeader }) => signatureHeader ?? []);
+
 /** Null for an integration without one. */
 export const presetOf = (stored: { readonly preset: string }): Preset | null =>
   PRESETS.find(({ name }) => name === stored.preset) ?? null;
