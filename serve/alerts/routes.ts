@@ -56,6 +56,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     beats: domain.beats,
     refusals: domain.refusals,
     signatures: new BodySignatures(accounts.seal),
+    sns: domain.sns,
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   };
@@ -113,6 +114,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     pagerHealth,
     quietPages,
     silences,
+    snsSubscriptions,
     webhookDeliveries,
   } = domain;
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
@@ -120,6 +122,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
   quietPages.start(logFailure('pages cannot follow silences and maintenance windows'));
+  snsSubscriptions.start(logFailure('subscriptions of topics of Amazon SNS cannot be confirmed'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
   pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
   pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
@@ -136,6 +139,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     silences.stop();
     pageRetention.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
-    await Promise.all([quietPages.stop(), pageSteps.stop(), pageDeliveries.stop(), pagerHealth.stop()]);
+    await Promise.all([snsSubscriptions.stop(), quietPages.stop(), pageSteps.stop()]);
+    await Promise.all([pageDeliveries.stop(), pagerHealth.stop()]);
   });
 }

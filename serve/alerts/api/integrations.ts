@@ -27,6 +27,10 @@ const fields = {
   payload_attribute_mappings: mappingSchema.optional(),
   rules: rulesSchema.nullable().optional(),
   api_url: givenText().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
+  topics: z
+    .array(givenText().max(400))
+    .optional()
+    .describe('ARNs of the topics of Amazon SNS that it takes; empty: the first one that sends a message'),
   heartbeat_minutes: z
     .int()
     .min(0)

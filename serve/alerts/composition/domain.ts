@@ -9,11 +9,7 @@ import { Outbox } from '../consequences/outbox.ts';
 import { ConsequenceProgress } from '../consequences/progress.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
 import { PagerHealth } from '../health/pager-health.ts';
-import { TestAlerts } from '../intake/test-alerts.ts';
 import { IntegrationCache } from '../integrations/integration-cache.ts';
-import { Integrations } from '../integrations/integrations.ts';
-import { OncallLinks } from '../integrations/oncall-link.ts';
-import { ReceivedDeliveries } from '../integrations/received-deliveries.ts';
 import * as tables from '../model/tables.ts';
 import { Notifier } from '../notifications/notifier.ts';
 import { type DeliverySettings, WebhookDeliveries } from '../notifications/webhook-deliveries.ts';
@@ -32,6 +28,7 @@ import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
 import type { DestinationsSettings } from './destinations.ts';
 import { type HeartbeatParts, openHeartbeats } from './heartbeats.ts';
+import { type IntegrationParts, openIntegrations } from './integrations.ts';
 import type { AlertMeasures } from './measures.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
@@ -64,23 +61,20 @@ export interface AlertDomainDependencies {
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
-export interface AlertDomain extends HeartbeatParts, OncallParts, Paging, QuietParts {
+export interface AlertDomain extends HeartbeatParts, IntegrationParts, OncallParts, Paging, QuietParts {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
   readonly consequences: Consequences;
   readonly eventRetention: EventRetention;
   readonly incidents: Incidents;
-  readonly integrations: Integrations;
   readonly members: Members;
   readonly notes: Notes;
   readonly pagerHealth: PagerHealth;
   readonly progress: ConsequenceProgress;
-  readonly receivedDeliveries: ReceivedDeliveries;
   readonly projects: Projects;
   readonly reader: AlertReader;
   readonly savedFilters: SavedFilters;
-  readonly testAlerts: TestAlerts;
   readonly users: UserLookup;
   readonly webhooks: Webhooks;
   readonly webhookDeliveries: WebhookDeliveries;
@@ -115,8 +109,8 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const { limiters, locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadSizes = { bytesMax: SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
-  const { ALERT_BODY_BYTES_MAX: payloadBytesMax, ALERT_PLAN: defaultPlan } = settings;
-  const { ALERT_PRIVATE_TARGETS: allowsPrivate, RETENTION_ALERT_EVENTS_DAYS: days } = settings;
+  const { ALERT_PLAN: defaultPlan, ALERT_PRIVATE_TARGETS: allowsPrivate } = settings;
+  const { RETENTION_ALERT_EVENTS_DAYS: days } = settings;
 
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
@@ -147,23 +141,24 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   ];
   const consequences = new Consequences({ ...shared, queue: runtime.queue, projects, consumers });
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, outbox, cache });
-  const owned = { records: records.integrations, clock, locks, cache, payloadSizes, seal };
-  const oncallLinks = new OncallLinks({ ...owned, outbox });
-  const integrations = new Integrations({ ...owned, oncallLinks });
+  const integrations = openIntegrations({
+    ...{ ...dependencies, cache, outbox, payloadSizes, records: records.integrations },
+    payloadBytesMax: settings.ALERT_BODY_BYTES_MAX,
+  });
   const sender = new WebhookSender({ ...shared, ...quiet, seal, users, allowsPrivate, publicUrl });
-  const targets = { cache, webhooks, oncallLinks, outbox, jobs, sender };
+  const targets = { cache, webhooks, outbox, jobs, sender, oncallLinks: integrations.oncallLinks };
   return {
     ...oncall,
     ...paging,
     ...quiet,
     ...openHeartbeats({ ...shared, keyValue, cache }),
+    ...integrations,
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
     consequences,
     eventRetention: new EventRetention({ ...shared, consequences, days }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
-    integrations,
     members,
     notes: new Notes({ records: records.notes, clock }),
     pagerHealth: new PagerHealth({ ...shared, ...oncall, ...paging, projects, keyValue, settings }),
@@ -171,8 +166,6 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     projects,
     reader,
     savedFilters: new SavedFilters({ records: records.savedFilters, clock, locks }),
-    receivedDeliveries: new ReceivedDeliveries({ store, pipeline }),
-    testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),
     users,
     webhooks,
     webhookDeliveries: new WebhookDeliveries({ ...shared, ...targets, reader, settings }),

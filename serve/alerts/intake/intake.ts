@@ -13,11 +13,13 @@ import { httpIntegration } from '../integrations/http.ts';
 import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
 import { prometheusIntegration } from '../integrations/prometheus.ts';
+import { snsIntegration } from '../integrations/sns.ts';
 import { cloudEventsIn } from './cloud-events.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
 import { describeHeartbeat, describeIntake, HEARTBEAT_PATH } from './openapi.ts';
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
 import { type BodySignatures, isSigned } from './signed-body.ts';
+import type { SnsIntake } from './sns.ts';
 
 export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
@@ -25,6 +27,7 @@ export interface IntakeDependencies {
   readonly beats: Beats;
   readonly refusals: Refusals;
   readonly signatures: BodySignatures;
+  readonly sns: SnsIntake;
   readonly clock: Clock;
   readonly bodyBytesMax: number;
 }
@@ -62,8 +65,8 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
         intake.post<IntakeRequest>(url, {
           schema: url.endsWith('.json') ? describeIntake(endpoint) : { hide: true },
           onRequest: async (request) => {
-            requireJson(request.headers);
-            if (!isSigned(request.headers)) await admit(dependencies, request);
+            if (isSigned(request.headers)) requireType(request.headers, undefined);
+            else await admit(dependencies, request);
           },
           preHandler: async (request) => {
             if (isSigned(request.headers)) await admit(dependencies, request);
@@ -72,10 +75,9 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
             const entry = entries.get(request) as CachedIntegration;
             const key = request.headers['idempotency-key'];
             const body = bodyOf(request);
-            const events = cloudEventsIn(request.headers, body, (data) => pipeline.payloadIn(data));
-            const { created, watchdogs } = events
-              ? await receive(pipeline, entry, { parser: 'cloudevents' }, events, undefined)
-              : await receive(pipeline, entry, endpoint, body, key);
+            const arrived = await arrival(dependencies, request, entry, { endpoint, body, key });
+            const received = arrived ? await receive(pipeline, entry, arrived) : NOTHING;
+            const { created, watchdogs } = received;
             beats.heard(entry, watchdogs);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
@@ -92,7 +94,9 @@ const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? bo
 function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencies): void {
   intake.post<IntakeRequest>(HEARTBEAT_PATH, {
     schema: describeHeartbeat(),
-    onRequest: (request) => identifyActive(dependencies, request),
+    onRequest: async (request) => {
+      requireActive(request, await identify(dependencies, request));
+    },
     handler: async (request, reply) => {
       if (bodyOf(request).length > 0)
         throw new HttpError('invalid_payload', 'A heartbeat has no body. Send alerts to notify.json.');
@@ -110,19 +114,42 @@ interface Received extends EventResult {
   readonly watchdogs: readonly Beat[];
 }
 
+/** Of a request that brings no alerts. */
+const NOTHING: Pick<Received, 'created' | 'watchdogs'> = { created: [], watchdogs: [] };
+
+/** A body as it is stored, and the idempotency key that its sender gave. */
+interface Arrival {
+  readonly endpoint: Pick<IntakeEndpoint, 'parser'>;
+  readonly body: Buffer;
+  readonly key?: string | string[] | undefined;
+}
+
+/** Null for a request that brings no alerts: a message of Amazon SNS about a subscription. */
+async function arrival(
+  { pipeline, sns }: IntakeDependencies,
+  { headers }: FastifyRequest,
+  { integration }: CachedIntegration,
+  given: Arrival,
+): Promise<Arrival | null> {
+  if (integration.type === snsIntegration.name) {
+    const notified = await sns.read(integration, pipeline.payloadIn(given.body));
+    return notified && { endpoint: given.endpoint, body: notified.body, key: notified.id };
+  }
+  const events = cloudEventsIn(headers, given.body, (data) => pipeline.payloadIn(data));
+  return events === null ? given : { endpoint: { parser: 'cloudevents' }, body: events };
+}
+
 /** Receives one body through an integration. Its result is durable when this returns. */
 export async function receive(
   pipeline: AlertPipeline,
   { integration, mapping, senderRules, isPremium }: CachedIntegration,
-  endpoint: Pick<IntakeEndpoint, 'parser'>,
-  body: Buffer,
-  idempotencyKey: string | string[] | undefined,
+  { endpoint, body, key }: Arrival,
 ): Promise<Received> {
   const head = deliveryOf(integration, endpoint, {
     mapping,
     sender_rules: senderRules,
     groups_by_payload: isPremium,
-    idempotency_key: shortKey(String(idempotencyKey ?? '').trim()),
+    idempotency_key: shortKey(String(key ?? '').trim()),
   });
   const parsed = pipeline.parse(head, body);
   // Checked again, because many requests may have been admitted at the same time.
@@ -169,16 +196,15 @@ async function admit(
   dependencies: IntakeDependencies,
   request: FastifyRequest<IntakeRequest>,
 ): Promise<void> {
-  const { integration } = await identifyActive(dependencies, request);
+  const identified = await identify(dependencies, request);
+  const { entry, hasKey } = identified;
+  requireType(request.headers, hasKey ? entry : undefined);
+  const { integration } = requireActive(request, identified);
   if (dependencies.pipeline.isOverloaded(Number(integration.project_id))) throw overloaded();
 }
 
 /** The integration of a request with its key; throws unless it is active. */
-async function identifyActive(
-  dependencies: IntakeDependencies,
-  request: FastifyRequest<IntakeRequest>,
-): Promise<CachedIntegration> {
-  const { entry, hasKey } = await identify(dependencies, request);
+function requireActive(request: FastifyRequest, { entry, hasKey }: Identified): CachedIntegration {
   if (!hasKey || entry === undefined) {
     throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
       // Amazon SNS reads only the first.
@@ -202,12 +228,15 @@ function isJson(contentType: string): boolean {
 }
 
 const JSON_WANTED = 'Send JSON in UTF-8 with the header Content-Type: application/json.';
-const SNS_HINT =
-  'Amazon SNS sends it where the delivery policy of the subscription has "requestPolicy": {"headerContentType": "application/json"}.';
+const SNS_HINT = 'Amazon SNS sends text: add an integration of the type SNS for it.';
 
-function requireJson(headers: FastifyRequest['headers']): void {
-  if (isJson(headers['content-type'] ?? '')) return;
+/** Amazon SNS sends text, and its key only after a 401. `sender` is the integration whose key the request has. */
+function requireType(headers: FastifyRequest['headers'], sender: CachedIntegration | undefined): void {
+  const type = headers['content-type'] ?? '';
+  if (isJson(type)) return;
   const isSns = headers['x-amz-sns-message-type'] !== undefined;
+  const takesText = sender ? sender.integration.type === snsIntegration.name : isSns;
+  if (takesText && /^text\/plain\b/i.test(type)) return;
   throw new HttpError('unsupported_media_type', isSns ? `${JSON_WANTED} ${SNS_HINT}` : JSON_WANTED);
 }
 

@@ -26,7 +26,7 @@ const RESPONSES = {
     'The integration does not exist or the key is wrong.',
   ),
   403: refused(
-    'The integration is inactive',
+    'The integration is inactive, or a message of Amazon SNS has a wrong signature or another topic',
     'forbidden',
     'The integration is inactive. A Maintainer can activate it.',
   ),

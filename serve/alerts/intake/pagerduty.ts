@@ -44,7 +44,7 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
         const sender = await senderOf(dependencies, request, event.routing_key);
         const { dedupKey, body } = storedEvent(event, () => randomUUID().replaceAll('-', ''));
         const { endpoint } = pagerdutyIntegration;
-        const { watchdogs } = await receive(pipeline, sender, endpoint, body, undefined);
+        const { watchdogs } = await receive(pipeline, sender, { endpoint, body });
         beats.heard(sender, watchdogs);
         return reply.code(202).send({ status: 'success', message: 'Event processed', dedup_key: dedupKey });
       },

@@ -45,7 +45,7 @@ export class TestAlerts {
       );
     const entry = await this.#cache.find(id);
     if (entry === undefined) throw new RequestRefused('not_found', 'Integration Not Found');
-    return refusing(() => receive(this.#pipeline, entry, typeOf(integration).endpoint, body, undefined));
+    return refusing(() => receive(this.#pipeline, entry, { endpoint: typeOf(integration).endpoint, body }));
   }
 
   /** The alerts that a payload would create, without creating them; null where an item is refused. */

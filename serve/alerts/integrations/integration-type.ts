@@ -13,7 +13,7 @@ export interface IntakeEndpoint {
 
 /** A setting that only some types have; every integration has a name, a heartbeat and whether it is active. */
 interface SettingField {
-  readonly name: 'api_url';
+  readonly name: 'api_url' | 'topics';
   readonly label: string;
   readonly hint: string;
   readonly isRequired: boolean;
@@ -29,6 +29,8 @@ export interface IntegrationType {
   readonly settings: readonly SettingField[];
   readonly hasMapping: boolean;
   readonly newKey: () => string;
+  /** Name of the preset that its integrations begin with if no other one is chosen. */
+  readonly preset?: string;
   /** Whether the free plan includes only one; each further one of the premium plan needs a name of its own. */
   readonly isLimitedByPlan: boolean;
 }

@@ -12,17 +12,18 @@ import { RequestRefused } from '../model/access.ts';
 import type { Integration, IntegrationSummary, Project } from '../model/tables.ts';
 import { requireHttpUrl } from '../outgoing/http-url.ts';
 import { secretContext } from '../outgoing/signature.ts';
+import { requireTopics } from '../sns/topics.ts';
 import { requireRules, rulesText } from './entered-rules.ts';
 import { HEARTBEAT_MATCHERS, heartbeatSettings } from './heartbeat-settings.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 import type { IntegrationType } from './integration-type.ts';
 import { isOncallLink, type OncallLinks, requireExclusive } from './oncall-link.ts';
+import { requirePlan, requireRoom } from './plan-limits.ts';
 import type { Preset } from './presets/preset.ts';
 import { presetOf } from './presets/presets.ts';
 import { mappingText, type PayloadSizes, parseSample, requireSize } from './samples.ts';
 import { typeOf } from './types.ts';
 
-const INTEGRATIONS_PER_PROJECT = 100;
 const NAME_CHARACTERS_MAX = 255;
 const ID_BYTES = 8;
 /** How long the previous key can stay valid after a rotation. */
@@ -36,6 +37,8 @@ export interface IntegrationChanges {
   readonly mapping?: Mapping | null;
   readonly rules?: SenderRules | null;
   readonly api_url?: string;
+  /** ARNs of topics of Amazon SNS. */
+  readonly topics?: readonly string[];
   readonly heartbeat_minutes?: number;
   readonly heartbeat_matchers?: string;
 }
@@ -111,12 +114,13 @@ export class Integrations {
     project: Project,
     type: IntegrationType,
     given: IntegrationChanges,
-    preset: Preset | null = null,
+    chosen: Preset | null = null,
   ): Promise<IntegrationWithKey> {
-    requirePreset(type, preset);
+    requirePreset(type, chosen);
+    const preset = chosen ?? presetOf({ preset: type.preset ?? '' });
     return this.#exclusively(project, async () => {
       const others = await this.list(project.id);
-      const name = enteredLine(given.name ?? '') || (preset?.label ?? '');
+      const name = enteredLine(given.name ?? '') || (chosen?.label ?? '');
       requireRoom(project, type, others, name);
       const key = type.newKey();
       const id = randomBytes(ID_BYTES).toString('hex');
@@ -156,6 +160,18 @@ export class Integrations {
     });
     await this.#oncallLinks.afterChange(changed);
     return changed;
+  }
+
+  /** Whether an integration takes the messages of a topic of Amazon SNS. The first topic becomes its own. */
+  async takesTopic({ id, topics }: Pick<Integration, 'id' | 'topics'>, topic: string): Promise<boolean> {
+    if (topics.length > 0) return topics.includes(topic);
+    const isTaken = await this.#records.change(id, (current) => {
+      if (current === null || current.topics.length > 0)
+        return { result: current?.topics.includes(topic) ?? false };
+      return { next: { ...current, topics: [topic] }, result: true };
+    });
+    await this.#cache.invalidate();
+    return isTaken;
   }
 
   async delete(project: Project, id: string): Promise<void> {
@@ -240,6 +256,8 @@ export class Integrations {
       parseSample(sample, this.#payloadSizes);
     }
     requireUrl(typeOf(current), api_url);
+    const topics = changes.topics ?? current.topics;
+    requireTopics(topics);
     // The paths of the mapping may not exist in another sample.
     const unchanged = sample === current.sample ? current.mapping : '';
     const mapping =
@@ -249,38 +267,9 @@ export class Integrations {
     const rules =
       changes.rules === undefined ? current.rules : rulesText(changes.rules && requireRules(changes.rules));
     const heartbeat = heartbeatSettings(current, changes);
-    return { ...current, name, is_active, api_url, sample, mapping, rules, ...heartbeat };
+    return { ...current, name, is_active, api_url, topics, sample, mapping, rules, ...heartbeat };
   }
 }
-
-function requireRoom(
-  project: Project,
-  type: IntegrationType,
-  others: readonly IntegrationSummary[],
-  name: string,
-): void {
-  if (others.length >= INTEGRATIONS_PER_PROJECT) {
-    throw new RequestRefused(
-      'conflict',
-      `A project can have up to ${INTEGRATIONS_PER_PROJECT} integrations. Delete one first.`,
-    );
-  }
-  requirePlan(project, type, others);
-  if (name === '' && isFurther(type, others))
-    throw new RequestRefused('bad_request', `An additional ${type.label} needs a name.`, 'name');
-}
-
-/** A project that had the premium plan keeps what is active, so that no alert is lost, and activates no further one. */
-function requirePlan({ plan }: Project, type: IntegrationType, others: readonly IntegrationSummary[]): void {
-  if (plan === 'premium' || !isFurther(type, others)) return;
-  throw new RequestRefused(
-    'forbidden',
-    `The free plan includes one ${type.label}. The premium plan has no such limit.`,
-  );
-}
-
-const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
-  type.isLimitedByPlan && others.some((other) => other.type === type.name);
 
 function requirePreset(type: IntegrationType, preset: Preset | null): void {
   if (preset === null || preset.type === type.name) return;
@@ -319,6 +308,7 @@ const blankIntegration = (id: string, project: Project, type: IntegrationType) =
   rules: '',
   preset: '',
   api_url: '',
+  topics: [],
   heartbeat_minutes: 0,
   heartbeat_matchers: HEARTBEAT_MATCHERS,
   deleted_ms: 0,

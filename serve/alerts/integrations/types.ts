@@ -3,9 +3,10 @@ import type { IntegrationType } from './integration-type.ts';
 import { oncallLink } from './oncall-link.ts';
 import { pagerdutyIntegration } from './pagerduty.ts';
 import { prometheusIntegration } from './prometheus.ts';
+import { snsIntegration } from './sns.ts';
 
 /** The types of inbound integrations. API and pages derive from this list. */
-const INBOUND_TYPES = [httpIntegration, prometheusIntegration, pagerdutyIntegration] as const;
+const INBOUND_TYPES = [httpIntegration, prometheusIntegration, pagerdutyIntegration, snsIntegration] as const;
 
 /** What can be added to a project's integrations: the inbound types, and the link to an on-call tool. */
 export const OFFERED_TYPES: readonly IntegrationType[] = [...INBOUND_TYPES, oncallLink];

@@ -62,6 +62,8 @@ export const integrations = storedTable({
     preset: 'LowCardinality(String)',
     /** URL of the Prometheus server or of the on-call tool. */
     api_url: 'String',
+    /** ARNs of the topics of Amazon SNS whose messages are taken; none until the first message. */
+    topics: 'Array(String)',
     /** Silence after which an alert is created; 0 = never. */
     heartbeat_minutes: 'UInt64',
     /** Alerts that match are beats; '' = none are. */
@@ -74,6 +76,28 @@ export const integrations = storedTable({
 export type Integration = RowOf<typeof integrations>;
 /** Without the sample payload, which only its mapping needs. */
 export type IntegrationSummary = Omit<Integration, 'sample'>;
+
+export const snsSubscriptions = storedTable({
+  name: 'alert_sns_subscriptions',
+  doc: 'Subscriptions of topics of Amazon SNS to integrations. The id is the integration, a slash and a hash of the topic.',
+  columns: {
+    project_id: 'String',
+    integration_id: 'String',
+    topic: 'String',
+    /** A request to it confirms the subscription. */
+    subscribe_url: 'String',
+    /** pending, confirmed or failed. */
+    state: 'LowCardinality(String)',
+    attempts: 'UInt64',
+    /** When it is tried again. */
+    next_ms: 'Int64',
+    /** Why the newest attempt failed. */
+    fault: 'String',
+    created_ms: 'Int64',
+  },
+  foundBy: 'integration_id',
+});
+export type SnsSubscription = RowOf<typeof snsSubscriptions>;
 
 export const heartbeats = table({
   name: 'alert_heartbeats',
@@ -270,6 +294,7 @@ export const projectTables: readonly Table[] = [
   projects,
   members,
   integrations,
+  snsSubscriptions,
   heartbeats,
   alertRefusals,
   incidents,

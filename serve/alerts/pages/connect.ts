@@ -3,6 +3,7 @@ import { type Html, html } from '../../pages/html.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
 import type { Snippet } from '../integrations/presets/preset.ts';
 import { addressesOf, snippetsOf } from '../integrations/snippets.ts';
+import { snsIntegration, urlWithKey } from '../integrations/sns.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
 
 /** Stands for a key that cannot be shown again. */
@@ -17,7 +18,7 @@ export function connectCard(
 ): Html {
   const access = addressesOf(url, integration);
   const snippets = snippetsOf({ ...access, key: key ?? NO_KEY }, integration);
-  const { hint, addresses } = shownAddresses(access, type);
+  const { hint, addresses } = shownAddresses(access, type, key ?? NO_KEY);
   return html`<section class="card"><h2>Connect your monitoring tool</h2>
 <p class="hint spaced-below">${hint}</p>
 ${addresses.map(([id, name, address]) => html`<div class="field"><b>${name}</b>${copyable(id, address, `URL for ${name}`)}</div>`)}
@@ -32,8 +33,15 @@ interface ShownAddresses {
 
 function shownAddresses(
   { generic, prometheus, pagerduty }: ReturnType<typeof addressesOf>,
-  { endpoint }: IntegrationType,
+  { endpoint, name }: IntegrationType,
+  key: string,
 ): ShownAddresses {
+  if (name === snsIntegration.name) {
+    return {
+      hint: 'The endpoint of the subscription, with the protocol HTTPS and without raw message delivery. It contains the key.',
+      addresses: [['address', 'Amazon SNS', urlWithKey(generic, key)]],
+    };
+  }
   if (endpoint.parser === 'pagerduty') {
     return {
       hint: 'The address of all integrations of this type. The routing key in the event says which one it is for.',

@@ -9,6 +9,7 @@ import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import { isOncallLink } from '../integrations/oncall-link.ts';
+import { snsIntegration } from '../integrations/sns.ts';
 import { OFFERED_TYPES, typeOf } from '../integrations/types.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Integration } from '../model/tables.ts';
@@ -20,6 +21,7 @@ import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
 import { refusalCard } from './refusal-card.ts';
+import { subscriptionCard } from './subscription-card.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
 const LIST = '/projects/:id/integrations';
@@ -27,7 +29,7 @@ const LIST = '/projects/:id/integrations';
 interface IntegrationPageParts
   extends Pick<
     AlertDomain,
-    'heartbeats' | 'integrations' | 'receivedDeliveries' | 'refusals' | 'webhookSender'
+    'heartbeats' | 'integrations' | 'receivedDeliveries' | 'refusals' | 'snsSubscriptions' | 'webhookSender'
   > {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
@@ -101,6 +103,7 @@ function serveChanges(pages: FastifyInstance, parts: IntegrationPageParts): void
         name: form.text('name'),
         is_active: form.has('active'),
         ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
+        ...(form.has('topics') ? { topics: form.text('topics').split(/\s+/).filter(Boolean) } : {}),
         heartbeat_minutes: wholeNumberIn(form.text('heartbeat')),
         ...(form.has('heartbeat_matchers') ? { heartbeat_matchers: form.text('heartbeat_matchers') } : {}),
       });
@@ -174,7 +177,7 @@ ${urlField(form.text('api_url'), faultOf('api_url'))}
 /** The URL of every type that has one, because the type is selected in the same form. */
 function urlField(value: string, fault: string | null): Html {
   const hints = OFFERED_TYPES.flatMap(({ label, settings }) =>
-    settings.map(({ hint }) => `${label}: ${hint}`),
+    settings.filter(({ name }) => name === 'api_url').map(({ hint }) => `${label}: ${hint}`),
   );
   return textField({
     name: 'api_url',
@@ -187,10 +190,25 @@ function urlField(value: string, fault: string | null): Html {
 }
 
 /** Fields of the form of one integration, by the names of the API. */
-const EDITED: ReadonlySet<string> = new Set(['name', 'api_url', 'heartbeat_minutes', 'heartbeat_matchers']);
+const EDITED: ReadonlySet<string> = new Set([
+  'name',
+  'api_url',
+  'topics',
+  'heartbeat_minutes',
+  'heartbeat_matchers',
+]);
 
 async function sendOne(
-  { clock, frame, heartbeats, url, receivedDeliveries, refusals, webhookSender }: IntegrationPageParts,
+  {
+    clock,
+    frame,
+    heartbeats,
+    url,
+    receivedDeliveries,
+    refusals,
+    snsSubscriptions,
+    webhookSender,
+  }: IntegrationPageParts,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
@@ -214,12 +232,13 @@ ${connectCard(url(), integration, type, key)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${pathOf(integration)}/save">${visit.token}
 ${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.name), fault: faultOf('name') })}
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
-${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, integration[name]), required: isRequired, fault: faultOf(name) }))}
+${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, [integration[name]].flat().join('\n')), ...(name === 'topics' && { rows: 3 }), required: isRequired, fault: faultOf(name) }))}
 ${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
 ${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Alerts that are heartbeats', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Matchers as in Alertmanager. While the heartbeat is on, a firing alert that matches opens no alert, and each of its label sets is watched.' })}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
 ${!isForwarding && heartbeatCard(integration, beats, visit.token, now)}
+${type === snsIntegration && subscriptionCard(await snsSubscriptions.list(integration), now)}
 ${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}
 ${!isForwarding && deliveryCard(last, integration.project_id)}
 ${refusalCard(await refusals.latest(integration.id, visit.store))}

@@ -182,13 +182,16 @@ describe('the order of checks', () => {
     },
   );
 
-  test('Amazon SNS, which sends text/plain, is told how it sends JSON, with the key or without', async () => {
+  test('Amazon SNS, which sends text/plain, is asked for the key and told which integration it needs', async () => {
     const sns = { 'content-type': 'text/plain; charset=UTF-8', 'x-amz-sns-message-type': 'Notification' };
-    for (const key of [source.key, 'wrong']) {
-      const reply = await service.send({ ...source, key }, '{"Type":"Notification"}', sns);
-      expect(reply).toMatchObject({ status: 415, body: { error: 'unsupported_media_type' } });
-      expect(reply.body.message).toContain('"headerContentType": "application/json"');
-    }
+    const wrong = await service.send({ ...source, key: 'wrong' }, '{"Type":"Notification"}', sns);
+    expect(wrong).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': expect.stringMatching(/^Basic /) },
+    });
+    const reply = await service.send(source, '{"Type":"Notification"}', sns);
+    expect(reply).toMatchObject({ status: 415, body: { error: 'unsupported_media_type' } });
+    expect(reply.body.message).toContain('an integration of the type SNS');
     const typed = { ...sns, 'content-type': 'application/json' };
     const confirmation = { Type: 'SubscriptionConfirmation', SubscribeURL: 'https://sns.example/confirm' };
     const [{ iid }] = (await service.send(source, confirmation, typed)).body;
@@ -223,7 +226,7 @@ describe('the order of checks', () => {
     'application/json',
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
-    'application/cloudevents+json',
+    'application/vnd.example+json',
   ])('content type %j is JSON', async (type) => {
     expect((await service.send(source, { title: 'typed' }, { 'content-type': type })).status).toBe(200);
   });

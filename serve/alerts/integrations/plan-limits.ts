@@ -1,0 +1,38 @@
+import { RequestRefused } from '../model/access.ts';
+import type { IntegrationSummary, Project } from '../model/tables.ts';
+import type { IntegrationType } from './integration-type.ts';
+
+const INTEGRATIONS_PER_PROJECT = 100;
+
+export function requireRoom(
+  project: Project,
+  type: IntegrationType,
+  others: readonly IntegrationSummary[],
+  name: string,
+): void {
+  if (others.length >= INTEGRATIONS_PER_PROJECT) {
+    throw new RequestRefused(
+      'conflict',
+      `A project can have up to ${INTEGRATIONS_PER_PROJECT} integrations. Delete one first.`,
+    );
+  }
+  requirePlan(project, type, others);
+  if (name === '' && isFurther(type, others))
+    throw new RequestRefused('bad_request', `An additional ${type.label} needs a name.`, 'name');
+}
+
+/** A project that had the premium plan keeps what is active, so that no alert is lost, and activates no further one. */
+export function requirePlan(
+  { plan }: Project,
+  type: IntegrationType,
+  others: readonly IntegrationSummary[],
+): void {
+  if (plan === 'premium' || !isFurther(type, others)) return;
+  throw new RequestRefused(
+    'forbidden',
+    `The free plan includes one ${type.label}. The premium plan has no such limit.`,
+  );
+}
+
+const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
+  type.isLimitedByPlan && others.some((other) => other.type === type.name);
