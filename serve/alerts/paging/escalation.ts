@@ -103,17 +103,22 @@ export function newPage(
 ): AlertPage {
   const page: AlertPage = {
     ...{ ...of, position, suppressed_by: [] },
-    state: delayMs > 0 ? 'waiting' : 'triggered',
+    state: 'waiting',
     ...{ round: 1, cycle: 1, step: 0, step_ms: 0, next_ms: at + delayMs, created_ms: at },
     ...{ acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0, version: 0 },
   };
-  return quiet === null ? page : suppressed(page, quiet, now);
+  if (quiet !== null) return suppressed(page, quiet, now);
+  return delayMs > 0 ? page : { ...page, state: 'triggered' };
 }
 
-/** A page that calls nobody while silences or maintenance windows match its alert. */
+/**
+ * A page that calls nobody while silences or maintenance windows match its alert. Calls of a first step may be stored
+ * before their page, and are cancelled now, so the next ones belong to another round.
+ */
 function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReasons, now: number): AlertPage {
+  const round = page.state === 'triggered' && page.step === 0 ? page.round + 1 : page.round;
   const next_ms = Math.max(now, Math.min(until, now + SUPPRESSED_LOOK_MS));
-  return { ...page, state: 'suppressed', suppressed_by: [...silencedBy, ...mutedBy], next_ms };
+  return { ...page, state: 'suppressed', suppressed_by: [...silencedBy, ...mutedBy], round, next_ms };
 }
 
 export const SUPPRESSED = 'suppressed by a silence or a maintenance window';
@@ -161,7 +166,8 @@ const unchanged = (page: AlertPage): PageChange => ({ page, update: null, log: '
 
 /** A page that begins with the first step again. */
 function startRound(page: AlertPage, now: number): AlertPage {
-  const round = page.step === 0 ? page.round : page.round + 1;
+  const isFirst = page.state === 'suppressed' && page.step === 0;
+  const round = isFirst ? page.round : page.round + 1;
   const blank = {
     ...{ cycle: 1, step: 0, step_ms: 0, acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0 },
     suppressed_by: [],

@@ -51,9 +51,11 @@ export async function killPager(options: {
   try {
     for (let kill = 0; kill < options.kills; kill++) {
       const child = await start(env);
+      const exit = once(child, 'exit');
       await pause(random.whole(50, 1500));
       child.kill('SIGKILL');
-      await once(child, 'exit');
+      const [code] = await exit;
+      if (code !== null) throw new Error(`the pager ended by itself, with ${code}`);
     }
     const last = await start({ ...env, FINISH: '1' });
     const [code] = await once(last, 'exit');

@@ -1,8 +1,9 @@
 /**
- * A pager for tests that kill it: alerts come and are acknowledged at random while pages are carried out, by a clock
- * that runs fast. With FINISH=1 no more happens, and it ends when nothing is due any more.
+ * A pager for tests that kill it: alerts come, are acknowledged and silenced at random while pages are carried out, by
+ * a clock that runs fast. With FINISH=1 no more happens, and it ends when nothing is due any more.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseMatchers } from '../../../../aggregate/alerts/matchers/parse.ts';
 import { alerts as alertsTable } from '../../../../aggregate/alerts/model/tables.ts';
 import { sql } from '../../../../infra/sql.ts';
 import { Random } from '../../../../ingest/demo/random.ts';
@@ -60,11 +61,14 @@ async function countAlerts(): Promise<number> {
   return row?.total ?? 0;
 }
 
+const SERVICES = 4;
+const SILENCE_MINUTES_MAX = 5;
 const random = new Random(Number(SEED) + Date.now());
 async function act(): Promise<void> {
   const count = await countAlerts();
   if (count < Number(ALERTS) && random.chance(0.5)) {
-    const body = Buffer.from(JSON.stringify({ title: 'Trouble', fingerprint: `f${count}` }));
+    const service = `s${count % SERVICES}`;
+    const body = Buffer.from(JSON.stringify({ title: 'Trouble', service, fingerprint: `f${count}` }));
     const head = {
       ...{
         project: number,
@@ -83,11 +87,27 @@ async function act(): Promise<void> {
     const iid = random.whole(1, count);
     await alerts.applyAction({ project: number, iid, by: user.id, change: { status } });
   }
+  if (random.chance(0.05)) await silenceSome();
+}
+
+/** Begins a silence of one of the services, or ends one early. */
+async function silenceSome(): Promise<void> {
+  const page = { number: 1, size: 20 };
+  const { silences } = await domain.silences.list(project.id, ['active'], page);
+  const [first] = silences;
+  if (first !== undefined && random.chance(0.5)) return domain.silences.end(project.id, first.id, user.id);
+  const now = clock.now();
+  await domain.silences.create(project.id, user.id, {
+    matchers: parseMatchers(`service="s${random.whole(0, SERVICES - 1)}"`),
+    ...{ starts_ms: now, ends_ms: now + random.whole(1, SILENCE_MINUTES_MAX) * 60_000 },
+    ...{ comment: '', created_by: 'ann', annotations: {} },
+  });
 }
 
 /** Everything that is due now, as the jobs of a server carry it out. */
 async function carryOut(): Promise<void> {
   while ((await domain.consequences.run(number, 'paging')) === 0);
+  await domain.quietPages.run(number);
   await domain.pageSteps.run(number);
   const due = await domain.pageStore.destinationsWithDue(clock.now());
   await Promise.all(due.map(({ destination }) => domain.pageDeliveries.run(number, destination)));
