@@ -50,6 +50,8 @@ const PROJECT = [
   '/routes/new',
   '/routes/1',
   '/routes/preview?alert=1',
+  '/silences',
+  '/silences/new?alert=1',
   '/channels',
   '/channels/new?type=slack',
   '/analytics',

@@ -17,12 +17,13 @@ import { ago, iidOf, type ProjectFrame, severityTag, statusTag, type Visit } fro
 import { pathOf } from './integration-paths.ts';
 import { pageOf, pager } from './pager.ts';
 import { type PagingCardParts, pagingCard } from './paging-card.ts';
+import { silenceCard } from './silence-card.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
 
 type DetailsParts = Pick<
   AlertDomain,
-  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'pageSteps' | 'reader'
+  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'pageSteps' | 'quiet' | 'reader'
 > &
   PagingCardParts;
 
@@ -104,16 +105,18 @@ async function alertBody(
   alert: Alert,
   { now, page, refused }: Shown,
 ): Promise<Html> {
-  const { integrations, members, notes: noteStore, reader, users } = domain;
+  const { integrations, members, notes: noteStore, quiet, reader, users } = domain;
   const base = `/projects/${project.id}/alerts/${alert.iid}`;
-  const [{ payload, annotations }, history, notes, projectMembers, integration, paging] = await Promise.all([
-    reader.as(store).details(alert),
-    reader.as(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
-    noteStore.list(project.id, alert.iid),
-    members.list(project.id),
-    integrations.find(alert.integration),
-    pagingCard(domain, alert, { base, token, store }),
-  ]);
+  const [{ payload, annotations }, history, notes, projectMembers, integration, paging, reasons] =
+    await Promise.all([
+      reader.as(store).details(alert),
+      reader.as(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
+      noteStore.list(project.id, alert.iid),
+      members.list(project.id),
+      integrations.find(alert.integration),
+      pagingCard(domain, alert, { base, token, store }),
+      quiet.of(project.id, [alert], now),
+    ]);
   const people = await users.byId([
     ...history.entries.flatMap(({ by, change }) => [by, ...(assigneesIn(change) ?? [])]),
     ...notes.map(({ author_id }) => author_id),
@@ -132,6 +135,7 @@ ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl 
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
 </div><div>
 ${paging}
+${silenceCard(alert, reasons.get(alert.iid))}
 ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
 ${notesCard(base, token, notes, refused, nameOf)}

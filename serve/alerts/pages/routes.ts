@@ -25,6 +25,7 @@ import { serveRotations } from './rotations.ts';
 import { serveRoutePreviewPage } from './route-preview.ts';
 import { serveSavedFilters } from './saved-filters.ts';
 import { serveSchedulePage } from './schedule.ts';
+import { serveSilencePages } from './silences.ts';
 import { serveWebhookPages } from './webhooks.ts';
 
 interface AlertPagesOptions {
@@ -55,6 +56,7 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveRoutePreviewPage(pages, { ...domain, frame, clock });
     serveAlertRoutePages(pages, { ...domain, frame });
     serveChannelPages(pages, { ...domain, frame });
+    serveSilencePages(pages, { ...domain, frame, clock });
     serveNotificationPages(pages, domain);
     serveIncidentPages(pages, frame, domain);
     serveAnalyticsPages(pages, frame, domain, clock);

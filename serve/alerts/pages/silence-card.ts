@@ -1,0 +1,22 @@
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { time } from '../../pages/fields.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { OPEN_STATUSES } from '../projects/alert-reader.ts';
+import type { QuietReasons } from '../quiet/quiet.ts';
+
+/** Whether an open alert pages nobody, and the way to a silence for it; null for other alerts. */
+export function silenceCard(alert: Alert, reasons: QuietReasons | undefined): Html | null {
+  if (!OPEN_STATUSES.includes(alert.status)) return null;
+  return html`<section class="card"><h2>Silence</h2>
+${reasons === undefined ? null : quietText(alert, reasons)}
+<a class="button second" href="/projects/${alert.project}/silences/new?alert=${alert.iid}">Silence this alert</a></section>`;
+}
+
+function quietText({ project }: Alert, { silencedBy, mutedBy, until }: QuietReasons): Html {
+  const count = (ids: readonly string[], path: string, noun: string) =>
+    ids.length > 0 &&
+    html`<a href="/projects/${project}/${path}">${ids.length} ${noun}${ids.length === 1 ? '' : 's'}</a>`;
+  const silences = count(silencedBy, 'silences', 'silence');
+  const windows = count(mutedBy, 'maintenance', 'maintenance window');
+  return html`<p>It pages nobody until ${time(until)}: matched by ${silences}${silences && windows && ' and '}${windows}.</p>`;
+}

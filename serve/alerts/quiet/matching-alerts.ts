@@ -1,0 +1,37 @@
+import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { AlertReader } from '../projects/alert-reader.ts';
+import type { Quiet } from './quiet.ts';
+
+interface MatchingParts {
+  readonly quiet: Quiet;
+  readonly reader: AlertReader;
+}
+
+/** How many of the newest open alerts of a project match, and of how many. */
+export async function countMatching(
+  { quiet, reader }: MatchingParts,
+  projectId: string,
+  matchers: readonly Matcher[],
+): Promise<{ readonly matching: number; readonly open: number }> {
+  const matches = compileMatchers(matchers);
+  let matching = 0;
+  let open = 0;
+  for await (const part of reader.openInParts(Number(projectId))) {
+    open += part.length;
+    for (const alert of part) if (matches(await quiet.labelsOf(alert))) matching++;
+  }
+  return { matching, open };
+}
+
+/** Labels that each kind of sender has. Others that the alert does not show may name the occurrence, such as its time. */
+const USUAL_LABELS: readonly string[] = ['alertname', 'severity', 'service', 'environment', 'host'];
+
+/** Matchers for an alert and those like it: its title, its place, and the labels that its page shows. */
+export function proposedMatchers(alert: Alert, { values }: MatchLabels): readonly Matcher[] {
+  const shown = new Set(alert.labels);
+  return [...values]
+    .filter(([name, value]) => value !== '' && (USUAL_LABELS.includes(name) || shown.has(`${name}=${value}`)))
+    .map(([name, value]) => ({ name, value, isRegex: false, isEqual: true }));
+}
