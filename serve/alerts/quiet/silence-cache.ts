@@ -24,6 +24,8 @@ interface ProjectSilences {
 const ROWS_MAX = 20_000;
 /** Silences in memory, of all projects together: about 2 KB each. */
 const CACHED_MAX = 50_000;
+/** How long a process may miss a change whose process was killed before it changed the version. */
+const MISSED_MS_MAX = 60_000;
 
 const versionKey = (projectId: string): string => `alerts/silences/${projectId}`;
 
@@ -37,6 +39,7 @@ export class SilenceCache {
   readonly #clock: Clock;
   readonly #projects = new LRUCache<string, ProjectSilences>({
     maxSize: CACHED_MAX,
+    ttl: MISSED_MS_MAX,
     sizeCalculation: ({ count }) => count + 1,
   });
 

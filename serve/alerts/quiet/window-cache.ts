@@ -30,6 +30,8 @@ interface ProjectWindows {
 }
 
 const PROJECTS_MAX = 1000;
+/** How long a process may miss a change whose process was killed before it changed the version. */
+const MISSED_MS_MAX = 60_000;
 /** How far ahead it is computed when a window begins and ends. */
 const AHEAD_MS = 2 * DAY_MS;
 
@@ -40,7 +42,7 @@ const AHEAD_MS = 2 * DAY_MS;
 export class WindowCache {
   readonly #keyValue: KeyValue;
   readonly #load: (projectId: string) => Promise<readonly StoredWindow[]>;
-  readonly #projects = new LRUCache<string, ProjectWindows>({ max: PROJECTS_MAX });
+  readonly #projects = new LRUCache<string, ProjectWindows>({ max: PROJECTS_MAX, ttl: MISSED_MS_MAX });
 
   constructor(keyValue: KeyValue, load: (projectId: string) => Promise<readonly StoredWindow[]>) {
     this.#keyValue = keyValue;
