@@ -33,6 +33,7 @@ import {
 import { serveIntake } from './intake/intake.ts';
 import { servePagerduty } from './intake/pagerduty.ts';
 import { BodySignatures } from './intake/signed-body.ts';
+import { UnprovedBodies } from './intake/unproved-bodies.ts';
 import { serveAlertPages } from './pages/routes.ts';
 
 /** A sample payload is a string inside JSON, where every quote takes two bytes. */
@@ -57,6 +58,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     refusals: domain.refusals,
     signatures: new BodySignatures(accounts.seal),
     sns: domain.sns,
+    unproved: new UnprovedBodies(),
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   };

@@ -20,6 +20,7 @@ import { describeHeartbeat, describeIntake, HEARTBEAT_PATH } from './openapi.ts'
 import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
 import { type BodySignatures, isSigned } from './signed-body.ts';
 import type { SnsIntake } from './sns.ts';
+import type { UnprovedBodies } from './unproved-bodies.ts';
 
 export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
@@ -28,6 +29,7 @@ export interface IntakeDependencies {
   readonly refusals: Refusals;
   readonly signatures: BodySignatures;
   readonly sns: SnsIntake;
+  readonly unproved: UnprovedBodies;
   readonly clock: Clock;
   readonly bodyBytesMax: number;
 }
@@ -47,7 +49,8 @@ const refused = new WeakMap<FastifyRequest, Refusal>();
 
 /**
  * The webhook receiver. A request passes these checks in order: method and content type, credentials, whether the
- * integration is active, load, size, JSON, format. Those of a request that is signed follow its size. Senders do not retry after a 4xx response and do not follow
+ * integration is active, load, size, JSON, format. Credentials that are a signature of the body follow its size. Senders do
+ * not retry after a 4xx response and do not follow
  * redirects, so load is shed with 503 only.
  */
 export async function serveIntake(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
@@ -64,9 +67,10 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
       for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
           schema: url.endsWith('.json') ? describeIntake(endpoint) : { hide: true },
-          onRequest: async (request) => {
-            if (isSigned(request.headers)) requireType(request.headers, undefined);
-            else await admit(dependencies, request);
+          onRequest: async (request, reply) => {
+            if (!isSigned(request.headers)) return admit(dependencies, request);
+            requireType(request.headers, undefined);
+            dependencies.unproved.admit(request, reply, bodyLimit);
           },
           preHandler: async (request) => {
             if (isSigned(request.headers)) await admit(dependencies, request);
@@ -240,7 +244,7 @@ function requireType(headers: FastifyRequest['headers'], sender: CachedIntegrati
   throw new HttpError('unsupported_media_type', isSns ? `${JSON_WANTED} ${SNS_HINT}` : JSON_WANTED);
 }
 
-export const overloaded = () =>
+const overloaded = () =>
   new HttpError('overloaded', 'Too many events wait to be written. Retry the request.', RETRY_SOON);
 
 const tooLarge = (bytesMax: number): string =>

@@ -4,20 +4,16 @@ import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import { storedEvent } from '../../../aggregate/alerts/formats/pagerduty.ts';
 import { isObject } from '../../../aggregate/alerts/formats/values.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { PendingBytes } from '../../../aggregate/alerts/processor/pending-bytes.ts';
-import { countedAddress } from '../../http/client-address.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors } from '../../http/errors.ts';
 import { describeOnly } from '../../http/route.ts';
 import type { CachedIntegration } from '../integrations/integration-cache.ts';
 import { pagerdutyIntegration } from '../integrations/pagerduty.ts';
 import { isKeyOf } from './credentials.ts';
-import { type IntakeDependencies, overloaded, receive } from './intake.ts';
+import { type IntakeDependencies, receive } from './intake.ts';
 import { describePagerduty } from './openapi.ts';
 
 const EVENT_BYTES_MAX = 512 * 1024;
-/** Bodies that are being read, of senders whose key is not known yet. One address leaves a fifth to the others. */
-const READ_BYTES_MAX = 64 * 2 ** 20;
 
 const senders = new WeakMap<FastifyRequest, CachedIntegration>();
 
@@ -36,9 +32,9 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
     );
     handleErrors(intake, dialectOf(dependencies, bodyLimit));
     describeOnly(intake);
-    limitReading(intake, bodyLimit);
     intake.post(pagerdutyIntegration.endpoint.path, {
       schema: describePagerduty(pagerdutyIntegration.endpoint),
+      onRequest: async (request, reply) => dependencies.unproved.admit(request, reply, bodyLimit),
       handler: async (request, reply) => {
         const event = eventIn(pipeline, request.body);
         const sender = await senderOf(dependencies, request, event.routing_key);
@@ -49,19 +45,6 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
         return reply.code(202).send({ status: 'success', message: 'Event processed', dedup_key: dedupKey });
       },
     });
-  });
-}
-
-/** Many senders may each begin a body at the same time, and have no key. */
-function limitReading(intake: FastifyInstance, bodyLimit: number): void {
-  const reading = new PendingBytes<string>(READ_BYTES_MAX);
-  intake.addHook('onRequest', async (request, reply) => {
-    const address = countedAddress(request);
-    if (reading.isFull(address)) throw overloaded();
-    const length = Math.min(Number(request.headers['content-length'] ?? bodyLimit), bodyLimit);
-    reading.add(address, length);
-    // Also when the connection breaks off, after which Fastify calls no hook.
-    reply.raw.once('close', () => reading.remove(address, length));
   });
 }
 

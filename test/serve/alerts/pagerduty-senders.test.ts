@@ -85,16 +85,20 @@ test('the commands that people are shown create an alert, acknowledge it and res
   expect(statuses.map((text) => text.split(' ').at(-1))).toEqual(['triggered', 'acknowledged', 'resolved']);
 });
 
-describe('events whose key is not known yet', () => {
+describe('bodies whose sender is not known yet', () => {
   const BODY_BYTES = 512 * 1024;
 
   /** Announces a body and never ends it. */
-  function begin(localAddress: string) {
-    const begun = request(`${url}/v2/enqueue`, {
+  function begin(localAddress: string, path: string) {
+    const begun = request(`${url}${path}`, {
       method: 'POST',
       localAddress,
       agent: false,
-      headers: { 'content-length': BODY_BYTES },
+      headers: {
+        'content-length': BODY_BYTES,
+        'content-type': 'application/json',
+        'sentry-hook-signature': 'wrong',
+      },
     });
     begun.on('error', () => undefined);
     begun.write('{');
@@ -115,8 +119,11 @@ describe('events whose key is not known yet', () => {
     return answer.statusCode;
   }
 
-  test('fill what one address may hold and no more, until they end', async () => {
-    const held = Array.from({ length: 150 }, () => begin('127.0.0.2'));
+  test.each([
+    ['events', '/v2/enqueue'],
+    ['signed payloads', '/alerts/0123456789abcdef/notify.json'],
+  ])('%s fill what one address may hold and no more, until they end', async (_what, path) => {
+    const held = Array.from({ length: 150 }, () => begin('127.0.0.2', path));
     await until('its address is full', async () => (await statusFrom('127.0.0.2')) === 503);
     expect(await statusFrom('127.0.0.3')).toBe(202);
     for (const one of held) one.destroy();

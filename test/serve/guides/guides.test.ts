@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { metrics } from '../../../aggregate/metrics/index.ts';
+import { pagerdutyIntegration } from '../../../serve/alerts/integrations/pagerduty.ts';
 import { prometheusIntegration } from '../../../serve/alerts/integrations/prometheus.ts';
 import { addressesOf, snippetsOf } from '../../../serve/alerts/integrations/snippets.ts';
 import { guideFile, readGuides } from '../../../serve/guides/guides.ts';
@@ -37,9 +38,8 @@ describe('the guides', () => {
 
   it('show the configurations of senders that the page of an integration shows', () => {
     const access = addressesOf('http://localhost:3000', { id: 'INTEGRATION' });
-    const shown = snippetsOf(
-      { ...access, key: 'INTEGRATION_KEY' },
-      { type: prometheusIntegration.name, preset: '' },
+    const shown = [prometheusIntegration, pagerdutyIntegration].flatMap(({ name: type }) =>
+      snippetsOf({ ...access, key: 'INTEGRATION_KEY' }, { type, preset: '' }),
     );
     const text = guides.find(({ name }) => name === 'alerts')?.text ?? '';
     const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block]) => block);

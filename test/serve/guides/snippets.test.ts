@@ -106,12 +106,14 @@ async function whatReadersHave(): Promise<Record<string, string>> {
     type: 'HTTP',
     name: 'Tool',
   });
+  const pagerduty = await created(token, `/projects/${project.id}/integrations`, { type: 'PAGERDUTY' });
   return {
     ...{ API_KEY: key.text, ACCESS_TOKEN: token, CODE: code, VERIFIER: verifier },
     ...{ CLIENT_ID: the.application.id, CLIENT_SECRET: the.secret, REDIRECT_URI: the.callback },
     PROJECT: String(project.id),
     INTEGRATION: String(integration.id),
     INTEGRATION_KEY: String(integration.authorization_key),
+    ROUTING_KEY: String(pagerduty.authorization_key),
   };
 }
 
