@@ -52,6 +52,8 @@ const PROJECT = [
   '/routes/preview?alert=1',
   '/silences',
   '/silences/new?alert=1',
+  '/maintenance',
+  '/maintenance/new',
   '/channels',
   '/channels/new?type=slack',
   '/analytics',

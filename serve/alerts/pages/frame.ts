@@ -16,6 +16,7 @@ const TABS = [
   { name: 'escalation', label: 'Escalation', least: 'Reporter' },
   { name: 'routes', label: 'Routes', least: 'Reporter' },
   { name: 'silences', label: 'Silences', least: 'Reporter' },
+  { name: 'maintenance', label: 'Maintenance', least: 'Reporter' },
   { name: 'channels', label: 'Channels', least: 'Reporter' },
   { name: 'integrations', label: 'Integrations', least: 'Developer' },
   { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },

@@ -17,6 +17,7 @@ import { serveIncidentPages } from './incidents.ts';
 import { serveIntegrationPages } from './integrations.ts';
 import { serveList } from './list.ts';
 import { LiveParts } from './live.ts';
+import { serveMaintenancePages } from './maintenance.ts';
 import { serveMappingPages } from './mapping.ts';
 import { serveNotificationPages } from './notifications.ts';
 import { serveOnCallPage } from './on-call.ts';
@@ -55,6 +56,7 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveEscalationPages(pages, { ...domain, frame });
     serveRoutePreviewPage(pages, { ...domain, frame, clock });
     serveAlertRoutePages(pages, { ...domain, frame });
+    serveMaintenancePages(pages, { ...domain, frame, clock });
     serveChannelPages(pages, { ...domain, frame });
     serveSilencePages(pages, { ...domain, frame, clock });
     serveNotificationPages(pages, domain);

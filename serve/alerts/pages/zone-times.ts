@@ -9,17 +9,25 @@ export class ZoneTimes {
   readonly zone: string;
   readonly #moments: Intl.DateTimeFormat;
   readonly #days: Intl.DateTimeFormat;
+  readonly #dated: Intl.DateTimeFormat;
 
   constructor(zone: string) {
     this.zone = zone;
     const day = { weekday: 'short', day: 'numeric', month: 'short', timeZone: zone } as const;
     this.#days = new Intl.DateTimeFormat('en-GB', day);
-    this.#moments = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit' });
+    const minute = { ...day, hour: '2-digit', minute: '2-digit' } as const;
+    this.#moments = new Intl.DateTimeFormat('en-GB', minute);
+    this.#dated = new Intl.DateTimeFormat('en-GB', { ...minute, year: 'numeric' });
   }
 
   /** Mon 22 Mar, 09:00 */
   moment(ms: number): string {
     return this.#moments.format(ms);
+  }
+
+  /** Mon, 22 Mar 2027, 09:00 */
+  datedMoment(ms: number): string {
+    return this.#dated.format(ms);
   }
 
   /** Mon 22 Mar */
@@ -101,3 +109,13 @@ export const momentBy = (ms: number, { times, reader }: Clocks): Html =>
 /** A stretch of time by both clocks. */
 export const stretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
   html`${timeTag(from, times)} to\u00a0${timeTag(until, times)}${reader && html` <span class="under other-clock">${timeTag(from, reader)} to\u00a0${timeTag(until, reader)} for\u00a0you</span>`}`;
+
+/** The same with years, for what may be years ahead; an end of 0 is none. */
+export const datedStretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
+  html`${datedStretch(from, until, times)}${reader && html` <span class="under other-clock">${datedStretch(from, until, reader)} for\u00a0you</span>`}`;
+
+function datedStretch(from: number, until: number, times: ZoneTimes): Html {
+  const tag = (ms: number) =>
+    html`<time datetime="${new Date(ms).toISOString()}">${times.datedMoment(ms)}</time>`;
+  return until === 0 ? html`from ${tag(from)}, without an end` : html`${tag(from)} to\u00a0${tag(until)}`;
+}

@@ -1,0 +1,212 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import { table } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
+import type { Span } from '../oncall/time-intervals.ts';
+import { nextOccurrences } from '../quiet/window-times.ts';
+import type { MaintenanceWindow } from '../quiet/windows.ts';
+import type { ProjectFrame, Visit } from './frame.ts';
+import {
+  draftIn,
+  draftOf,
+  edited,
+  fieldsIn,
+  newDraft,
+  type WindowDraft,
+  windowForm,
+  zoneOf,
+} from './window-form.ts';
+import { clocksOf, datedStretchBy, readerZoneOf } from './zone-times.ts';
+
+const LIST = '/projects/:id/maintenance';
+const NEW = `${LIST}/new`;
+const ONE = `${LIST}/:window`;
+const OCCURRENCES = 10;
+
+const windowIdOf = (request: FastifyRequest) => (request.params as { window: string }).window;
+const listPath = ({ membership }: Visit) => `/projects/${membership.project.id}/maintenance`;
+
+interface MaintenanceParts extends Pick<AlertDomain, 'windows'> {
+  readonly frame: ProjectFrame;
+  readonly clock: Clock;
+}
+
+/** The maintenance windows of a project, and when they are on. */
+export function serveMaintenancePages(pages: FastifyInstance, parts: MaintenanceParts): void {
+  const { frame } = parts;
+  pages.get(LIST, async (request, reply) =>
+    sendList(parts, reply, await frame.visit(request, reply, 'Reporter')),
+  );
+  serveNew(pages, parts);
+  servePages(pages, parts);
+  serveDeletion(pages, parts);
+}
+
+function serveNew(pages: FastifyInstance, parts: MaintenanceParts): void {
+  const { frame, windows } = parts;
+  const page = { title: 'New maintenance window', submit: 'Add window' };
+  pages.get(NEW, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const draft = newDraft(readerZoneOf(request));
+    return sendForm(parts, reply, visit, { ...page, draft, error: null });
+  });
+  pages.post(NEW, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    return save(parts, reply, visit, page, (draft) =>
+      windows.create(visit.membership.project.id, visit.user.id, fieldsIn(draft)),
+    );
+  });
+}
+
+function servePages(pages: FastifyInstance, parts: MaintenanceParts): void {
+  const { frame, windows } = parts;
+  const found = async (request: FastifyRequest, reply: FastifyReply, role: 'Reporter' | 'Maintainer') => {
+    const visit = await frame.visit(request, reply, role);
+    return { visit, window: await windows.get(visit.membership.project.id, windowIdOf(request)) };
+  };
+  pages.get(ONE, async (request, reply) => {
+    const { visit, window } = await found(request, reply, 'Reporter');
+    return sendOne(parts, reply, visit, window);
+  });
+  pages.get(`${ONE}/edit`, async (request, reply) => {
+    const { visit, window } = await found(request, reply, 'Maintainer');
+    const page = { title: window.name, submit: 'Save window', draft: draftOf(window), error: null };
+    return sendForm(parts, reply, visit, page);
+  });
+  pages.post(`${ONE}/edit`, async (request, reply) => {
+    const { visit, window } = await found(request, reply, 'Maintainer');
+    return save(parts, reply, visit, { title: window.name, submit: 'Save window' }, (draft) =>
+      windows.change(visit.membership.project.id, window.id, visit.user.id, fieldsIn(draft)),
+    );
+  });
+}
+
+async function save(
+  parts: MaintenanceParts,
+  reply: FastifyReply,
+  visit: Visit,
+  page: Pick<FormPage, 'title' | 'submit'>,
+  store: (draft: WindowDraft) => Promise<MaintenanceWindow>,
+): Promise<FastifyReply> {
+  const form = formOf(reply.request);
+  const draft = draftIn(form);
+  const changed = edited(draft, form.text('do'));
+  if (changed !== null) return sendForm(parts, reply, visit, { ...page, draft: changed, error: null });
+  try {
+    const window = await store(draft);
+    return await seeOther(reply, `${listPath(visit)}/${window.id}`, 'Window saved.');
+  } catch (error) {
+    if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+    return sendForm(parts, reply, visit, { ...page, draft, error });
+  }
+}
+
+function serveDeletion(pages: FastifyInstance, { frame, windows }: MaintenanceParts): void {
+  const ask = async (reply: FastifyReply, visit: Visit, status: number) => {
+    const window = await windows.get(visit.membership.project.id, windowIdOf(reply.request));
+    const path = `${listPath(visit)}/${window.id}`;
+    const body = confirmation({
+      question: `Delete the window ${window.name}?`,
+      facts: [['Matchers', matcherList(window)]],
+      consequence: 'If it is on now, alerts that it kept from paging and that are still open page at once.',
+      action: `${path}/delete`,
+      token: visit.token,
+      submit: 'Delete window',
+      back: path,
+    });
+    return frame.send(reply, visit, { tab: 'maintenance', title: 'Delete window', body, status });
+  };
+  pages.get(`${ONE}/delete`, async (request, reply) =>
+    ask(reply, await frame.visit(request, reply, 'Maintainer'), 200),
+  );
+  pages.post(`${ONE}/delete`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    if (!isConfirmed(formOf(request))) return ask(reply, visit, 422);
+    await windows.delete(visit.membership.project.id, windowIdOf(request), visit.user.id);
+    return seeOther(reply, listPath(visit), 'Window deleted.');
+  });
+}
+
+interface FormPage {
+  readonly title: string;
+  readonly submit: string;
+  readonly draft: WindowDraft;
+  readonly error: RequestRefused | null;
+}
+
+function sendForm(
+  { frame }: MaintenanceParts,
+  reply: FastifyReply,
+  visit: Visit,
+  { title, ...form }: FormPage,
+): Promise<FastifyReply> {
+  const { error } = form;
+  const action = reply.request.url.split('?')[0] ?? '';
+  const body = html`<h1>${title}</h1><p class="lead">While the window is on, alerts that match are recorded and page nobody. Those that are still open when it ends page then.</p>
+${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
+${windowForm({ ...form, action, token: visit.token })}`;
+  const status = error === null ? 200 : 422;
+  return frame.send(reply, visit, { tab: 'maintenance', title, body, status, script: 'alerts.js' });
+}
+
+async function sendList(
+  { frame, windows, clock }: MaintenanceParts,
+  reply: FastifyReply,
+  visit: Visit,
+): Promise<FastifyReply> {
+  const { project, level } = visit.membership;
+  const now = clock.now();
+  const path = listPath(visit);
+  const rows: Html[][] = [];
+  for (const window of await windows.list(project.id)) {
+    const [next] = window.is_active ? await nextOccurrences(window, now, 1) : [];
+    rows.push([
+      html`<a href="${path}/${window.id}">${window.name}</a>`,
+      matcherList(window),
+      html`${stateTag(window, next, now)} ${next && occurrence(reply.request, window, next)}`,
+    ]);
+  }
+  const mayChange = level >= PROJECT_ROLES.Maintainer;
+  const body = html`<div class="heading"><div><h1>Maintenance</h1><p class="lead">While a window is on, alerts that match it page nobody.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add window</a>`}</div>
+${table({ caption: 'Maintenance windows', head: ['Window', 'Matchers', 'Now or next'], rows, empty: 'No maintenance windows yet.' })}`;
+  return frame.send(reply, visit, { tab: 'maintenance', title: 'Maintenance', body, script: 'alerts.js' });
+}
+
+async function sendOne(
+  { frame, clock }: MaintenanceParts,
+  reply: FastifyReply,
+  visit: Visit,
+  window: MaintenanceWindow,
+): Promise<FastifyReply> {
+  const now = clock.now();
+  const path = `${listPath(visit)}/${window.id}`;
+  const next = await nextOccurrences(window, now, OCCURRENCES);
+  const { name, comment, is_active } = window;
+  const buttons = html`<div class="actions"><a class="button second" href="${path}/edit" aria-label="Edit window ${name}">Edit</a> <a class="button danger" href="${path}/delete" aria-label="Delete window ${name}">Delete</a></div>`;
+  const body = html`<div class="heading"><div><h1>${name}</h1><p class="lead">${stateTag(window, next[0], now)} ${comment}</p></div>${visit.membership.level >= PROJECT_ROLES.Maintainer && buttons}</div>
+<section class="card"><dl class="facts"><dt>Matchers</dt><dd>${matcherList(window)}</dd><dt>Time zone</dt><dd>${zoneOf(window.time_intervals)}</dd></dl></section>
+<section class="card plain"><h2>Next occurrences</h2>${!is_active && html`<p class="hint">If the window were active.</p>`}${
+    next.length === 0
+      ? html`<p class="empty">None in the next 11 years.</p>`
+      : html`<ol class="steps">${next.map((span) => html`<li>${occurrence(reply.request, window, span)}</li>`)}</ol>`
+  }</section>`;
+  return frame.send(reply, visit, { tab: 'maintenance', title: name, body, script: 'alerts.js' });
+}
+
+function stateTag({ is_active }: MaintenanceWindow, next: Span | undefined, now: number): Html {
+  if (!is_active) return html`<span class="tag">not active</span>`;
+  if (next === undefined) return html`<span class="tag">over</span>`;
+  return next.from === now ? html`<span class="tag warn">on</span>` : html`<span class="tag">off</span>`;
+}
+
+const occurrence = (request: FastifyRequest, { time_intervals }: MaintenanceWindow, span: Span): Html =>
+  datedStretchBy(span, clocksOf(request, zoneOf(time_intervals), span));
+
+const matcherList = ({ matchers }: MaintenanceWindow): Html =>
+  html`${matchers.map((matcher) => html`<code>${formatMatchers([matcher])}</code> `)}`;
