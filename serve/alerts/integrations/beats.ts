@@ -8,6 +8,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import {
   EVERY_REQUEST,
   type HeartbeatKey,
+  type HeartbeatRow,
   type HeartbeatStore,
   isWatchdog,
   newRow,
@@ -48,6 +49,13 @@ interface StoredBeats {
   /** By beat, when this process stored it last. */
   readonly storedMs: Map<string, number>;
   readonly readMs: number;
+}
+
+/** A Watchdog is noted in the row of every request, too: that row stays when the Watchdog is forgotten. */
+function rowsOf(key: HeartbeatKey, now: number): HeartbeatRow[] {
+  const row = { ...newRow(key), heard_ms: now };
+  if (!isWatchdog(key.beat)) return [row];
+  return [row, { ...newRow({ ...key, beat: EVERY_REQUEST, labels: [] }), watchdog_ms: now }];
 }
 
 /** Takes the beats of requests and stores their times. Integrations without a heartbeat cost nothing. */
@@ -109,7 +117,7 @@ export class Beats {
       if (this.#takes(key)) taken.push(key);
       else onSetAside(key.integration);
     }
-    await store.merge(taken.map((key) => ({ ...newRow(key), heard_ms: now })));
+    await store.merge(taken.flatMap((key) => rowsOf(key, now)));
     for (const { integration, beat } of taken) this.#stored.get(integration)?.storedMs.set(beat, now);
   }
 

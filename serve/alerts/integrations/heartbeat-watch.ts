@@ -37,13 +37,11 @@ export function watchOf(
   const requests = rows.find(({ beat }) => beat === EVERY_REQUEST) ?? newRow(key);
   const others = rows.filter(({ beat }) => beat !== EVERY_REQUEST);
   const watchdogs = others.filter(({ beat }) => isWatchdog(beat));
-  const hasMatchers = integration.heartbeat_matchers !== '';
-  if (hasMatchers && (requests.watchdog_ms > 0 || watchdogs.length > 0)) {
-    if (requests.watchdog_ms > 0)
-      return { watched: others, ended: [requests].filter(isWatched), changed: [] };
-    // A beat that was posted before, perhaps to try it, counted as a request only.
-    const ended = [requests, ...others.filter(({ beat }) => beat === POSTED)].filter(isWatched);
-    return { watched: watchdogs, ended, changed: [{ ...requests, watchdog_ms: now }] };
+  if (integration.heartbeat_matchers !== '' && requests.watchdog_ms > 0) {
+    if (!isWatched(requests)) return { watched: others, ended: [], changed: [] };
+    // A beat that was posted before the first Watchdog, perhaps to try it, counted as a request only.
+    const posted = others.filter(({ beat }) => beat === POSTED);
+    return { watched: watchdogs, ended: [requests, ...posted], changed: [] };
   }
   if (isWatched(requests)) return { watched: [requests], ended: watchdogs, changed: [] };
   const begun = { ...requests, watched_ms: Math.max(now, requests.ended_ms + 1) };

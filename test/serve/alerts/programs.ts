@@ -70,27 +70,37 @@ const SHORT_INTERVALS = `  group_wait: 200ms
 
 /** A real Alertmanager with the configuration that people are shown, and short intervals. */
 export async function startAlertmanager(name: string, options: AlertmanagerOptions): Promise<Running> {
-  const port = await freePort();
-  const { cluster, webhook, key } = options;
-  const file = join(options.directory, `${name}.yml`);
+  const { cluster, directory, webhook, key } = options;
   const access = { id: '', generic: '', prometheus: webhook, pagerduty: webhook, key };
   const { name: type } = options.type ?? prometheusIntegration;
   const [snippet] = snippetsOf(access, { type, preset: '' });
   const grouping = /^ {2}group_by: .*\n/m;
-  writeFileSync(file, snippet?.text.replace(grouping, (line) => `${line}${SHORT_INTERVALS}`) ?? '');
+  const configuration = snippet?.text.replace(grouping, (line) => `${line}${SHORT_INTERVALS}`) ?? '';
+  const clustered = cluster && [
+    `--cluster.listen-address=127.0.0.1:${cluster.port}`,
+    `--cluster.peer=127.0.0.1:${cluster.peer}`,
+    '--cluster.peer-timeout=1s',
+    '--cluster.settle-timeout=1s',
+    '--cluster.gossip-interval=50ms',
+  ];
+  return runAlertmanager(directory, name, configuration, clustered);
+}
+
+/** A real Alertmanager with a configuration. */
+export async function runAlertmanager(
+  directory: string,
+  name: string,
+  configuration: string,
+  clustered: readonly string[] = ['--cluster.listen-address='],
+): Promise<Running> {
+  const port = await freePort();
+  const file = join(directory, `${name}.yml`);
+  writeFileSync(file, configuration);
   const args = [
     `--config.file=${file}`,
-    `--storage.path=${join(options.directory, name)}`,
+    `--storage.path=${join(directory, name)}`,
     `--web.listen-address=127.0.0.1:${port}`,
-    ...(cluster
-      ? [
-          `--cluster.listen-address=127.0.0.1:${cluster.port}`,
-          `--cluster.peer=127.0.0.1:${cluster.peer}`,
-          '--cluster.peer-timeout=1s',
-          '--cluster.settle-timeout=1s',
-          '--cluster.gossip-interval=50ms',
-        ]
-      : ['--cluster.listen-address=']),
+    ...clustered,
   ];
   return run(ALERTMANAGER, args, `http://127.0.0.1:${port}`, '/-/ready');
 }
