@@ -147,7 +147,15 @@ async function makeProject(page: Page, go: Go) {
   const schedule = await makeSchedule(page, go, path);
   return {
     path,
-    pages: [integration, `${integration}/test`, `${integration}/delete`, hook, `${hook}/delete`, ...schedule],
+    pages: [
+      integration,
+      `${integration}/rules`,
+      `${integration}/test`,
+      `${integration}/delete`,
+      hook,
+      `${hook}/delete`,
+      ...schedule,
+    ],
   };
 }
 

@@ -1,10 +1,13 @@
 import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
+import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
+import type { Store } from '../../../infra/ports.ts';
 import { deliveryOf } from '../integrations/delivery.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { Integrations } from '../integrations/integrations.ts';
+import { type TriedItem, tryRules } from '../integrations/rule-trial.ts';
 import { typeOf } from '../integrations/types.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration, Project } from '../model/tables.ts';
@@ -46,6 +49,15 @@ export class TestAlerts {
     const entry = await this.#cache.find(id);
     if (entry === undefined) throw new RequestRefused('not_found', 'Integration Not Found');
     return refusing(() => receive(this.#pipeline, entry, { endpoint: typeOf(integration).endpoint, body }));
+  }
+
+  /** What the newest deliveries would do under rules that are not saved yet. */
+  tryRules(
+    store: Pick<Store, 'rows'>,
+    integration: Pick<Integration, 'id' | 'project_id'>,
+    rules: SenderRules,
+  ): Promise<TriedItem[]> {
+    return tryRules({ pipeline: this.#pipeline, store }, integration, rules);
   }
 
   /** The alerts that a payload would create, without creating them; null where an item is refused. */

@@ -72,7 +72,7 @@ export function requireRules(entered: unknown): SenderRules {
   if (parsed.success) return parsed.data as SenderRules;
   const [issue] = parsed.error.issues;
   const part = ['rules', ...(issue?.path ?? [])].join('.');
-  throw new RequestRefused('bad_request', `${part}: ${issue?.message}.`, 'rules');
+  throw new RequestRefused('bad_request', `${part}: ${issue?.message}.`, part);
 }
 
 /** As rules are stored; '' for none. */

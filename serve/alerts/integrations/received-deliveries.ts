@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../aggregate/alerts/model/alert.ts';
+import { type DeliveryHead, decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Store } from '../../../infra/ports.ts';
@@ -7,6 +8,8 @@ import type { IntegrationSummary } from '../model/tables.ts';
 
 /** A delivery of an integration and what became of its alerts. */
 export interface ReceivedDelivery {
+  /** Of its event in the project. */
+  readonly position: number;
   readonly id: string;
   readonly at: number;
   /** How many of its alerts had each outcome. */
@@ -36,6 +39,23 @@ export class ReceivedDeliveries {
     return new ReceivedDeliveries({ store, pipeline: this.#pipeline });
   }
 
+  /** The newest first, with the bodies as they were sent. Those that the store refused are left out. */
+  async bodies(
+    { id, project_id }: Pick<IntegrationSummary, 'id' | 'project_id'>,
+    limit: number,
+  ): Promise<{ readonly head: DeliveryHead; readonly body: Buffer }[]> {
+    const found = await this.latest({ id, project_id }, limit);
+    const rows = await this.#store.rows<{ head: string; body: string }>(
+      sql`SELECT head, body FROM ${alertEvents} FINAL
+        PREWHERE project = ${Number(project_id)} AND position IN ${found.map(({ position }) => position)}
+        WHERE body != '' ORDER BY position DESC`,
+    );
+    return rows.map(({ head, body }) => ({
+      head: decodeHead<DeliveryHead>(head),
+      body: Buffer.from(body),
+    }));
+  }
+
   /** The newest first. */
   async latest(
     { id, project_id }: Pick<IntegrationSummary, 'id' | 'project_id'>,
@@ -43,7 +63,7 @@ export class ReceivedDeliveries {
   ): Promise<ReceivedDelivery[]> {
     await this.#pipeline.waitUntilWritten();
     const project = Number(project_id);
-    const found = await this.#store.rows<Omit<ReceivedDelivery, 'truncated'> & { readonly position: number }>(
+    const found = await this.#store.rows<Omit<ReceivedDelivery, 'truncated'>>(
       sql`SELECT position, id, at, arrayMap(one -> (one, countEqual(outcomes, one)), arrayDistinct(outcomes)) AS counts,
           arraySlice(arrayDistinct(arrayFilter(iid -> iid > 0, iids)), 1, ${ALERTS_SHOWN}) AS iids
         FROM (SELECT position, id, at, outcomes, iids FROM ${alertEvents} FINAL
@@ -57,9 +77,9 @@ export class ReceivedDeliveries {
       project,
       found.map(({ position }) => position),
     );
-    return found.map(({ position, ...delivery }) => ({
+    return found.map((delivery) => ({
       ...delivery,
-      truncated: truncated.get(position) ?? 0,
+      truncated: truncated.get(delivery.position) ?? 0,
     }));
   }
 

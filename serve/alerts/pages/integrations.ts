@@ -8,7 +8,9 @@ import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { httpIntegration } from '../integrations/http.ts';
+import { signs } from '../integrations/integrations.ts';
 import { isOncallLink } from '../integrations/oncall-link.ts';
+import { PRESETS, presetOf } from '../integrations/presets/presets.ts';
 import { snsIntegration } from '../integrations/sns.ts';
 import { OFFERED_TYPES, typeOf } from '../integrations/types.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
@@ -21,6 +23,8 @@ import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
 import { refusalCard } from './refusal-card.ts';
+import { rulesCard } from './rules-card.ts';
+import { secretForm } from './sender-secret.ts';
 import { subscriptionCard } from './subscription-card.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
@@ -49,10 +53,12 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
   pages.post(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const form = formOf(request);
-    const type = OFFERED_TYPES.find(({ name }) => name === form.text('type')) ?? httpIntegration;
+    const preset = presetOf({ preset: form.text('preset') });
+    const chosen = preset?.type ?? form.text('type');
+    const type = OFFERED_TYPES.find(({ name }) => name === chosen) ?? httpIntegration;
     try {
       const given = { name: form.text('name'), api_url: form.text('api_url') };
-      const created = await integrations.create(visit.membership.project, type, given);
+      const created = await integrations.create(visit.membership.project, type, given, preset);
       return await showKey(visit, reply, created);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
@@ -160,7 +166,8 @@ ${
     'Type',
     OFFERED_TYPES.map(({ name, label }): [string, string] => [name, label]),
     form.text('type') || httpIntegration.name,
-  )}</div>
+  )}${select('preset', 'Tool', [['', 'Any'], ...OFFERED_PRESETS], form.text('preset'))}</div>
+<p class="hint">A tool of the list brings its type, and rules that read its payloads.</p>
 ${textField({ name: 'name', label: 'Name', value: form.text('name'), required: false, hint: 'Required for each additional HTTP endpoint.', fault: faultOf('name') })}
 ${urlField(form.text('api_url'), faultOf('api_url'))}
 <button>Add integration</button></form></section>`
@@ -173,6 +180,11 @@ ${urlField(form.text('api_url'), faultOf('api_url'))}
     status,
   });
 }
+
+/** Of the types that are offered. */
+const OFFERED_PRESETS = PRESETS.filter((preset) =>
+  OFFERED_TYPES.some(({ name }) => name === preset.type),
+).map(({ name, label }): [string, string] => [name, label]);
 
 /** The URL of every type that has one, because the type is selected in the same form. */
 function urlField(value: string, fault: string | null): Html {
@@ -240,6 +252,7 @@ ${credentials(integration, visit.token, now)}</div>
 ${!isForwarding && heartbeatCard(integration, beats, visit.token, now)}
 ${type === snsIntegration && subscriptionCard(await snsSubscriptions.list(integration), now)}
 ${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}
+${type.hasMapping && rulesCard(integration)}
 ${!isForwarding && deliveryCard(last, integration.project_id)}
 ${refusalCard(await refusals.latest(integration.id, visit.store))}
 <section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete integration ${integration.name}">Delete integration</a></section>`;
@@ -262,19 +275,25 @@ ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
 <a class="button danger" href="${base}/reset" aria-label="Reset key and revoke all others immediately">Reset key</a></div>
+${signs(integration) && secretForm(integration, token)}
 <p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
 }
 
 /** The heading and the tabs of each page of an integration. */
 export function heading(
   integration: Integration,
-  here: 'settings' | 'mapping' | 'test',
+  here: 'settings' | 'mapping' | 'rules' | 'test',
   beside: Html | null = null,
 ): Html {
   const type = typeOf(integration);
   const tabs = [
     ['settings', 'Settings and credentials', ''],
-    ...(type.hasMapping ? [['mapping', 'Custom mapping', '/mapping']] : []),
+    ...(type.hasMapping
+      ? [
+          ['mapping', 'Custom mapping', '/mapping'],
+          ['rules', 'Rules', '/rules'],
+        ]
+      : []),
     ['test', 'Send test alert', '/test'],
   ];
   return html`<div class="heading"><div><h1>${integration.name}</h1><p class="under">${type.label} ${integration.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p></div>${beside}</div>

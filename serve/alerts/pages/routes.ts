@@ -24,8 +24,10 @@ import { serveOnCallPage } from './on-call.ts';
 import { serveProjectPages } from './projects.ts';
 import { serveRotations } from './rotations.ts';
 import { serveRoutePreviewPage } from './route-preview.ts';
+import { serveRulesPage } from './rules.ts';
 import { serveSavedFilters } from './saved-filters.ts';
 import { serveSchedulePage } from './schedule.ts';
+import { serveSenderSecret } from './sender-secret.ts';
 import { serveSilencePages } from './silences.ts';
 import { serveWebhookPages } from './webhooks.ts';
 
@@ -51,6 +53,8 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveDetails(pages, frame, domain, clock);
     serveIntegrationPages(pages, { ...domain, frame, clock, url, live });
     serveMappingPages(pages, { ...domain, frame, payloadSizes });
+    serveRulesPage(pages, { ...domain, frame });
+    serveSenderSecret(pages, { ...domain, frame });
     serveWebhookPages(pages, { ...domain, frame, clock });
     serveAcknowledgePages(pages, domain);
     serveEscalationPages(pages, { ...domain, frame });

@@ -1,0 +1,181 @@
+import { SEVERITIES, type Severity } from '../../../aggregate/alerts/model/alert.ts';
+import type { Path } from '../../../aggregate/alerts/model/mapping.ts';
+import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
+import type { Form } from '../../http/form.ts';
+import { textField } from '../../pages/fields.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { requireRules } from '../integrations/entered-rules.ts';
+import { pathsIn, pathText } from '../integrations/path-text.ts';
+import { RequestRefused } from '../model/access.ts';
+import { select } from './frame.ts';
+
+/** Texts of the fields by their names. */
+export type RulesTexts = Readonly<Record<Field, string>>;
+type Field = (typeof FIELDS)[number];
+
+const FIELDS = [
+  'tool',
+  'fields',
+  'status_path',
+  'resolved',
+  'acknowledged',
+  'ignored',
+  'fingerprint',
+  'severity_path',
+  'severity_words',
+  'severity_otherwise',
+  'labels',
+] as const;
+
+const linesOf = (text: string): string[] =>
+  text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+export function textsOfRules({
+  tool = '',
+  fields,
+  status,
+  fingerprint,
+  severity,
+  labels,
+}: SenderRules): RulesTexts {
+  const pathsText = (paths: readonly Path[]) => paths.map(pathText).join(', ');
+  const lines = (record: Readonly<Record<string, string>>) =>
+    Object.entries(record)
+      .map((entry) => entry.join(' = '))
+      .join('\n');
+  const mapped = <T>(record: Readonly<Record<string, T>>, text: (value: T) => string) =>
+    lines(Object.fromEntries(Object.entries(record).map(([name, value]) => [name, text(value)])));
+  return {
+    tool,
+    fields: mapped((fields ?? {}) as Readonly<Record<string, readonly Path[]>>, pathsText),
+    status_path: status ? pathText(status.path) : '',
+    resolved: (status?.resolved ?? []).join('\n'),
+    acknowledged: (status?.acknowledged ?? []).join('\n'),
+    ignored: (status?.ignored ?? []).join('\n'),
+    fingerprint: (fingerprint ?? []).map(pathsText).join('\n'),
+    severity_path: severity ? pathText(severity.path) : '',
+    severity_words: lines(severity?.words ?? {}),
+    severity_otherwise: severity?.otherwise ?? 'critical',
+    labels: mapped(labels ?? {}, pathText),
+  };
+}
+
+export const textsOfForm = (form: Form): RulesTexts =>
+  Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as RulesTexts;
+
+/** The rules that a member entered; throws where one cannot be read or is refused. */
+export function rulesOfTexts(texts: RulesTexts): SenderRules {
+  const words = { resolved: linesOf(texts.resolved), acknowledged: linesOf(texts.acknowledged) };
+  const ignored = linesOf(texts.ignored);
+  const hasStatus = [texts.status_path, ...words.resolved, ...words.acknowledged, ...ignored].some(isFilled);
+  const severityWords = entriesOf(texts.severity_words, 'severity_words');
+  const hasSeverity = isFilled(texts.severity_path) || severityWords.length > 0;
+  const fields = entriesOf(texts.fields, 'fields');
+  const labels = entriesOf(texts.labels, 'labels');
+  const fingerprint = linesOf(texts.fingerprint);
+  return requireRules({
+    ...(isFilled(texts.tool) && { tool: texts.tool }),
+    ...(fields.length > 0 && {
+      fields: Object.fromEntries(fields.map(([name, text]) => [name, requirePaths(text, 'fields')])),
+    }),
+    ...(hasStatus && {
+      status: { path: requirePath(texts.status_path, 'status_path'), ...words, ignored },
+    }),
+    ...(fingerprint.length > 0 && {
+      fingerprint: fingerprint.map((line) => requirePaths(line, 'fingerprint')),
+    }),
+    ...(hasSeverity && {
+      severity: {
+        path: requirePath(texts.severity_path, 'severity_path'),
+        words: Object.fromEntries(severityWords),
+        otherwise: texts.severity_otherwise as Severity,
+      },
+    }),
+    ...(labels.length > 0 && {
+      labels: Object.fromEntries(labels.map(([name, text]) => [name, requirePath(text, 'labels')])),
+    }),
+  });
+}
+
+const isFilled = (text: string): boolean => text.trim() !== '';
+
+const refused = (field: Field, text: string) => new RequestRefused('bad_request', text, field);
+
+/** The last equals sign separates: a word may contain others. */
+function entriesOf(text: string, field: Field): [string, string][] {
+  return linesOf(text).map((line) => {
+    const [, name, value] = /^(.*\S)\s*=\s*(\S.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) throw refused(field, `Enter “${line}” as name = value.`);
+    return [name, value];
+  });
+}
+
+function requirePaths(text: string, field: Field): Path[] {
+  const paths = pathsIn(text);
+  if (paths === null || paths.length === 0)
+    throw refused(field, `“${text}” is no path. Enter names with periods between them, as in data.state.`);
+  return paths;
+}
+
+function requirePath(text: string, field: Field): Path {
+  const [path, ...others] = requirePaths(text, field);
+  if (path === undefined || others.length > 0) throw refused(field, 'Enter one path.');
+  return path;
+}
+
+/** The fields of the form, with the fault of the one that was refused. */
+export const rulesFields = (texts: RulesTexts, error?: RequestRefused): Html => {
+  const of = { texts, error };
+  return html`
+${input(of, 'tool', 'Monitoring tool', 'Its name, for payloads that name none.')}
+${area(of, 'fields', 'Fields', 'One per line, with one or several paths: title = data.title, data.name. The first with a value is read. Fields: title, description, start_time, end_time, service, monitoring_tool, hosts, environment.')}
+${input(of, 'status_path', 'Path of the status', 'Every word there fires, except those below. Without a status, an end time resolves.')}
+${area(of, 'resolved', 'Words that resolve', 'One per line. Case does not matter; numbers, true and false are words too.')}
+${area(of, 'acknowledged', 'Words that acknowledge', 'One per line.')}
+${area(of, 'ignored', 'Words that are ignored', 'One per line.')}
+${area(of, 'fingerprint', 'Fingerprint', 'One alternative per line, each with one or several paths: monitor.id, host. The first without a blank value counts.')}
+${input(of, 'severity_path', 'Path of the severity', 'Without it, the field severity is read.')}
+${area(of, 'severity_words', 'Severities', `One per line: P1 = critical. Severities: ${SEVERITIES.join(', ')}.`)}
+<div class="picker">${select(
+    'severity_otherwise',
+    'Severity of every other word',
+    SEVERITIES.map((severity): [string, string] => [severity, severity]),
+    texts.severity_otherwise,
+  )}</div>
+${area(of, 'labels', 'Labels', 'One per line: team = data.owner. Routes and silences match them before those of the payload.')}`;
+};
+
+interface Entered {
+  readonly texts: RulesTexts;
+  readonly error: RequestRefused | undefined;
+}
+
+/** Parts of rules by the field that has them, for what the schema of rules refuses. */
+const PARTS: Readonly<Partial<Record<Field, string>>> = {
+  tool: 'rules.tool',
+  fields: 'rules.fields',
+  status_path: 'rules.status.path',
+  resolved: 'rules.status.resolved',
+  acknowledged: 'rules.status.acknowledged',
+  ignored: 'rules.status.ignored',
+  fingerprint: 'rules.fingerprint',
+  severity_path: 'rules.severity.path',
+  severity_words: 'rules.severity.words',
+  labels: 'rules.labels',
+};
+
+/** The field that an error is shown at; undefined for one about all of them. */
+export const fieldOf = (error: RequestRefused): Field | undefined =>
+  FIELDS.find((name) => error.field === name || error.field?.startsWith(PARTS[name] ?? 'none'));
+
+const faultOf = (name: Field, error: RequestRefused | undefined) =>
+  error !== undefined && fieldOf(error) === name ? error.message : null;
+
+const input = ({ texts, error }: Entered, name: Field, label: string, hint: string): Html =>
+  textField({ name, label, hint, value: texts[name], required: false, fault: faultOf(name, error) });
+
+const area = ({ texts, error }: Entered, name: Field, label: string, hint: string): Html =>
+  textField({ name, label, hint, value: texts[name], required: false, rows: 3, fault: faultOf(name, error) });
