@@ -49,9 +49,8 @@ const refused = new WeakMap<FastifyRequest, Refusal>();
 
 /**
  * The webhook receiver. A request passes these checks in order: method and content type, credentials, whether the
- * integration is active, load, size, JSON, format. Credentials that are a signature of the body follow its size. Senders do
- * not retry after a 4xx response and do not follow
- * redirects, so load is shed with 503 only.
+ * integration is active, load, size, JSON, format. Credentials that are a signature of the body follow its size.
+ * Senders do not retry after a 4xx response and do not follow redirects, so load is shed with 503 only.
  */
 export async function serveIntake(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
   const { pipeline, beats, bodyBytesMax: bodyLimit } = dependencies;
@@ -92,7 +91,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
   });
 }
 
-const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+export const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 /** No GET: a click on the address must not begin a watch. */
 function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencies): void {

@@ -10,7 +10,7 @@ import { describeOnly } from '../../http/route.ts';
 import type { CachedIntegration } from '../integrations/integration-cache.ts';
 import { pagerdutyIntegration } from '../integrations/pagerduty.ts';
 import { isKeyOf } from './credentials.ts';
-import { type IntakeDependencies, receive } from './intake.ts';
+import { bodyOf, type IntakeDependencies, receive } from './intake.ts';
 import { describePagerduty } from './openapi.ts';
 
 const EVENT_BYTES_MAX = 512 * 1024;
@@ -36,9 +36,8 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
       schema: describePagerduty(pagerdutyIntegration.endpoint),
       onRequest: async (request, reply) => dependencies.unproved.admit(request, reply, bodyLimit),
       handler: async (request, reply) => {
-        const event = eventIn(pipeline, request.body);
-        const sender = await senderOf(dependencies, request, event.routing_key);
-        const { dedupKey, body } = storedEvent(event, () => randomUUID().replaceAll('-', ''));
+        const { routingKey, dedupKey, body } = readEvent(pipeline, bodyOf(request));
+        const sender = await senderOf(dependencies, request, routingKey);
         const { endpoint } = pagerdutyIntegration;
         const { watchdogs } = await receive(pipeline, sender, { endpoint, body });
         beats.heard(sender, watchdogs);
@@ -48,10 +47,12 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
   });
 }
 
-function eventIn(pipeline: AlertPipeline, body: unknown) {
-  const event = pipeline.payloadIn(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+/** An event with its keys, and its body as it is stored. */
+export function readEvent(pipeline: AlertPipeline, given: Buffer) {
+  const event = pipeline.payloadIn(given);
   if (!isObject(event)) throw new BodyError(400, 'The event must be a JSON object.');
-  return event;
+  const stored = storedEvent(event, () => randomUUID().replaceAll('-', ''));
+  return { routingKey: event.routing_key, ...stored };
 }
 
 async function senderOf(

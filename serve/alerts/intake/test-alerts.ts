@@ -12,6 +12,7 @@ import { typeOf } from '../integrations/types.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration, Project } from '../model/tables.ts';
 import { receive } from './intake.ts';
+import { readEvent } from './pagerduty.ts';
 
 interface TestAlertsDependencies {
   readonly integrations: Integrations;
@@ -48,7 +49,14 @@ export class TestAlerts {
       );
     const entry = await this.#cache.find(id);
     if (entry === undefined) throw new RequestRefused('not_found', 'Integration Not Found');
-    return refusing(() => receive(this.#pipeline, entry, { endpoint: typeOf(integration).endpoint, body }));
+    const { endpoint } = typeOf(integration);
+    return refusing(async () => {
+      const isEvent = endpoint.parser === 'pagerduty';
+      return receive(this.#pipeline, entry, {
+        endpoint,
+        body: isEvent ? readEvent(this.#pipeline, body).body : body,
+      });
+    });
   }
 
   /** What the newest deliveries would do under rules that are not saved yet. */

@@ -10,7 +10,9 @@ import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
+import { EVENT_EXAMPLE } from '../integrations/pagerduty.ts';
 import { type PayloadSizes, sampleFields } from '../integrations/samples.ts';
+import { typeOf } from '../integrations/types.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration } from '../model/tables.ts';
 import { type ProjectFrame, severityTag, type Visit } from './frame.ts';
@@ -196,11 +198,13 @@ function sendTestPage(
   status = 200,
 ): Promise<FastifyReply> {
   const { request } = reply;
-  const payload = formOf(request).text('payload') || integration.sample || EXAMPLE;
+  const isEvent = typeOf(integration).endpoint.parser === 'pagerduty';
+  const example = isEvent ? JSON.stringify(EVENT_EXAMPLE, null, 2) : EXAMPLE;
+  const payload = formOf(request).text('payload') || integration.sample || example;
   const body = html`${heading(integration, 'test')}${result}
 <section class="card"><form method="post" action="${pathOf(integration)}/test">${visit.token}
 <div class="field"><label for="payload">Payload</label><textarea id="payload" name="payload" rows="14" spellcheck="false" required>${payload}</textarea>
-<p class="hint">JSON in the generic or the Prometheus format. This creates a real alert.</p></div>
+<p class="hint">${isEvent ? 'An event of the Events API v2; it needs no key.' : 'JSON in the generic or the Prometheus format.'} This creates a real alert.</p></div>
 <button>Send test alert</button></form></section>`;
   return frame.send(reply, visit, {
     tab: 'integrations',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Service } from './service.ts';
+import { Service, type Source } from './service.ts';
 
 describe('overload', () => {
   test('is 503 with Retry-After, never 429 or a redirect', async () => {
@@ -98,6 +98,31 @@ describe('overload', () => {
       expect((await small.send(flooding, { title: 'later' })).status).toBe(200);
     } finally {
       held.resolve();
+      await small.close();
+    }
+  });
+
+  test('a sender of PagerDuty events that floods gets 503, and those of other projects do not', async () => {
+    const small = await Service.open({ ALERT_PENDING_BYTES_MAX: '1000000' });
+    try {
+      const bob = await small.person('bob');
+      const made = async () => small.source(bob, await small.project(bob), { type: 'PAGERDUTY' });
+      const [flooding, quiet] = [await made(), await made()];
+      const post = ({ key }: Source, details: string) => {
+        const payload = { summary: 'a', source: 'b', severity: 'info', custom_details: { details } };
+        const event = { routing_key: key, event_action: 'trigger', payload };
+        return small.send({ path: '/v2/enqueue', key: '' }, event, { authorization: '' });
+      };
+      const sent = await Promise.all(
+        Array.from({ length: 120 }, (_, i) =>
+          i === 100 ? post(quiet, '') : post(flooding, 'x'.repeat(20_000)),
+        ),
+      );
+      expect(sent[100]?.status).toBe(202);
+      expect([...new Set(sent.map(({ status }) => status))].sort()).toEqual([202, 503]);
+      const refused = sent.find(({ status }) => status === 503);
+      expect(refused).toMatchObject({ body: { status: 'unavailable' }, headers: { 'retry-after': '5' } });
+    } finally {
       await small.close();
     }
   });

@@ -196,6 +196,32 @@ describe('an invalid event', () => {
   });
 });
 
+test('a test alert is an event that needs no key, and leaves none behind', async () => {
+  const path = `/projects/${project}/integrations/${source.id}`;
+  const [, example = ''] =
+    /<textarea id="payload"[^>]*>([^<]*)</.exec((await browser.get(`${path}/test`)).body) ?? [];
+  const payload = JSON.parse(plain(example));
+  for (const routing_key of [undefined, source.key]) {
+    const sent = JSON.stringify({ ...payload, routing_key, dedup_key: undefined });
+    const { status, body } = await service.api(ann, 'POST', `${path}/test_alert`, { payload: sent });
+    expect({ status, title: body[0].title }).toEqual({ status: 200, title: payload.payload.summary });
+    const alert = await service.api(ann, 'GET', `/projects/${project}/alerts/${body[0].iid}`);
+    expect(alert.body.payload).toEqual({ ...payload, dedup_key: expect.stringMatching(/^[0-9a-f]{32}$/) });
+  }
+});
+
+test.each(['PagerDuty Events API v2', 'Amazon SNS'])(
+  'the type %s is added on the page, which shows what to paste',
+  async (label) => {
+    const path = `/projects/${project}/integrations`;
+    const [, type = ''] =
+      new RegExp(`<option value="(\\w+)"[^>]*>${label}<`).exec((await browser.get(path)).body) ?? [];
+    const added = await browser.submit(path, path, { type, name: `By page: ${label}` });
+    const shown = plain((await browser.get(String(added.headers.location))).body);
+    expect(shown).toContain(type === 'sns' ? 'aws sns subscribe' : 'pagerduty_configs');
+  },
+);
+
 test.each(['application/x-www-form-urlencoded', 'text/plain', 'application/json'])(
   'an event is accepted as %s',
   async (type) => {
