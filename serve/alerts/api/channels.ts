@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { Channels } from '../destinations/channels.ts';
-import { DESTINATION_TYPES } from '../messages/destination.ts';
+import { storedTemplate } from '../destinations/entered-template.ts';
+import { DESTINATION_TYPES, type DestinationType } from '../messages/destination.ts';
+import { checkTemplate } from '../messages/templates.ts';
 import { PROJECT_ROLES } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
 import { givenText, timeText } from '../projects/shapes.ts';
 import { testJson, testShape } from './contacts.ts';
 import type { Api } from './endpoint.ts';
+import { givenTemplate, templateShape } from './template-shapes.ts';
 
 const shape = z
   .object({
@@ -19,6 +22,10 @@ const shape = z
       .nullable()
       .describe('those that are no secrets; null for members below Maintainer'),
     secret_settings: z.array(z.string()).nullable().describe('names of the secret ones that are set'),
+    template: templateShape.nullable().describe('null if messages have the built-in texts'),
+    template_warnings: z
+      .array(z.string())
+      .describe('names in the template that no message has: they render as nothing'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'NotificationChannel' });
@@ -31,12 +38,14 @@ const settings = z
 const fields = {
   name: givenText().max(255).optional(),
   settings: settings.optional(),
+  template: givenTemplate.optional(),
   active: z.boolean().optional(),
 };
 
-const changesOf = ({ active, name, settings }: z.output<z.ZodObject<typeof fields>>) => ({
+const changesOf = ({ active, name, settings, template }: z.output<z.ZodObject<typeof fields>>) => ({
   ...(name === undefined ? {} : { name }),
   ...(settings === undefined ? {} : { settings }),
+  ...(template === undefined ? {} : { template }),
   ...(active === undefined ? {} : { is_active: active }),
 });
 
@@ -47,6 +56,7 @@ const params = z.object({ channel_id: z.string() });
 
 /** A channel as a member of a level may see it. */
 const jsonOf = (channels: Channels) => (channel: NotificationChannel, level: number) => {
+  const template = storedTemplate(channel.template);
   const visible = level < PROJECT_ROLES.Maintainer ? null : channels.settingsOf(channel);
   return {
     id: channel.id,
@@ -55,6 +65,8 @@ const jsonOf = (channels: Channels) => (channel: NotificationChannel, level: num
     active: channel.is_active,
     settings: visible?.shown ?? null,
     secret_settings: visible?.secrets ?? null,
+    template,
+    template_warnings: template === null ? [] : [...checkTemplate(template, channel.type as DestinationType)],
     created_at: timeText(channel.created_ms),
   };
 };

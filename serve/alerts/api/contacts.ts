@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../composition/domain.ts';
 import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
+import { storedTemplate } from '../destinations/entered-template.ts';
 import type { NotificationRule, UserRules } from '../destinations/rules.ts';
 import type { SendOutcome } from '../messages/send.ts';
 import { givenText, timeText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
+import { givenTemplate, templateShape } from './template-shapes.ts';
 
 const shape = z
   .object({
@@ -13,6 +15,7 @@ const shape = z
     address: z.string().describe('e-mail address, number of a Telegram chat, or URL'),
     verified_at: z.iso.datetime().nullable().describe('when its code was entered; null before then'),
     created_at: z.iso.datetime(),
+    template: templateShape.nullable().describe('of a webhook; null if it gets the built-in body'),
     is_account_email: z.boolean().describe('whether it is the confirmed e-mail of the account'),
   })
   .meta({ id: 'ContactMethod' });
@@ -23,6 +26,7 @@ const contactJson = (contact: Contact) => ({
   address: contact.address,
   verified_at: timeText(contact.verified_ms),
   created_at: timeText(contact.created_ms),
+  template: storedTemplate(contact.template),
   is_account_email: contact.isOfAccount,
 });
 
@@ -68,12 +72,37 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
       summary: 'Add a contact',
       doc: 'Sends a code to it. The contact is used after the code was entered.',
       role,
-      body: z.object({ type: z.enum(CONTACT_TYPES), address: givenText().max(2000) }),
+      body: z.object({
+        type: z.enum(CONTACT_TYPES),
+        address: givenText().max(2000),
+        template: givenTemplate.optional(),
+      }),
       answer: shape,
       status: 201,
     },
-    async ({ caller, body }) => contactJson(await contacts.create(caller.user, body)),
+    async ({ caller, body }) =>
+      contactJson(await contacts.create(caller.user, { ...body, template: body.template ?? null })),
   );
+  api.add(
+    {
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: 'Change the template of a contact',
+      doc: 'Of a webhook. Null brings the built-in body back.',
+      role,
+      params,
+      body: z.object({ template: givenTemplate }),
+      answer: shape,
+    },
+    async ({ caller, params, body }) =>
+      contactJson(await contacts.changeTemplate(caller.user, params.contact_id, body.template)),
+  );
+  serveContactActions(api, contacts);
+  serveRules(api, domain);
+}
+
+function serveContactActions(api: Api, contacts: AlertDomain['contacts']): void {
   api.add(
     {
       method: 'POST',
@@ -110,7 +139,6 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
     { method: 'DELETE', path: one, tag, summary: 'Delete a contact', role, params, status: 204 },
     async ({ caller, params }) => contacts.delete(caller.user, params.contact_id),
   );
-  serveRules(api, domain);
 }
 
 const ruleShape = z.object({

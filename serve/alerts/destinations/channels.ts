@@ -15,6 +15,7 @@ import type { NotificationChannel } from '../model/oncall-tables.ts';
 import type { Project } from '../model/tables.ts';
 import { countMessage } from './count-message.ts';
 import { changedSettings, type DestinationSettings, SETTING_FIELDS } from './destination-settings.ts';
+import { changedTemplate, type TemplateChanges, templateOf } from './entered-template.ts';
 
 const CHANNELS_PER_PROJECT = 50;
 const NAME_CHARACTERS_MAX = 100;
@@ -36,6 +37,7 @@ interface ChannelChanges {
   readonly name?: string;
   /** Those that are changed; '' removes one. */
   readonly settings?: DestinationSettings;
+  readonly template?: TemplateChanges;
   readonly is_active?: boolean;
 }
 
@@ -97,6 +99,7 @@ export class Channels {
     const lack = this.#deps.sender.lackOf(type);
     if (lack !== '') throw new RequestRefused('bad_request', lack, 'type');
     const settings = changedSettings(type, {}, given.settings ?? {});
+    const template = changedTemplate(type, '', given.template ?? null);
     const name = nameOf(given.name ?? '');
     return this.#changing(projectId, async (known) => {
       if (known.length >= CHANNELS_PER_PROJECT)
@@ -113,6 +116,7 @@ export class Channels {
         name,
         type,
         settings: this.#encrypted(id, settings),
+        template,
         is_active: given.is_active ?? true,
         author_id: author,
         created_ms: this.#deps.clock.now(),
@@ -126,7 +130,7 @@ export class Channels {
   change(
     projectId: string,
     id: string,
-    { settings, is_active, ...given }: ChannelChanges,
+    { settings, is_active, template, ...given }: ChannelChanges,
   ): Promise<NotificationChannel> {
     return this.#changing(projectId, async (known) => {
       const before = await this.get(projectId, id);
@@ -138,12 +142,15 @@ export class Channels {
       const type = before.type as DestinationType;
       const changed =
         settings && this.#encrypted(id, changedSettings(type, this.#settingsOf(before) ?? {}, settings));
+      const ownTexts =
+        template === undefined ? before.template : changedTemplate(type, before.template, template);
       return this.#deps.records.change(id, (current) => {
         const base = current ?? before;
         const next = {
           ...base,
           name,
           settings: changed ?? base.settings,
+          template: ownTexts,
           is_active: is_active ?? base.is_active,
         };
         return { next, result: next };
@@ -191,9 +198,10 @@ export class Channels {
   }
 
   #destinationOf(channel: NotificationChannel): Destination | null {
-    const { id, type } = channel;
+    const { id, type, template } = channel;
     const settings = this.#settingsOf(channel);
-    return settings && { id, type: type as DestinationType, isChannel: true, settings };
+    if (settings === null) return null;
+    return { id, type: type as DestinationType, isChannel: true, settings, ...templateOf(template) };
   }
 
   #encrypted(id: string, settings: DestinationSettings): string {

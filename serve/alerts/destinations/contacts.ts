@@ -14,6 +14,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { ContactMethod } from '../model/oncall-tables.ts';
 import { countMessage } from './count-message.ts';
 import { SETTING_FIELDS } from './destination-settings.ts';
+import { changedTemplate, type TemplateChanges, templateOf } from './entered-template.ts';
 
 /** The setting of each type of contact that is its address. */
 const ADDRESS_FIELDS = { email: 'address', telegram: 'chat_id', webhook: 'url' } as const;
@@ -35,6 +36,8 @@ export interface Contact {
   /** 0 until its code was entered. */
   readonly verified_ms: number;
   readonly created_ms: number;
+  /** Its own texts as they are stored; '' for none. */
+  readonly template: string;
   /** Whether it is the confirmed e-mail of the account, which cannot be deleted here. */
   readonly isOfAccount: boolean;
 }
@@ -97,7 +100,7 @@ export class Contacts {
   /** Adds a contact and sends a code to it. If the code cannot be sent, the contact is not stored. */
   async create(
     user: User,
-    given: { readonly type: ContactType; readonly address: string },
+    given: { readonly type: ContactType; readonly address: string; readonly template?: TemplateChanges },
   ): Promise<Contact> {
     const { locks, records, clock, seal, sender } = this.#deps;
     const { type } = given;
@@ -105,6 +108,7 @@ export class Contacts {
     if (lack !== '') throw new RequestRefused('bad_request', lack, 'type');
     const address = given.address.trim();
     SETTING_FIELDS[type][ADDRESS_FIELDS[type]]?.check(address, 'address');
+    const template = contactTemplate(type, '', given.template ?? null);
     return locks.run(`contacts/${user.id}`, async () => {
       const known = await this.list(user.id);
       if (known.filter(({ isOfAccount }) => !isOfAccount).length >= CONTACTS_PER_USER)
@@ -121,6 +125,7 @@ export class Contacts {
         address,
         verified_ms: 0,
         created_ms,
+        template,
         isOfAccount: false,
       };
       const code = await this.#sendCode(user.id, contact);
@@ -133,6 +138,7 @@ export class Contacts {
           created_ms,
           deleted_ms: 0,
           verified_ms: 0,
+          template,
         },
         address: seal.encrypt(address, contextOf(contact.id)),
         ...code,
@@ -183,6 +189,16 @@ export class Contacts {
       now: clock.now(),
     });
     return sender.send(destinationOf(contact), message);
+  }
+
+  /** Sets the texts of a contact; null for the built-in ones. */
+  async changeTemplate(user: User, id: string, changes: TemplateChanges): Promise<Contact> {
+    const { type } = await this.#get(user.id, id);
+    await this.#change(user.id, id, (row) => ({
+      next: { ...row, template: contactTemplate(type, row.template, changes) },
+      result: undefined,
+    }));
+    return this.#get(user.id, id);
   }
 
   async delete(user: User, id: string): Promise<void> {
@@ -256,12 +272,13 @@ export class Contacts {
     const user = await this.#deps.users.get(userId);
     if (user === null || user.email === '' || user.email_confirmed_ms === 0) return null;
     const { email: address, email_confirmed_ms: verified_ms, created_ms } = user;
-    return { id: `${ACCOUNT}${userId}`, type: 'email', address, verified_ms, created_ms, isOfAccount: true };
+    const shown = { id: `${ACCOUNT}${userId}`, type: 'email', address, verified_ms, created_ms } as const;
+    return { ...shown, template: '', isOfAccount: true };
   }
 
   /** Unreadable after a change of the server's key, so it counts as not proved. */
-  #shown({ id, type, address, verified_ms, created_ms }: ContactMethod): Contact {
-    const shown = { id, type: type as ContactType, created_ms, isOfAccount: false };
+  #shown({ id, type, address, verified_ms, created_ms, template }: ContactMethod): Contact {
+    const shown = { id, type: type as ContactType, created_ms, template, isOfAccount: false };
     try {
       return { ...shown, address: this.#deps.seal.decrypt(address, contextOf(id)), verified_ms };
     } catch (error) {
@@ -278,9 +295,17 @@ type Code = Pick<ContactMethod, 'code_hash' | 'code_ends_ms' | 'code_tries'>;
 
 const contextOf = (id: string): string => `contact/${id}`;
 
-const destinationOf = ({ id, type, address }: Contact): Destination => ({
+/** Messages of people are the built-in ones, but where a program reads them. */
+function contactTemplate(type: ContactType, before: string, changes: TemplateChanges): string {
+  if (changes !== null && type !== 'webhook')
+    throw new RequestRefused('bad_request', 'Only contacts of the type webhook have a template.', 'template');
+  return changedTemplate(type, before, changes);
+}
+
+const destinationOf = ({ id, type, address, template }: Contact): Destination => ({
   id,
   type,
   isChannel: false,
   settings: { [ADDRESS_FIELDS[type]]: address },
+  ...templateOf(template),
 });

@@ -1,10 +1,20 @@
 export const DESTINATION_TYPES = ['email', 'slack', 'teams', 'pagerduty', 'telegram', 'webhook'] as const;
 export type DestinationType = (typeof DESTINATION_TYPES)[number];
 
+/** Texts of a destination instead of the built-in ones, by part; '' keeps the built-in one. */
+export interface MessageTemplate {
+  readonly title: string;
+  readonly text: string;
+  /** JSON. */
+  readonly body: string;
+}
+
 /** A person's contact or a project's channel, with its settings decrypted. */
 export interface Destination {
   readonly id: string;
   readonly type: DestinationType;
   readonly isChannel: boolean;
   readonly settings: Readonly<Record<string, string>>;
+  /** Its own texts; absent if it has the built-in ones. */
+  readonly template?: MessageTemplate;
 }

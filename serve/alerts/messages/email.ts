@@ -1,19 +1,21 @@
 import type { Mail } from '../../mail/mailer.ts';
 import { html } from '../../pages/html.ts';
 import type { PageMessage } from './message.ts';
+import type { RenderedWords } from './templates.ts';
 import { bodyOf, factsOf, firstAlert, headlineOf, markOf, projectNameOf } from './texts.ts';
 
 const BODY_CHARACTERS = 10_000;
 
 /** A mail in text and HTML. It shows no images, and has no links but those to this server. */
-export function mailOf(message: PageMessage, to: string): Mail {
+export function mailOf(message: PageMessage, to: string, words: RenderedWords = {}): Mail {
   const { key, project } = message;
   const { iid, severity } = firstAlert(message);
-  const headline = `[${markOf(message)}] ${headlineOf(message)}`;
-  const content = { headline, body: bodyOf(message, BODY_CHARACTERS), message };
+  const headline = words.title ?? `[${markOf(message)}] ${headlineOf(message)}`;
+  const body = words.text ?? bodyOf(message, BODY_CHARACTERS);
+  const content = { headline, body, facts: words.text === undefined ? factsOf(message) : [], message };
   return {
     to,
-    subject: `${headline} (${iid === 0 ? '' : `#${iid} `}${projectNameOf(message)})`,
+    subject: words.title ?? `${headline} (${iid === 0 ? '' : `#${iid} `}${projectNameOf(message)})`,
     text: textOf(content),
     html: htmlOf(content),
     id: key,
@@ -25,20 +27,19 @@ export function mailOf(message: PageMessage, to: string): Mail {
 interface MailContent {
   readonly headline: string;
   readonly body: string;
+  readonly facts: ReturnType<typeof factsOf>;
   readonly message: PageMessage;
 }
 
-function textOf({ headline, body, message }: MailContent): string {
-  const facts = factsOf(message).map(({ name, value }) => `${name}: ${value}`);
+function textOf({ headline, body, facts: known, message }: MailContent): string {
+  const facts = known.map(({ name, value }) => `${name}: ${value}`);
   const links = linksOf(message).map(({ text, url }) => `${text}: ${url}`);
   const blocks = [headline, body, facts.join('\n'), links.join('\n')];
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function htmlOf({ headline, body, message }: MailContent): string {
-  const facts = factsOf(message).map(
-    ({ name, value }) => html`<tr><th align="left">${name}</th><td>${value}</td></tr>`,
-  );
+function htmlOf({ headline, body, facts: known, message }: MailContent): string {
+  const facts = known.map(({ name, value }) => html`<tr><th align="left">${name}</th><td>${value}</td></tr>`);
   const links = linksOf(message).map(({ text, url }) => html`<p><a href="${url}">${text}</a></p>`);
   return html`<!doctype html><html lang="en"><body style="font-family:sans-serif">
 <h1 style="font-size:18px">${headline}</h1>

@@ -1,6 +1,7 @@
 import { cut, oneLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import type { MessageAlert, MessageEvent, PageMessage } from './message.ts';
+import type { RenderedWords } from './templates.ts';
 import { firstAlert, headlineOf } from './texts.ts';
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
@@ -23,12 +24,12 @@ const SEVERITIES: Readonly<Record<Severity, string>> = {
 };
 
 /** An event of the Events API v2. It is of one alert: bundles are not sent to PagerDuty. */
-export function pagerdutyBody(message: PageMessage, routingKey: string): object {
+export function pagerdutyBody(message: PageMessage, routingKey: string, words: RenderedWords = {}): object {
   const alert = firstAlert(message);
   const { hosts, tool, service: component, environment: group } = alert;
-  const title = message.event === 'test' ? `[test] ${headlineOf(message)}` : oneLine(alert.title);
+  const builtIn = message.event === 'test' ? `[test] ${headlineOf(message)}` : oneLine(alert.title);
   const payload = {
-    summary: cut(title, SUMMARY_CHARACTERS),
+    summary: cut(words.title ?? builtIn, SUMMARY_CHARACTERS),
     source: hosts[0] || tool || 'Chain Metrics',
     severity: SEVERITIES[alert.severity],
     ...(alert.started_at === '' ? {} : { timestamp: alert.started_at }),

@@ -13,6 +13,7 @@ import { PAGERDUTY_URL, pagerdutyBody } from './pagerduty.ts';
 import { slackBody } from './slack.ts';
 import { teamsBody } from './teams.ts';
 import { telegramAnswer, telegramBody } from './telegram.ts';
+import { type RenderedWords, renderWords } from './templates.ts';
 import { webhookBody } from './webhook.ts';
 
 export interface SendOutcome {
@@ -31,7 +32,7 @@ interface Letter {
   readonly key: string;
   readonly event: string;
   readonly mail: (to: string) => Mail;
-  readonly body: () => object;
+  readonly body: () => unknown;
 }
 
 export type TelegramSettings = Pick<AlertSettings, 'TELEGRAM_BOT_TOKEN' | 'TELEGRAM_API_URL'>;
@@ -69,7 +70,7 @@ export class MessageSender {
     return this.#deliver(destination, {
       key: message.key,
       event: message.event,
-      mail: (to) => mailOf(message, to),
+      mail: (to) => mailOf(message, to, wordsOf(destination, message)),
       body: () => bodyOf(destination, message),
     });
   }
@@ -131,19 +132,24 @@ export class MessageSender {
   }
 }
 
-function bodyOf({ type, settings }: Destination, message: PageMessage): object {
+const wordsOf = ({ type, template }: Destination, message: PageMessage): RenderedWords =>
+  template === undefined ? {} : renderWords(template, type, message);
+
+function bodyOf(destination: Destination, message: PageMessage): unknown {
+  const { type, settings, template } = destination;
   const { routing_key = '', chat_id = '' } = settings;
+  const words = type === 'webhook' ? {} : wordsOf(destination, message);
   switch (type) {
     case 'slack':
-      return slackBody(message);
+      return slackBody(message, words);
     case 'teams':
-      return teamsBody(message);
+      return teamsBody(message, words);
     case 'pagerduty':
-      return pagerdutyBody(message, routing_key);
+      return pagerdutyBody(message, routing_key, words);
     case 'telegram':
-      return telegramBody(message, chat_id);
+      return telegramBody(message, chat_id, words);
     default:
-      return webhookBody(message);
+      return webhookBody(message, template?.body ?? '');
   }
 }
 

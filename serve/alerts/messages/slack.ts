@@ -1,6 +1,7 @@
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import { slackText } from './escape.ts';
 import type { PageMessage } from './message.ts';
+import type { RenderedWords } from './templates.ts';
 import { bodyOf, factsOf, firstAlert, headlineOf, markOf, projectNameOf } from './texts.ts';
 
 const BODY_CHARACTERS = 3000;
@@ -18,12 +19,13 @@ const COLORS: Readonly<Record<Severity, string>> = {
 const RESOLVED_COLOR = '#388e3c';
 
 /** The body for an incoming webhook of Slack; Mattermost, Rocket.Chat and Discord accept it too. */
-export function slackBody(message: PageMessage): object {
+export function slackBody(message: PageMessage, words: RenderedWords = {}): object {
   const alert = firstAlert(message);
-  const title = slackText(headlineOf(message));
-  const headline = `[${markOf(message)}] ${title}`;
+  const title = words.title ?? slackText(headlineOf(message));
+  const headline = words.title ?? `[${markOf(message)}] ${title}`;
   const started = Date.parse(alert.started_at);
-  const fields = factsOf(message).map(({ name, value }) => ({
+  const facts = words.text === undefined ? factsOf(message) : [];
+  const fields = facts.map(({ name, value }) => ({
     title: name,
     value: slackText(value),
     short: value.length <= SHORT_CHARACTERS,
@@ -33,7 +35,7 @@ export function slackBody(message: PageMessage): object {
     color: message.event === 'resolved' ? RESOLVED_COLOR : COLORS[alert.severity],
     title,
     title_link: alert.url,
-    text: slackText(bodyOf(message, BODY_CHARACTERS)),
+    text: words.text ?? slackText(bodyOf(message, BODY_CHARACTERS)),
     fields,
     footer: slackText(projectNameOf(message)),
     ...(Number.isNaN(started) ? {} : { ts: Math.floor(started / 1000) }),

@@ -1,6 +1,7 @@
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import { cardText } from './escape.ts';
 import type { PageMessage } from './message.ts';
+import type { RenderedWords } from './templates.ts';
 import { bodyOf, factsOf, firstAlert, headlineOf, markOf } from './texts.ts';
 
 /** A card has at most 28 KB. Escaped as JSON, a character takes up to 4 bytes. */
@@ -18,9 +19,10 @@ const COLORS: Readonly<Record<Severity, string>> = {
 const RESOLVED_COLOR = 'Good';
 
 /** The body for a workflow of Microsoft Teams: a message with an Adaptive Card. */
-export function teamsBody(message: PageMessage): object {
+export function teamsBody(message: PageMessage, words: RenderedWords = {}): object {
   const alert = firstAlert(message);
-  const body = bodyOf(message, BODY_CHARACTERS);
+  const body = words.text ?? cardText(bodyOf(message, BODY_CHARACTERS));
+  const facts = words.text === undefined ? factsOf(message) : [];
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -28,17 +30,21 @@ export function teamsBody(message: PageMessage): object {
     body: [
       {
         type: 'TextBlock',
-        text: cardText(`[${markOf(message)}] ${headlineOf(message)}`),
+        text: words.title ?? cardText(`[${markOf(message)}] ${headlineOf(message)}`),
         weight: 'Bolder',
         size: 'Medium',
         wrap: true,
         color: message.event === 'resolved' ? RESOLVED_COLOR : COLORS[alert.severity],
       },
       ...(body === '' ? [] : [{ type: 'TextBlock', text: cardLines(body), wrap: true }]),
-      {
-        type: 'FactSet',
-        facts: factsOf(message).map(({ name, value }) => ({ title: name, value: cardText(value) })),
-      },
+      ...(facts.length === 0
+        ? []
+        : [
+            {
+              type: 'FactSet',
+              facts: facts.map(({ name, value }) => ({ title: name, value: cardText(value) })),
+            },
+          ]),
     ],
     actions: [{ type: 'Action.OpenUrl', title: 'Open', url: alert.url }],
     msteams: { width: 'Full' },
@@ -48,4 +54,4 @@ export function teamsBody(message: PageMessage): object {
 }
 
 /** Cards show one line break as a space. */
-const cardLines = (text: string): string => cardText(text).replace(/\n+/g, '\n\n');
+const cardLines = (text: string): string => text.replace(/\n+/g, '\n\n');

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { isPublicAddress } from '../outgoing/public-address.ts';
 import { withoutMentions } from './escape.ts';
 import type { PageMessage } from './message.ts';
+import type { RenderedWords } from './templates.ts';
 import { bodyOf, factsOf, firstAlert, headlineOf, markOf } from './texts.ts';
 
 /** Of UTF-16 code units. */
@@ -9,32 +10,30 @@ const TEXT_UNITS = 4096;
 const BODY_CHARACTERS = 3000;
 
 /** The parameters of `sendMessage`. Without a parse mode the text is plain. */
-export function telegramBody(message: PageMessage, chatId: string): object {
+export function telegramBody(message: PageMessage, chatId: string, words: RenderedWords = {}): object {
   const { acknowledgeUrl } = message;
   const hasButton = acknowledgeUrl !== '' && isPublicUrl(acknowledgeUrl);
   const button = { text: 'Acknowledge', url: acknowledgeUrl };
   return {
     chat_id: chatId,
-    text: textOf(message, hasButton),
+    text: textOf(message, hasButton, words),
     link_preview_options: { is_disabled: true },
     ...(hasButton ? { reply_markup: { inline_keyboard: [[button]] } } : {}),
   };
 }
 
-function textOf(message: PageMessage, hasButton: boolean): string {
+function textOf(message: PageMessage, hasButton: boolean, words: RenderedWords): string {
   const { acknowledgeUrl } = message;
   const links = [
     ...(hasButton || acknowledgeUrl === '' ? [] : [`Acknowledge: ${acknowledgeUrl}`]),
     `Open: ${firstAlert(message).url}`,
   ].join('\n');
+  const facts = factsOf(message).map(({ name, value }) => `${name}: ${value}`);
   const blocks = [
-    `[${markOf(message)}] ${headlineOf(message)}`,
-    bodyOf(message, BODY_CHARACTERS),
-    factsOf(message)
-      .map(({ name, value }) => `${name}: ${value}`)
-      .join('\n'),
+    words.title ?? withoutMentions(`[${markOf(message)}] ${headlineOf(message)}`),
+    words.text ?? withoutMentions(`${bodyOf(message, BODY_CHARACTERS)}\n\n${facts.join('\n')}`.trim()),
   ];
-  const text = withoutMentions(blocks.filter((block) => block !== '').join('\n\n'));
+  const text = blocks.filter((block) => block !== '').join('\n\n');
   return `${cutUnits(text, TEXT_UNITS - links.length - 2)}\n\n${links}`;
 }
 

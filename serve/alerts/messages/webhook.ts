@@ -1,7 +1,15 @@
 import type { MessageAlert, PageMessage } from './message.ts';
+import { renderBody } from './templates.ts';
 
-/** The body for a webhook of one's own. Alerts have the names that outgoing webhooks and the API give them. */
-export function webhookBody(message: PageMessage): object {
+/** The body for a webhook of one's own. A page is never lost for a template that gives no JSON for it. */
+export function webhookBody(message: PageMessage, template = ''): unknown {
+  if (template === '') return builtInBody(message);
+  const fault = 'the template gave no JSON for this message';
+  return renderBody(template, message) ?? { ...builtInBody(message), template_fault: fault };
+}
+
+/** Alerts have the names that outgoing webhooks and the API give them. */
+function builtInBody(message: PageMessage): object {
   const { event, project, alerts, more, page, user, acknowledgeUrl, duplicatePossible } = message;
   const all = alerts.map((alert) => alertAttributes(alert, project.id));
   return {

@@ -115,6 +115,8 @@ export const notificationChannels = storedTable({
     type: 'LowCardinality(String)',
     /** JSON, encrypted: it has addresses that are secret. */
     settings: 'String',
+    /** JSON: its own `title`, `text` and `body`; '' for none. */
+    template: 'String',
     is_active: 'Bool',
     author_id: 'String',
     created_ms: 'Int64',
@@ -133,6 +135,8 @@ export const contactMethods = storedTable({
     type: 'LowCardinality(String)',
     /** Encrypted. */
     address: 'String',
+    /** JSON: its own `body`; '' for none. */
+    template: 'String',
     /** 0 until the code that was sent to it was entered. */
     verified_ms: 'Int64',
     code_hash: 'String',

@@ -6,12 +6,14 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { SETTING_FIELDS } from '../destinations/destination-settings.ts';
+import { storedTemplate } from '../destinations/entered-template.ts';
 import { DESTINATION_TYPES, type DestinationType } from '../messages/destination.ts';
 import type { SendOutcome } from '../messages/send.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
 import { DESTINATION_LABELS } from './destination-labels.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
+import { templateFields, templateIn, templatePreview } from './template-fields.ts';
 
 const LIST = '/projects/:id/channels';
 const NEW = `${LIST}/new`;
@@ -33,6 +35,7 @@ function givenIn(request: FastifyRequest, type: DestinationType) {
   return {
     name: form.text('name'),
     settings: Object.fromEntries(entries.map(({ name, text }) => [name, text])),
+    template: templateIn(form, type),
   };
 }
 
@@ -168,6 +171,7 @@ function sendNew(
 ${lack === '' ? otherFault(type, error) : html`<p class="note warn">${lack}</p>`}
 <section class="card"><form method="post" action="${listPath(visit)}/new">${visit.token}<input type="hidden" name="type" value="${type}">
 ${channelFields(type, given, [], error)}
+${templateFields(type, given.template, faultIn(error))}
 <div class="actions"><button>Add channel</button><a class="button second" href="${listPath(visit)}">Cancel</a></div></form></section>`;
   const status = error === null ? 200 : 422;
   return frame.send(reply, visit, { tab: 'channels', title: 'New channel', body, status });
@@ -189,25 +193,34 @@ function sendOne(
   const type = channel.type as DestinationType;
   const base = `${listPath(visit)}/${channel.id}`;
   const { shown: settings, secrets } = channels.settingsOf(channel);
-  const given = error === undefined ? { name: channel.name, settings } : givenIn(reply.request, type);
+  const stored = storedTemplate(channel.template);
+  const saved = { name: channel.name, settings, template: stored };
+  const given = error === undefined ? saved : givenIn(reply.request, type);
   const isActive = error === undefined ? channel.is_active : formOf(reply.request).has('active');
   const body = html`<h1>${channel.name}</h1><p class="lead">${labelOf(type)} ${stateTag(channel)}</p>
 ${news}${otherFault(type, error ?? null)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${base}">${visit.token}
 ${channelFields(type, given, secrets, error ?? null)}
+${templateFields(type, given.template, faultIn(error ?? null))}
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive channel receives no messages, and a step that has no other target reaches nobody.</span></div></label>
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends a message that is marked as a test.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test message', 'second')}
-<h2 class="spaced">Delete channel</h2><p>The channel receives no more messages.</p><a class="button danger" href="${base}/delete" aria-label="Delete channel ${channel.name}">Delete channel</a></section></div>`;
+<h2 class="spaced">Delete channel</h2><p>The channel receives no more messages.</p><a class="button danger" href="${base}/delete" aria-label="Delete channel ${channel.name}">Delete channel</a></section>${stored && templatePreview(type, stored)}</div>`;
   const status = error === undefined ? 200 : 422;
   return frame.send(reply, visit, { tab: 'channels', title: channel.name, body, status });
 }
 
 /** A fault that belongs to no field of the form. */
 const otherFault = (type: DestinationType, error: RequestRefused | null): Html | null =>
-  error === null || error.field === 'name' || Object.hasOwn(SETTING_FIELDS[type], error.field ?? '')
+  error === null ||
+  error.field === 'name' ||
+  error.field?.startsWith('template.') ||
+  Object.hasOwn(SETTING_FIELDS[type], error.field ?? '')
     ? null
     : html`<p class="note bad" role="alert">${error.message}</p>`;
+
+const faultIn = (error: RequestRefused | null) => (field: string) =>
+  error?.field === field ? error.message : null;
 
 function channelFields(
   type: DestinationType,
@@ -215,7 +228,7 @@ function channelFields(
   secrets: readonly string[],
   error: RequestRefused | null,
 ): Html {
-  const faultOf = (field: string) => (error?.field === field ? error.message : null);
+  const faultOf = faultIn(error);
   const labels = DESTINATION_LABELS[type].settings;
   const fields = Object.entries(SETTING_FIELDS[type]).map(([name, { isRequired, isSecret }]) => {
     const { label, hint } = labels[name] ?? { label: name, hint: '' };

@@ -43,6 +43,8 @@ describe('a channel', () => {
       active: true,
       settings: {},
       secret_settings: ['url'],
+      template: null,
+      template_warnings: [],
       created_at: expect.any(String),
     });
     const list = await service.api(owner, 'GET', path());

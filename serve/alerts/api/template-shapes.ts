@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { givenText } from '../projects/shapes.ts';
+
+const part = () => givenText().max(4096);
+
+export const templateShape = z
+  .object({ title: z.string(), text: z.string(), body: z.string() })
+  .meta({ id: 'MessageTemplate' });
+
+export const givenTemplate = z
+  .object({
+    title: part().optional().describe('Mustache: instead of the title'),
+    text: part().optional().describe('Mustache: instead of the text below the title'),
+    body: part().optional().describe('Mustache: the whole JSON body of a webhook'),
+  })
+  .nullable()
+  .describe('texts instead of the built-in ones; an empty one removes a part, null all of them');

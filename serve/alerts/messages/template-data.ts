@@ -1,0 +1,82 @@
+import { type MessageAlert, type MessageEvent, type PageMessage, testMessage } from './message.ts';
+import type { TemplateData } from './template-writer.ts';
+import { firstAlert } from './texts.ts';
+
+/** Labels of an alert that templates see. */
+const LABELS_MAX = 64;
+
+/** What a template can name in a message. */
+export function templateData(message: PageMessage): TemplateData {
+  const { event, page, project, user, acknowledgeUrl, more, duplicatePossible } = message;
+  return {
+    event,
+    alert: alertData(firstAlert(message)),
+    alerts: message.alerts.map(alertData),
+    more,
+    page,
+    project,
+    user: user ?? '',
+    acknowledge_url: acknowledgeUrl,
+    duplicate_possible: duplicatePossible,
+  };
+}
+
+const alertData = ({ labels, hosts, ...alert }: MessageAlert): TemplateData => ({
+  ...alert,
+  hosts,
+  labels: labels.slice(0, LABELS_MAX),
+});
+
+const ALERT: MessageAlert = {
+  iid: 42,
+  title: 'Disk of db-7 is full',
+  description: 'Only 2 % are free.\nThe database stops at 0 %.',
+  severity: 'critical',
+  status: 'triggered',
+  service: 'Database',
+  environment: 'Production',
+  tool: 'Prometheus',
+  hosts: ['db-7', 'db-8'],
+  labels: [
+    { name: 'alertname', value: 'DiskFull' },
+    { name: 'instance', value: 'db-7' },
+  ],
+  count: 3,
+  started_at: '2027-03-22T08:00:00.000Z',
+  url: 'https://metrics.example/projects/7/alerts/42',
+  runbook: 'https://runbooks.example/disk',
+};
+
+const sample = (event: MessageEvent, fields: Partial<PageMessage>): PageMessage => ({
+  key: 'sample',
+  event,
+  project: { id: 7, name: 'Validators' },
+  alerts: [ALERT],
+  more: 0,
+  page: { round: 1, step: 2, policy: 'Night', reason: '', by: '' },
+  user: null,
+  acknowledgeUrl: '',
+  duplicatePossible: false,
+  ...fields,
+});
+
+/** A message in which everything has a value that a template can name. No text may follow a backslash in JSON. */
+export const FULL_SAMPLE = sample('triggered', {
+  alerts: [ALERT, { ...ALERT, iid: 43, title: 'Disk of db-8 is full', severity: 'high' }],
+  more: 12,
+  page: { round: 1, step: 2, policy: 'Night', reason: 'Nobody was reached', by: 'Alice' },
+  user: { name: 'Alice' },
+  acknowledgeUrl: 'https://metrics.example/acknowledge/AbC.dEf',
+  duplicatePossible: true,
+});
+
+/** Messages that a template must render: a full one, one of a single alert, the end of it, and a test with blanks. */
+export const SAMPLES: readonly PageMessage[] = [
+  FULL_SAMPLE,
+  sample('triggered', {}),
+  sample('resolved', { page: { round: 1, step: 2, policy: 'Night', reason: '', by: 'Alice' } }),
+  testMessage({
+    ...{ key: 'sample', project: { id: 7, name: 'Validators' }, user: null },
+    ...{ publicUrl: 'https://metrics.example', now: Date.UTC(2027, 2, 22, 8) },
+  }),
+];

@@ -1,0 +1,56 @@
+import type { Form } from '../../http/form.ts';
+import { textField } from '../../pages/fields.ts';
+import { type Html, html } from '../../pages/html.ts';
+import type { DestinationType, MessageTemplate } from '../messages/destination.ts';
+import { FULL_SAMPLE } from '../messages/template-data.ts';
+import {
+  checkTemplate,
+  NO_TEMPLATE,
+  renderBody,
+  renderWords,
+  TEMPLATE_PARTS,
+  type TemplatePart,
+} from '../messages/templates.ts';
+
+const LABELS: Readonly<Record<TemplatePart, { readonly label: string; readonly rows: number }>> = {
+  title: { label: 'Title', rows: 2 },
+  text: { label: 'Text', rows: 6 },
+  body: { label: 'Body as JSON', rows: 10 },
+};
+
+/** What a form says of the parts that the type has. */
+export const templateIn = (form: Form, type: DestinationType): MessageTemplate => ({
+  ...NO_TEMPLATE,
+  ...Object.fromEntries(TEMPLATE_PARTS[type].map((part) => [part, form.text(`template-${part}`).trim()])),
+});
+
+/** The fields of the parts that the type has. */
+export function templateFields(
+  type: DestinationType,
+  template: MessageTemplate | null,
+  faultOf: (field: string) => string | null,
+): Html {
+  const fields = TEMPLATE_PARTS[type].map((part) =>
+    textField({
+      ...{ name: `template-${part}`, ...LABELS[part], required: false },
+      value: template?.[part] ?? '',
+      hint: 'Empty for the built-in one.',
+      fault: faultOf(`template.${part}`),
+    }),
+  );
+  const hasTemplate = template !== null || TEMPLATE_PARTS[type].some((part) => faultOf(`template.${part}`));
+  return html`<details class="spaced-below"${hasTemplate && html` open`}><summary>Own texts</summary>
+<p class="hint">Mustache, such as <code>{{alert.title}}</code>, <code>{{alert.severity}}</code>, <code>{{#alerts}}…{{/alerts}}</code>. The <a href="/docs/guides/on-call#own-texts">guide</a> lists the names.</p>${fields}</details>`;
+}
+
+/** What a template makes of a sample, and the names in it that nothing has. */
+export function templatePreview(type: DestinationType, template: MessageTemplate): Html {
+  const unknown = checkTemplate(template, type);
+  const words = renderWords(template, type, FULL_SAMPLE);
+  const shown = template.body === '' ? '' : JSON.stringify(renderBody(template.body, FULL_SAMPLE), null, 2);
+  return html`<section class="card"><h2>Sample</h2><p>So a message of two alerts reads.</p>
+${unknown.length > 0 && html`<p class="note warn">No message has these names, so they are left empty: ${unknown.join(', ')}.</p>`}
+${words.title !== undefined && html`<h3>Title</h3><pre><code>${words.title}</code></pre>`}
+${words.text !== undefined && html`<h3>Text</h3><pre><code>${words.text}</code></pre>`}
+${shown !== '' && html`<h3>Body</h3><pre><code>${shown}</code></pre>`}</section>`;
+}
