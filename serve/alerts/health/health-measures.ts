@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client';
-import { OPEN_STATES, SILENCE_STATES } from './page-figures.ts';
+import { SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
 import { COVERAGES } from './schedule-figures.ts';
 
 /** How the pager is: what is stored of all projects, and what this process reaches. */
@@ -40,7 +40,7 @@ export const healthMeasures = () => {
       registers: [],
     }),
   };
-  for (const state of OPEN_STATES) measures.pages.set({ state }, 0);
+  for (const state of UNCLOSED_STATES) measures.pages.set({ state }, 0);
   for (const state of SILENCE_STATES) measures.silences.set({ state }, 0);
   for (const coverage of COVERAGES) measures.oncallSchedules.set({ coverage }, 0);
   measures.smtpUp.remove();

@@ -5,7 +5,7 @@ import { alertSilences } from '../model/quiet-tables.ts';
 import { WINDOW_MS_MAX } from '../paging/bundling.ts';
 import { PAGE_STATES } from '../paging/escalation.ts';
 
-export const OPEN_STATES = PAGE_STATES.filter((state) => state !== 'closed');
+export const UNCLOSED_STATES = PAGE_STATES.filter((state) => state !== 'closed');
 
 export const SILENCE_STATES = ['active', 'pending'] as const;
 

@@ -5,7 +5,7 @@ import type { Mailer } from '../../mail/mailer.ts';
 import type { PageDeliveries } from '../paging/page-deliveries.ts';
 import type { PageSteps } from '../paging/page-steps.ts';
 import type { HealthMeasures } from './health-measures.ts';
-import { OPEN_STATES, type PageFigures, readPageFigures, SILENCE_STATES } from './page-figures.ts';
+import { type PageFigures, readPageFigures, SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
 import { postHeartbeat, troubleOf } from './paging-heartbeat.ts';
 import {
   COVERAGES,
@@ -90,7 +90,7 @@ export class PagerHealth {
     const { measures } = this.#deps;
     const figures = await this.#pages.newest();
     if (figures === null) return;
-    for (const state of OPEN_STATES) measures.pages.set({ state }, figures.pages[state] ?? 0);
+    for (const state of UNCLOSED_STATES) measures.pages.set({ state }, figures.pages[state] ?? 0);
     for (const state of SILENCE_STATES) measures.silences.set({ state }, figures.silences[state]);
     measures.oldestDue.set(figures.oldestDueMs / 1000);
     await this.#beat(figures.oldestDueMs);

@@ -66,10 +66,10 @@ ${usedMs > 0 || open.length === 0 ? doneNote(linked) : buttons(linked, token)}
   return reply.page({ title, body, layout: 'narrow' });
 }
 
-const buttons = ({ open }: Linked, token: Html): Html =>
+const buttons = ({ open, isCalling }: Linked, token: Html): Html =>
   html`<form method="post" class="actions">${token}
 <button name="action" value="acknowledge">${open.length === 1 ? 'Acknowledge' : `Acknowledge ${open.length} alerts`}</button>
-<button name="action" value="escalate" class="second">Page the next step</button></form>`;
+${isCalling && html`<button name="action" value="escalate" class="second">Page the next step</button>`}</form>`;
 
 const doneNote = ({ acknowledged, usedMs }: Linked): Html => {
   if (acknowledged === null)

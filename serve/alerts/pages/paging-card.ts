@@ -10,7 +10,7 @@ import { FALLBACK } from '../paging/page-steps.ts';
 export type PagingCardParts = Pick<AlertDomain, 'channels' | 'contacts' | 'policies' | 'users'>;
 
 const STATES: Readonly<Record<AlertPage['state'], string>> = {
-  suppressed: 'is silenced',
+  suppressed: 'suppressed by a silence or a maintenance window',
   waiting: 'waits before it pages',
   triggered: 'pages people',
   exhausted: 'ended without acknowledgement',

@@ -112,8 +112,10 @@ export function newPage(
 }
 
 /**
- * A page that calls nobody while silences or maintenance windows match its alert. Calls of a first step may be stored
- * before their page, and are cancelled now, so the next ones belong to another round.
+ * A page that calls nobody while silences or maintenance windows match its alert. When none matches any more it begins
+ * with the first step at once: whoever was called before may not be on call now, and the delay of the route has no use
+ * for an alert that outlasted a silence. Calls of a first step may be stored before their page, and are cancelled now,
+ * so the next ones belong to another round.
  */
 function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReasons, now: number): AlertPage {
   const round = page.state === 'triggered' && page.step === 0 ? page.round + 1 : page.round;
@@ -124,7 +126,7 @@ function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReason
 export const SUPPRESSED = 'suppressed by a silence or a maintenance window';
 
 /** A page after silences or maintenance windows changed; null if they change nothing for it. */
-export function requiet(page: AlertPage, quiet: Quietness, now: number): AlertPage | null {
+export function afterQuietChange(page: AlertPage, quiet: Quietness, now: number): AlertPage | null {
   if (quiet !== null && isCalling(page)) return suppressed(page, quiet, now);
   return quiet === null && page.state === 'suppressed' ? { ...page, next_ms: now } : null;
 }
@@ -138,8 +140,8 @@ export function follow(
   const { name, at, by, position } = change;
   const { state } = page;
   const next = { ...page, position };
-  const isCalling = state === 'triggered' || state === 'exhausted';
-  if (name === 'acknowledged' && isCalling) {
+  const hasStarted = state === 'triggered' || state === 'exhausted';
+  if (name === 'acknowledged' && hasStarted) {
     const timeoutMs = (policy?.ack_timeout_minutes ?? 0) * MINUTE_MS;
     const next_ms = timeoutMs > 0 ? at + timeoutMs : 0;
     const acknowledged = { acknowledged_by: by, acknowledged_ms: at, next_ms };
@@ -166,8 +168,8 @@ const unchanged = (page: AlertPage): PageChange => ({ page, update: null, log: '
 
 /** A page that begins with the first step again. */
 function startRound(page: AlertPage, now: number): AlertPage {
-  const isFirst = page.state === 'suppressed' && page.step === 0;
-  const round = isFirst ? page.round : page.round + 1;
+  const hasCalledNobody = page.state === 'suppressed' && page.step === 0;
+  const round = hasCalledNobody ? page.round : page.round + 1;
   const blank = {
     ...{ cycle: 1, step: 0, step_ms: 0, acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0 },
     suppressed_by: [],

@@ -33,6 +33,8 @@ export interface Linked {
   /** Numbers of all alerts of the message; `open` are those that nobody has acknowledged. */
   readonly all: readonly number[];
   readonly open: readonly number[];
+  /** Whether there is a next step: a page that is suppressed has none. */
+  readonly isCalling: boolean;
   /** When the link was used; 0 if it was not. */
   readonly usedMs: number;
   /** Who acknowledged the first alert and when, if somebody did. */
@@ -68,7 +70,8 @@ export class LinkedPages {
     return {
       ...{ project, user, all },
       alerts: all.flatMap((iid) => alerts.get(iid) ?? []),
-      open: [...new Set(notifications.filter(({ isOpen }) => isOpen).map(({ alert }) => alert))],
+      open: [...new Set(notifications.flatMap((one) => (one.isUnacknowledged ? [one.alert] : [])))],
+      isCalling: notifications.some(({ isCalling }) => isCalling),
       usedMs: firstOf(notifications).used_ms,
       acknowledged: await this.#acknowledgement(link.project, firstOf(notifications)),
     };

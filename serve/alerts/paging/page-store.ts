@@ -27,17 +27,17 @@ export interface DueNotification extends PageNotification {
   /** Whether the page still calls people in the same round. */
   readonly isCalling: boolean;
   /** Whether the page can be acknowledged, also in a later round or while a silence matches. */
-  readonly isOpen: boolean;
+  readonly isUnacknowledged: boolean;
 }
 
 /** The notification alone. */
 export const notificationIn = ({
   isCalling: _,
-  isOpen: __,
+  isUnacknowledged: __,
   ...notification
 }: DueNotification): PageNotification => notification;
 
-const OPEN_STATES: readonly StepCall['state'][] = ['pending', 'sending'];
+const UNSENT_STATES: readonly StepCall['state'][] = ['pending', 'sending'];
 /** Of one message. */
 const DUE_ROWS_MAX = 20_000;
 
@@ -160,7 +160,7 @@ export class PageStore extends PageReader {
 
   /** What is due for a destination and not done, the most severe and then the oldest first. */
   dueFor(project: number, destination: string, now: number): Promise<DueNotification[]> {
-    const isDue = sql`state IN ${OPEN_STATES} AND due_ms <= ${now}`;
+    const isDue = sql`state IN ${UNSENT_STATES} AND due_ms <= ${now}`;
     return this.#withPages(project, destination, isDue);
   }
 
@@ -192,7 +192,7 @@ export class PageStore extends PageReader {
   destinationsWithDue(now: number): Promise<{ readonly project: number; readonly destination: string }[]> {
     return this.#store.rows(
       sql`SELECT DISTINCT project, destination FROM ${pageNotifications} FINAL
-        WHERE state IN ${OPEN_STATES} AND due_ms <= ${now} AND next_ms <= ${now}`,
+        WHERE state IN ${UNSENT_STATES} AND due_ms <= ${now} AND next_ms <= ${now}`,
     );
   }
 
@@ -204,7 +204,7 @@ export class PageStore extends PageReader {
   /** Notifications of a destination, the most severe and then the oldest first. */
   #withPages(project: number, destination: string, condition: Sql): Promise<DueNotification[]> {
     return this.#store.rows<DueNotification>(
-      sql`SELECT notice.*, ${IS_CALLING} AS isCalling, page.state NOT IN ('acknowledged', 'closed') AS isOpen
+      sql`SELECT notice.*, ${IS_CALLING} AS isCalling, page.state NOT IN ('acknowledged', 'closed') AS isUnacknowledged
         FROM (SELECT * FROM ${pageNotifications} FINAL
           WHERE project = ${project} AND destination = ${destination} AND ${condition}) AS notice
         LEFT JOIN (SELECT alert, policy, state, round FROM ${pages} FINAL WHERE project = ${project}) AS page

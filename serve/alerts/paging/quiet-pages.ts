@@ -5,7 +5,7 @@ import { consumerLock } from '../consequences/consequences.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Quiet } from '../quiet/quiet.ts';
-import { type AlertPage, requiet, SUPPRESSED } from './escalation.ts';
+import { type AlertPage, afterQuietChange, SUPPRESSED } from './escalation.ts';
 import { PAGING, type PageSteps } from './page-steps.ts';
 import type { PageStore } from './page-store.ts';
 
@@ -57,7 +57,7 @@ export class QuietPages {
     await locks.run(consumerLock(PAGING, project), async (lease) => {
       for (const some of partsOf(await store.unacknowledged(project), PAGES_AT_ONCE, () => 1)) {
         const now = clock.now();
-        const changed = await this.#requiet(project, some, now);
+        const changed = await this.#follow(project, some, now);
         const newly = changed.filter(({ state, next_ms }) => state === 'suppressed' && next_ms > now);
         await lease.ensure();
         await store.log(newly.map((page) => ({ page, at: now, what: SUPPRESSED, by: '' })));
@@ -68,13 +68,13 @@ export class QuietPages {
     return undefined;
   }
 
-  async #requiet(project: number, some: readonly AlertPage[], now: number): Promise<AlertPage[]> {
+  async #follow(project: number, some: readonly AlertPage[], now: number): Promise<AlertPage[]> {
     const { reader, quiet } = this.#deps;
     const alerts = await reader.findAll(
       project,
       some.map(({ alert }) => alert),
     );
     const reasons = await quiet.of(String(project), [...alerts.values()], now);
-    return some.flatMap((page) => requiet(page, reasons.get(page.alert) ?? null, now) ?? []);
+    return some.flatMap((page) => afterQuietChange(page, reasons.get(page.alert) ?? null, now) ?? []);
   }
 }

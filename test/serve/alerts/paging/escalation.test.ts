@@ -4,11 +4,11 @@ import {
   type AlertChange,
   type AlertPage,
   advance,
+  afterQuietChange,
   follow,
   newPage,
   type Reach,
   reachOf,
-  requiet,
 } from '../../../../serve/alerts/paging/escalation.ts';
 
 const MINUTE = 60_000;
@@ -203,10 +203,10 @@ describe('a silenced page', () => {
 
   test('is one that waits, calls or has ended, never one that is acknowledged or closed', () => {
     const states = ['waiting', 'triggered', 'exhausted', 'acknowledged', 'closed'] as const;
-    const after = states.map((state) => requiet({ ...called, state }, quiet, START)?.state ?? state);
+    const after = states.map((state) => afterQuietChange({ ...called, state }, quiet, START)?.state ?? state);
     expect(after).toEqual(['suppressed', 'suppressed', 'suppressed', 'acknowledged', 'closed']);
-    for (const state of states) expect(requiet({ ...called, state }, null, START)).toBeNull();
-    expect(requiet({ ...called, state: 'suppressed' }, null, START)?.next_ms).toBe(START);
+    for (const state of states) expect(afterQuietChange({ ...called, state }, null, START)).toBeNull();
+    expect(afterQuietChange({ ...called, state: 'suppressed' }, null, START)?.next_ms).toBe(START);
   });
 
   test('whose acknowledgement times out sets the alert back and calls later', () => {
