@@ -10,6 +10,7 @@ import { createUser } from '../../serve/accounts/users.ts';
 import type { Pipeline } from '../../serve/application/compose/compose.ts';
 import { until } from '../infra/ports/opened.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
+import { STATE_RULES } from '../serve/alerts/made.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { type Services, startServices } from '../support/services/index.ts';
@@ -209,7 +210,7 @@ class Deployment implements AsyncDisposable {
     for (let i = 0; i < PROJECTS; i++) {
       const { id } = await call('/projects', { name: `Watch ${i}` });
       for (const type of ['HTTP', 'PROMETHEUS']) {
-        const made = await call(`/projects/${id}/integrations`, { type, name: type });
+        const made = await call(`/projects/${id}/integrations`, { type, name: type, rules: STATE_RULES });
         const path = new URL(made.url).pathname;
         targets.push({ project: Number(id), path, key: made.authorization_key });
       }

@@ -29,4 +29,4 @@ export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): H
 
 /** The card of the deliveries, which the script of the page keeps up to date. */
 export const deliveryCard = (deliveries: readonly ReceivedDelivery[], project: string): Html =>
-  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open. Left out: the sender had more alerts in the group than its maximum, and does not send them; group by more labels.</p>${deliveryTable(deliveries, project)}</section>`;
+  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves or acknowledges an alert of which none is open. Ignored: by the rules of the integration. Left out: the sender had more alerts in the group than its maximum, and does not send them; group by more labels.</p>${deliveryTable(deliveries, project)}</section>`;

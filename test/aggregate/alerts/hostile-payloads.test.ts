@@ -4,6 +4,7 @@ import { type AlertItem, alertBytes, SEVERITIES } from '../../../aggregate/alert
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import { MAPPED_FIELDS } from '../../../aggregate/alerts/model/mapping.ts';
 import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
+import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.ts';
 import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { Random } from '../../../ingest/demo/random.ts';
@@ -102,6 +103,23 @@ function bodyOf(random: Random): unknown {
   return prometheusBody(Array.from({ length: random.whole(0, 8) }, item));
 }
 
+/** Paths to whatever is there, and words that may be there. */
+function rulesOf(random: Random): SenderRules {
+  const path = () => [
+    random.pick(NAMES),
+    ...(random.chance(0.3) ? [random.pick(['__proto__', 'a', 0])] : []),
+  ];
+  const words = () => [textOf(random), 'true', '1'];
+  return {
+    tool: textOf(random),
+    fields: { title: [path(), path()], start_time: [path()], end_time: [path()], hosts: [path()] },
+    status: { path: path(), resolved: words(), acknowledged: words(), ignored: words() },
+    fingerprint: [[path(), path()], [path()]],
+    severity: { path: path(), words: { [textOf(random)]: 'low', true: 'info' }, otherwise: 'medium' },
+    labels: { a: path(), ['__proto__']: path(), long: path() },
+  };
+}
+
 const headOf = (random: Random): DeliveryHead => ({
   kind: 'delivery',
   id: 'd',
@@ -113,7 +131,7 @@ const headOf = (random: Random): DeliveryHead => ({
   mapping: random.chance(0.3)
     ? Object.fromEntries(MAPPED_FIELDS.map((field) => [field, [random.pick(NAMES), random.whole(0, 2)]]))
     : null,
-  sender_rules: null,
+  sender_rules: random.chance(0.4) ? rulesOf(random) : null,
   heartbeat_matchers: '',
   groups_by_payload: random.chance(0.7),
   idempotency_key: random.chance(0.2) ? textOf(random) : '',
@@ -126,6 +144,9 @@ const BLOCKS = { description: 1000, query: 5000, incidentMarkdown: 20_000 } as c
 const KEYS = { fingerprint: 100, retryKey: 200 } as const;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/;
+
+const labelBytes = ({ matchLabels }: AlertItem): number =>
+  Object.entries(matchLabels).reduce((sum, [name, value]) => sum + Buffer.byteLength(name + value), 0);
 
 function faultsOf(item: AlertItem): string[] {
   const limits = { ...LINES, ...BLOCKS, ...KEYS };
@@ -141,6 +162,8 @@ function faultsOf(item: AlertItem): string[] {
     ...long.map(([name]) => `${name} is too long`),
     ...(Array.from(item.hosts.join(', ')).length > 255 ? ['hosts are too long'] : []),
     ...(Array.from((item.labels ?? []).join('')).length > 2000 ? ['labels are too long'] : []),
+    ...(labelBytes(item) > 16 * 1024 ? ['labels to match are too long'] : []),
+    ...(Object.keys(item.matchLabels).length > 64 ? ['too many labels to match'] : []),
     ...lines.filter((text) => HIDDEN.test(text)).map((text) => `${JSON.stringify(text)} hides characters`),
     ...(item.title.trim() === '' ? ['no title'] : []),
     ...(SEVERITIES.includes(item.severity) ? [] : [`severity ${item.severity}`]),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { EventHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
@@ -105,6 +106,7 @@ const COMPARED = [
   'seen_ms',
   'ended_ms',
   'acknowledged_ms',
+  'match_labels',
 ] as const satisfies readonly (keyof ReferenceAlert & keyof Alert)[];
 const FAULTS_MAX = 20;
 
@@ -113,8 +115,10 @@ function differing(stored: readonly Alert[], expected: readonly ReferenceAlert[]
     stored.length === expected.length ? [] : [`${stored.length} alerts, expected ${expected.length}`];
   expected.forEach((alert, i) => {
     for (const name of COMPARED) {
-      if (stored[i]?.[name] !== alert[name]) {
-        faults.push(`alert ${alert.iid}: ${name} is ${stored[i]?.[name]}, expected ${alert[name]}`);
+      const found = stored[i]?.[name];
+      if (!isDeepStrictEqual(found, alert[name])) {
+        const texts = [found, alert[name]].map((value) => JSON.stringify(value));
+        faults.push(`alert ${alert.iid}: ${name} is ${texts[0]}, expected ${texts[1]}`);
       }
     }
   });

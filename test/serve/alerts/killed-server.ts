@@ -8,6 +8,7 @@ import { createUser } from '../../../serve/accounts/users.ts';
 import { openPipeline } from '../../../serve/application/compose/compose.ts';
 import { buildServer } from '../../../serve/application/compose/compose-server.ts';
 import { testConfig } from '../../support/test-config.ts';
+import { STATE_RULES } from './made.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);
 const pipeline = await openPipeline(testConfig(process.env));
@@ -30,7 +31,7 @@ if (!existsSync(factsFile)) {
   const { id: project } = await call('/projects', { name: 'Killed' });
   const targets = [];
   for (const type of ['HTTP', 'PROMETHEUS']) {
-    const made = await call(`/projects/${project}/integrations`, { type, name: type });
+    const made = await call(`/projects/${project}/integrations`, { type, name: type, rules: STATE_RULES });
     targets.push({ project, path: new URL(made.url).pathname, key: made.authorization_key });
   }
   writeFileSync(factsFile, JSON.stringify({ token: key.text, targets }));

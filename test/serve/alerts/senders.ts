@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Random } from '../../../ingest/demo/random.ts';
-import { randomBody, randomIdempotencyKey } from './made.ts';
+import { randomIdempotencyKey, randomRuledBody } from './made.ts';
 
-/** An integration of a project with its address and key. */
+/** An integration of a project with its address and key, and the rules `STATE_RULES`. */
 export interface Target {
   readonly project: number;
   readonly path: string;
@@ -61,7 +61,7 @@ export class Senders {
       const number = ++this.done;
       const target = targets[number % targets.length] as Target;
       if (random.chance(0.05)) await this.#change(target, random);
-      const body = randomBody(random);
+      const body = randomRuledBody(random);
       const name = randomIdempotencyKey(random);
       // Some deliveries are repeated after a 200, as if the sender had lost the answer.
       for (let left = random.chance(0.1) ? 2 : 1; left > 0; ) {
