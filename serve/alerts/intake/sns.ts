@@ -41,7 +41,7 @@ export class SnsIntake {
     if (!(await this.#deps.integrations.takesTopic(integration, message.TopicArn))) {
       throw new HttpError(
         'forbidden',
-        `The integration does not take the topic ${message.TopicArn}. Add it there.`,
+        'The integration does not take this topic. A Maintainer can add its ARN to the topics.',
       );
     }
     if (message.Type === 'Notification') return { body: payloadOf(message), id: message.MessageId };

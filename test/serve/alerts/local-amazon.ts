@@ -7,11 +7,20 @@ import { Agent, createServer, globalAgent, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { type SnsMessage, signedText } from '../../../serve/alerts/sns/message.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const AMAZON = 'https://sns.eu-west-1.amazonaws.com';
 export const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:alarms';
+
+/** As the documentation of Amazon lists it. */
+function textToSign(message: Readonly<Record<string, string>>): string {
+  const names =
+    message.Type === 'Notification'
+      ? ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
+      : ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
+  const present = names.filter((name) => message[name] !== undefined);
+  return present.map((name) => `${name}\n${message[name]}\n`).join('');
+}
 
 type Connect = (options: { readonly host: string; readonly servername: string }) => Socket;
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -94,7 +103,7 @@ export class LocalAmazon {
 
   /** A message as Amazon sends it, and what is different in it. */
   message(fields: object = {}, version: '1' | '2' = '2'): Record<string, unknown> {
-    const message = {
+    const message: Record<string, string> = {
       Type: 'Notification',
       MessageId: crypto.randomUUID(),
       TopicArn: TOPIC,
@@ -106,9 +115,7 @@ export class LocalAmazon {
       ...fields,
     };
     const signer = createSign(version === '1' ? 'RSA-SHA1' : 'RSA-SHA256');
-    const Signature = signer
-      .update(signedText(message as unknown as SnsMessage))
-      .sign(this.#signingKey, 'base64');
+    const Signature = signer.update(textToSign(message)).sign(this.#signingKey, 'base64');
     return { ...message, Signature };
   }
 
