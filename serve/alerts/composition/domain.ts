@@ -151,7 +151,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     ...oncall,
     ...paging,
     ...quiet,
-    ...openHeartbeats({ ...shared, keyValue, cache }),
+    ...openHeartbeats({ ...shared, keyValue, cache, refusals: integrations.refusals }),
     ...integrations,
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),

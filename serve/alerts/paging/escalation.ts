@@ -113,7 +113,7 @@ export function newPage(
 
 /**
  * A page that calls nobody while silences or maintenance windows match its alert. When none matches any more it begins
- * with the first step at once: whoever was called before may not be on call now, and the delay of the route has no use
+ * with the first step at once: others may be on call by now, and the delay of the route has no use
  * for an alert that outlasted a silence. Calls of a first step may be stored before their page, and are cancelled now,
  * so the next ones belong to another round.
  */
