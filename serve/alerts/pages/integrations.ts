@@ -24,7 +24,6 @@ import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
 import { refusalCard } from './refusal-card.ts';
 import { rulesCard } from './rules-card.ts';
-import { secretForm } from './sender-secret.ts';
 import { subscriptionCard } from './subscription-card.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
@@ -275,7 +274,7 @@ ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
 <a class="button danger" href="${base}/reset" aria-label="Reset key and revoke all others immediately">Reset key</a></div>
-${signs(integration) && secretForm(integration, token)}
+${signs(integration) && html`<p>The sender signs with a secret that it makes. <a href="${base}/secret">Enter its client secret</a></p>`}
 <p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
 }
 

@@ -104,10 +104,11 @@ const isFilled = (text: string): boolean => text.trim() !== '';
 
 const refused = (field: Field, text: string) => new RequestRefused('bad_request', text, field);
 
-/** The last equals sign separates: a word may contain others. */
+/** Names and values of lines. A word of a severity may contain equals signs, and so may a path in quotes. */
 function entriesOf(text: string, field: Field): [string, string][] {
   return linesOf(text).map((line) => {
-    const [, name, value] = /^(.*\S)\s*=\s*(\S.*)$/.exec(line) ?? [];
+    const separated = field === 'severity_words' ? /^(.*\S)\s*=\s*(\S.*)$/ : /^([^=]*[^=\s])\s*=\s*(\S.*)$/;
+    const [, name, value] = separated.exec(line) ?? [];
     if (name === undefined || value === undefined) throw refused(field, `Enter “${line}” as name = value.`);
     return [name, value];
   });

@@ -1,11 +1,12 @@
-import type { FastifyInstance } from 'fastify';
-import { textField } from '../../pages/fields.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { formCard, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
+import { RequestRefused } from '../model/access.ts';
 import type { Integration } from '../model/tables.ts';
-import type { ProjectFrame } from './frame.ts';
+import type { ProjectFrame, Visit } from './frame.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 
 interface SenderSecretParts extends Pick<AlertDomain, 'integrations'> {
@@ -14,19 +15,50 @@ interface SenderSecretParts extends Pick<AlertDomain, 'integrations'> {
 
 /** Takes the secret that a sender makes and signs with. */
 export function serveSenderSecret(pages: FastifyInstance, { frame, integrations }: SenderSecretParts): void {
+  pages.get(`${ONE}/secret`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
+    return sendForm(frame, reply, visit, integration, null);
+  });
   pages.post(`${ONE}/secret`, async (request, reply) => {
-    const { membership } = await frame.visit(request, reply, 'Maintainer');
-    const secret = formOf(request).text('secret').trim();
-    const { integration } = await integrations.resetKey(membership.project, integrationIdOf(request), secret);
-    return seeOther(
-      reply,
-      pathOf(integration),
-      'Secret saved. Requests that are signed with another one are refused.',
-    );
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const { project } = visit.membership;
+    const integration = await integrations.get(project, integrationIdOf(request));
+    try {
+      await integrations.resetKey(project, integration.id, formOf(request).text('secret').trim());
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      return sendForm(frame, reply, visit, integration, error.message);
+    }
+    return seeOther(reply, pathOf(integration), 'Secret saved. Requests with another signature are refused.');
   });
 }
 
-export const secretForm = (integration: Integration, token: Html): Html =>
-  html`<form method="post" action="${pathOf(integration)}/secret">${token}
-${textField({ name: 'secret', label: 'Client secret of the sender', type: 'password', hint: 'The sender makes it and signs each request with it. It replaces the key above, also for requests that name a key.' })}
-<button class="second">Save secret</button></form>`;
+function sendForm(
+  frame: ProjectFrame,
+  reply: FastifyReply,
+  visit: Visit,
+  integration: Integration,
+  fault: string | null,
+): Promise<FastifyReply> {
+  const title = `Client secret of ${integration.name}`;
+  const body = html`<h1>${title}</h1>${formCard({
+    title: 'Secret',
+    action: `${pathOf(integration)}/secret`,
+    token: visit.token,
+    fields: textField({
+      name: 'secret',
+      label: 'Client secret',
+      type: 'password',
+      hint: 'The sender makes it and signs each request with it. It replaces the key of the integration.',
+      fault,
+    }),
+    submit: 'Save secret',
+  })}<p><a href="${pathOf(integration)}">Back to the integration</a></p>`;
+  return frame.send(reply, visit, {
+    tab: 'integrations',
+    title,
+    body,
+    status: fault === null ? 200 : 422,
+  });
+}

@@ -34,6 +34,12 @@ test.each(PRESETS)('the rules of $name are the same after they were shown and en
   expect(rulesOfTexts(textsOfRules(rules))).toEqual(rules);
 });
 
+test('equals signs are parts of words and of names in quotes', () => {
+  const severity = { path: ['a'], words: { 'level=1': 'low' }, otherwise: 'info' } as const;
+  const rules = { severity, labels: { team: ['x=y'] } };
+  expect(rulesOfTexts(textsOfRules(rules))).toEqual(rules);
+});
+
 test('a blank form has no rules', () => {
   expect(rulesOfTexts(textsOfRules({}))).toEqual({});
 });
@@ -48,6 +54,7 @@ test.each([
   ['labels', 'team', 'labels'],
   ['labels', 'team = a, b', 'labels'],
   ['labels', 'a b = c', 'labels'],
+  ['labels', 'team = a=b', 'labels'],
   ['fingerprint', 'a\nb..c', 'fingerprint'],
   ['fields', 'colour = a', 'fields'],
 ])('%s %j is refused at the field %s', (field, text, at) => {
@@ -128,8 +135,12 @@ describe('the page', () => {
     const made = await browser.submitAndFollow(list, list, { type: 'http', preset: 'sentry', name: '' });
     for (const text of ['<h1>Sentry</h1>', 'Internal Integration', 'For payloads of Sentry.'])
       expect(made.body).toContain(text);
-    const [, one = ''] = /action="([^"]*)\/secret"/.exec(made.body) ?? [];
+    const [, one = ''] = /href="([^"]*)\/secret"/.exec(made.body) ?? [];
+    const page = `${one}/secret`;
+    const refused = await browser.submit(page, page, { secret: 'short' });
+    expect(refused.statusCode).toBe(422);
+    expect(refused.body).toMatch(/<input id="secret"[^>]* aria-invalid="true"/);
     const secret = '0123456789abcdef0123456789abcdef';
-    expect((await browser.submitAndFollow(one, `${one}/secret`, { secret })).body).toContain('Secret saved.');
+    expect((await browser.submitAndFollow(page, page, { secret })).body).toContain('Secret saved.');
   });
 });

@@ -77,7 +77,7 @@ export const sentry: Preset = {
   },
   setup: ({ generic }) => ({
     title: 'Sentry internal integration',
-    hint: 'A custom integration in Settings, Developer Settings. Save it, and enter its client secret below as the key of this integration: Sentry signs with it and sends no other key. Add the integration as an action to your alert rules.',
+    hint: 'A custom integration in Settings, Developer Settings. Save it, and enter its client secret on this page: Sentry signs with it and sends no other key. Add the integration as an action to your alert rules.',
     text: `Type:              Internal Integration
 Webhook URL:       ${generic}
 Alert Rule Action: on
