@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { HttpError } from '../../http/errors.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
-import { table } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -225,24 +224,13 @@ async function sendList(
   const body = html`<div class="heading"><div><h1>Routes</h1><p class="lead">The first route that matches a new alert says by which policy it pages.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add route</a>`}</div>
 ${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and gets all alerts. Routes are kept, but page nobody until you deactivate it.</p>`}
 ${isApplied && isUnrouted && html`<p class="note warn">Alerts that only the default route takes page nobody. ${list.length === 0 ? html`<a href="/projects/${project.id}/escalation">Add an escalation policy</a> first.` : 'Give it a policy.'}</p>`}
-${table({
-  caption: 'Routes',
-  head: ['Route', 'Matchers', 'Policy', ...(mayChange ? [''] : [])],
-  rows: routes.map((route, i) => [
-    html`${i + 1}. ${route.name} ${!route.is_active && html`<span class="tag">not active</span>`}${route.continues && html`<span class="tag">continues</span>`}`,
-    matcherList(route),
-    policyText(route, list),
-    ...(mayChange
-      ? [
-          html`<a class="button second small" href="${path}/${i + 1}" aria-label="Edit route ${route.name}">Edit</a>`,
-        ]
-      : []),
-  ]),
-  empty: '',
-})}
+<section class="card"><ol class="steps">${routes.map((route, i) => routeItem(route, list, mayChange ? `${path}/${i + 1}` : null))}</ol></section>
 ${previewForm(visit, {})}`;
   return frame.send(reply, visit, { tab: 'routes', title: 'Routes', body });
 }
+
+const routeItem = (route: AlertRoute, policies: readonly Policy[], path: string | null): Html =>
+  html`<li><b>${route.name}</b> ${!route.is_active && html`<span class="tag">not active</span> `}${route.continues && html`<span class="tag">continues</span> `}<br>${matcherList(route)}<br>${policyText(route, policies)} ${path && html`<a class="button second small" href="${path}" aria-label="Edit route ${route.name}">Edit</a>`}</li>`;
 
 const matcherList = ({ matchers }: AlertRoute): Html =>
   matchers.length === 0

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
-import { table } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -163,18 +162,16 @@ async function sendList(
   const { project, level } = visit.membership;
   const now = clock.now();
   const path = listPath(visit);
-  const rows: Html[][] = [];
+  const items: Html[] = [];
   for (const window of await windows.list(project.id)) {
     const [next] = window.is_active ? await nextOccurrences(window, now, 1) : [];
-    rows.push([
-      html`<a href="${path}/${window.id}">${window.name}</a>`,
-      matcherList(window),
-      html`${stateTag(window, next, now)} ${next && occurrence(reply.request, window, next)}`,
-    ]);
+    items.push(
+      html`<li><a href="${path}/${window.id}"><b>${window.name}</b></a> ${stateTag(window, next, now)} ${next && html`<br>${occurrence(reply.request, window, next)}`}<br>${matcherList(window)}</li>`,
+    );
   }
   const mayChange = level >= PROJECT_ROLES.Maintainer;
   const body = html`<div class="heading"><div><h1>Maintenance</h1><p class="lead">While a window is on, alerts that match it page nobody.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add window</a>`}</div>
-${table({ caption: 'Maintenance windows', head: ['Window', 'Matchers', 'Now or next'], rows, empty: 'No maintenance windows yet.' })}`;
+${items.length === 0 ? html`<p class="empty">No maintenance windows yet.</p>` : html`<section class="card"><ul class="steps">${items}</ul></section>`}`;
   return frame.send(reply, visit, { tab: 'maintenance', title: 'Maintenance', body, script: 'alerts.js' });
 }
 

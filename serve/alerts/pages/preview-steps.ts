@@ -75,7 +75,7 @@ function targetPart({ target, recipients, gaps }: TargetPreview, shown: Shown): 
     return html`<span class="under">${user !== '' && target.type !== 'user' && `${shown.userName(user)} `}by ${contacts.join(', ')}</span> `;
   })}${lasting.map(
     ({ reason, user }) =>
-      html`<span class="tag bad">${user !== '' && `${shown.userName(user)} `}${REASONS[reason]}</span> `,
+      html`${user !== '' && target.type !== 'user' && `${shown.userName(user)} `}<span class="tag bad">${REASONS[reason]}</span> `,
   )}</p>
 ${target.type === 'schedule' && spans.length > 0 && html`<p class="hint">Nobody is on call:</p>${gapList(spans, shown.clocksOf(target.id))}`}`;
 }

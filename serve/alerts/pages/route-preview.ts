@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
-import { table, textField, time } from '../../pages/fields.ts';
+import { textField, time } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused, requireRole } from '../model/access.ts';
@@ -81,7 +81,7 @@ async function send(
   const preview = await previewRoutes(parts, project.id, labels);
   const body = html`${summary(preview)}
 ${await quietNote(parts, project.id, preview)}
-<section class="card plain"><h2>Routes</h2>${routeTable(preview)}</section>
+<section class="card"><h2>Routes</h2>${routeList(preview)}</section>
 ${await pageCards(parts, reply.request, project.id, preview.pages)}
 <section class="card"><h2>Labels</h2><p>${[...labels.values].map(([name, value]) => html`<code>${formatMatchers([{ name, value, isRegex: false, isEqual: true }])}</code> `)}${labels.values.size === 0 && 'None.'}</p></section>`;
   return sendPage(parts, reply, visit, asked, body);
@@ -140,20 +140,14 @@ async function quietNote(
     )}</ul></section>`;
 }
 
-const routeTable = ({ routes }: RoutePreview): Html =>
-  table({
-    caption: 'Routes',
-    head: ['Route', 'Result', 'Matchers'],
-    rows: routes.map(({ matchers, ...result }, i) => [
-      html`${i + 1}. ${result.route.name}`,
-      resultTag({ ...result, matchers }),
-      html`${matchers.map(
+const routeList = ({ routes }: RoutePreview): Html =>
+  html`<ol class="steps">${routes.map(
+    ({ matchers, ...result }) =>
+      html`<li><b>${result.route.name}</b> ${resultTag({ ...result, matchers })}<br>${matchers.map(
         ({ matcher, isMatch }) =>
-          html`<span class="matcher"><code>${formatMatchers([matcher])}</code> <span class="tag ${isMatch ? 'good' : 'bad'}">${isMatch ? 'matches' : 'does not match'}</span></span> `,
-      )}${matchers.length === 0 && 'every other alert'}`,
-    ]),
-    empty: '',
-  });
+          html`<code>${formatMatchers([matcher])}</code> <span class="tag ${isMatch ? 'good' : 'bad'}">${isMatch ? 'matches' : 'does not match'}</span> `,
+      )}${matchers.length === 0 && 'every other alert'}</li>`,
+  )}</ol>`;
 
 function resultTag({ takes, isReached, route, matchers }: RoutePreview['routes'][number]): Html {
   if (takes) return html`<span class="tag good">takes it${route.continues && ' and continues'}</span>`;

@@ -109,7 +109,7 @@ test('a window is changed, switched off and deleted', async () => {
     { name: 'Restores', from: '2027-03-31T22:00:00.000Z', is_active: false },
   ]);
   expect(text((await reader.get(list())).body)).toContain(
-    'Restores team="storage" severity!="critical" not active',
+    'Restores not active team="storage" severity!="critical"',
   );
   const gone = await browser.submitAndFollow(`${one}/delete`, `${one}/delete`, { confirmed: 'yes' });
   expect(gone.body).toContain('Window deleted.');

@@ -42,7 +42,7 @@ test('a route is added, moved, changed and deleted without a script', async () =
   expect((await browser.get(list())).body).toContain('only the default route takes page nobody');
   const { body } = await add(storage());
   expect(text(body)).toContain(
-    '1. Storage team="storage" severity!="low" Night after 30 s Edit 2. default every other alert nobody is paged',
+    'Storage team="storage" severity!="low" Night after 30 s Edit default every other alert nobody is paged',
   );
   await add(storage({ name: 'Network', matchers: 'team=network', position: '9', continues: 'on' }));
   expect(await routes()).toMatchObject([
@@ -113,12 +113,12 @@ test('a form that somebody else was faster than changes nothing', async () => {
 test('Reporters see the routes and the preview, and change nothing', async () => {
   await add(storage());
   const { body } = await reader.get(list());
-  expect(text(body)).toContain('1. Storage');
+  expect(text(body)).toContain('Storage team="storage"');
   expect(body).not.toContain('Edit route');
   expect((await reader.get(`${list()}/1`)).statusCode).toBe(403);
   const preview = await reader.get(`${list()}/preview?labels=team%3Dstorage%0Aseverity%3Dhigh&alert=`);
-  expect(text(preview.body)).toContain('1. Storage takes it team="storage" matches severity!="low" matches');
-  expect(text(preview.body)).toContain('2. default not reached');
+  expect(text(preview.body)).toContain('Storage takes it team="storage" matches severity!="low" matches');
+  expect(text(preview.body)).toContain('default not reached');
   expect(text(preview.body)).toContain('no step of it reaches anybody now');
   expect(text(preview.body)).toContain('@bob has no proved contact');
   expect(preview.body).toContain('team=storage\nseverity=high</textarea>');

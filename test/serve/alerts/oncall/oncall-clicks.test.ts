@@ -1,14 +1,11 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axeViolations, loadAxe } from '../../../support/axe.ts';
 import { launchBrowser } from '../../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../../support/needed.ts';
+import { look } from '../look.ts';
 import { Service } from '../service.ts';
 
 const isPossible = canRun(CHROMIUM);
-const SCREENS = new URL('../../../output/screens/', import.meta.url).pathname;
 
 let service: Service;
 let origin: string;
@@ -18,7 +15,6 @@ const browserErrors: string[] = [];
 
 beforeAll(async () => {
   if (!isPossible) return;
-  mkdirSync(SCREENS, { recursive: true });
   service = await Service.open();
   origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
@@ -37,20 +33,6 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Takes screenshots as a phone and a desktop show the page, which must fit them and be accessible. */
-async function look(name: string): Promise<void> {
-  for (const width of [360, 1280]) {
-    await page.setViewportSize({ width, height: 860 });
-    await page.screenshot({ path: join(SCREENS, `${name}-${width}.png`), fullPage: true });
-    const widest = await page
-      .locator('html')
-      .evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth);
-    expect(widest, `${name} at ${width}`).toBeLessThanOrEqual(width);
-  }
-  await loadAxe(page);
-  expect(await axeViolations(page, ['wcag2a', 'wcag2aa']), name).toEqual([]);
-}
-
 const clickButton = (name: string) => page.getByRole('button', { name, exact: true }).click();
 const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
 
@@ -66,14 +48,14 @@ describe.runIf(isPossible)('a schedule from nothing, by clicks', () => {
       await clickButton('Add member');
     }
     await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'On call' }).click();
-    await look('oncall-empty');
+    await look(page, 'oncall-empty');
     // The script of the page has found the zone of the reader.
     expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
     await page.getByLabel('Name').fill('Primary');
     await page.getByLabel('Time zone').fill('Europe/Berlin');
     await clickButton('Create schedule');
     expect(await text('.note.good')).toContain('Schedule created');
-    await look('oncall-rotation-new');
+    await look(page, 'oncall-rotation-new');
     await page.getByLabel('Name').fill('Weekly');
     for (const [turn, name] of ['ann', 'bob', 'carl'].entries())
       await page.getByLabel(`Turn ${turn + 1}`, { exact: true }).selectOption({ label: `@${name}` });
@@ -83,9 +65,9 @@ describe.runIf(isPossible)('a schedule from nothing, by clicks', () => {
     );
     await clickButton('Preview');
     expect(await page.locator('.preview tbody tr').count()).toBe(4);
-    await look('oncall-preview');
+    await look(page, 'oncall-preview');
     await clickButton('Add rotation');
-    await look('oncall-schedule');
+    await look(page, 'oncall-schedule');
     expect(await page.locator('.shift-bars .name').allTextContents()).toEqual(['@ann', '@bob', '@carl']);
     expect(await page.locator('.shift-bars .weekday').count()).toBeGreaterThan(20);
     expect(await text('dl.facts')).toContain('for you');
@@ -104,14 +86,14 @@ describe.runIf(isPossible)('a schedule from nothing, by clicks', () => {
     await page.getByLabel('Turn 2', { exact: true }).selectOption('off');
     await page.getByText('Active times and priority').click();
     await page.getByLabel('Mon', { exact: true }).check();
-    await look('oncall-rotation');
+    await look(page, 'oncall-rotation');
     await page.getByLabel('Name').press('Enter');
     expect(await text('.preview')).toContain('Nothing is saved yet');
     await clickButton('Save changes');
     expect(await text('main')).toContain('@ann, then nobody, then @carl');
-    await look('oncall-schedule-gaps');
+    await look(page, 'oncall-schedule-gaps');
     await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'On call' }).click();
-    await look('oncall-boards');
+    await look(page, 'oncall-boards');
     await page.getByRole('link', { name: 'Primary' }).first().click();
     await page.getByRole('link', { name: 'Delete schedule Primary' }).click();
     await clickButton('Delete schedule');
