@@ -1,4 +1,3 @@
-import { MatchIndex } from '../../../aggregate/alerts/matchers/match-index.ts';
 import { type MatchedAlert, matchLabelsOf } from '../../../aggregate/alerts/matchers/match-labels.ts';
 import type { MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
@@ -13,7 +12,7 @@ export interface QuietReasons {
   readonly silencedBy: readonly string[];
   /** Ids of maintenance windows. */
   readonly mutedBy: readonly string[];
-  /** When the last of them ends; 0 if nothing matches. */
+  /** When the last of them ends, or when to ask again if that is far; 0 if nothing matches. */
   readonly until: number;
 }
 
@@ -23,7 +22,7 @@ type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 interface QuietDependencies {
   readonly clock: Clock;
   readonly silences: SilenceCache;
-  readonly windows: Pick<Windows, 'activeAt'>;
+  readonly windows: Pick<Windows, 'indexAt'>;
   readonly integrations: Pick<IntegrationCache, 'find'>;
 }
 
@@ -73,11 +72,10 @@ export class Quiet {
 
   async #matcherAt(projectId: string, now: number): Promise<(labels: MatchLabels) => Promise<QuietReasons>> {
     const { silences, windows } = this.#deps;
-    const [index, active] = await Promise.all([
+    const [index, windowIndex] = await Promise.all([
       silences.indexOf(projectId),
-      windows.activeAt(projectId, now),
+      windows.indexAt(projectId, now),
     ]);
-    const windowIndex = new MatchIndex(active.map((item) => ({ matchers: item.matchers, item })));
     return async (labels) => {
       const matching = (await index.matching(labels)).filter(
         ({ startsMs, endsMs }) => startsMs <= now && now < endsMs,

@@ -9,7 +9,7 @@ import { RequestRefused } from '../model/access.ts';
 import { requireQuietList } from '../model/entered-matchers.ts';
 import type { MaintenanceWindowRow } from '../model/quiet-tables.ts';
 import { INTERVALS_MAX, type LocatedInterval } from '../oncall/time-intervals.ts';
-import { type ActiveWindow, WindowCache } from './window-cache.ts';
+import { WindowCache } from './window-cache.ts';
 import type { WindowTimes } from './window-times.ts';
 
 const WINDOWS_PER_PROJECT = 200;
@@ -66,9 +66,9 @@ export class Windows {
     return windowOf(row);
   }
 
-  /** The windows of a project that are on at a moment. */
-  activeAt(projectId: string, now: number): Promise<readonly ActiveWindow[]> {
-    return this.#cache.activeAt(projectId, now);
+  /** The windows of a project that are on at a moment, with the time until which each is, or at which to ask again. */
+  indexAt(projectId: string, now: number) {
+    return this.#cache.indexAt(projectId, now);
   }
 
   create(projectId: string, author: string, given: WindowFields): Promise<MaintenanceWindow> {

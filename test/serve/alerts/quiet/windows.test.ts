@@ -125,8 +125,11 @@ function openWindows(start: string) {
     windows,
     at: async (time: string) => {
       now = ms(time);
-      const active = await windows.activeAt(String(project), now);
-      return active.map(({ id, until }) => `${id} ${new Date(until).toISOString().slice(0, 16)}`);
+      const index = await windows.indexAt(String(project), now);
+      const labels = { values: new Map([['team', 'storage']]), isCut: false };
+      return (await index.matching(labels)).map(
+        ({ id, until }) => `${id} ${new Date(until).toISOString().slice(0, 16)}`,
+      );
     },
     told: () => told.splice(0),
   };

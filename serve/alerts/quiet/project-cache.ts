@@ -1,0 +1,67 @@
+import { LRUCache } from 'lru-cache';
+import type { KeyValue } from '../../../infra/ports.ts';
+import { newLocator } from '../../accounts/secrets.ts';
+
+interface ProjectCacheOptions<Value> {
+  readonly keyValue: KeyValue;
+  /** Of the keys of the versions. */
+  readonly name: string;
+  /** Rows in memory, of all projects together. */
+  readonly rowsMax: number;
+  readonly rowsOf: (value: Value) => number;
+  readonly load: (projectId: string) => Promise<Value>;
+}
+
+/** How long a process may miss a change whose process was killed before it changed the version. */
+const MISSED_MS_MAX = 60_000;
+
+/**
+ * Rows of projects in memory, for questions that each batch of alerts asks. All processes share a version for each
+ * project in the key-value store; a process loads the rows again when it has changed.
+ */
+export class ProjectCache<Value extends object> {
+  readonly #options: ProjectCacheOptions<Value>;
+  readonly #loaded: LRUCache<string, { readonly version: string; readonly value: Value }>;
+
+  constructor(options: ProjectCacheOptions<Value>) {
+    this.#options = options;
+    this.#loaded = new LRUCache({
+      ...{ maxSize: options.rowsMax, ttl: MISSED_MS_MAX },
+      sizeCalculation: ({ value }) => options.rowsOf(value) + 1,
+    });
+  }
+
+  async get(projectId: string): Promise<Value> {
+    const loaded = this.#loaded.get(projectId);
+    let version: string | null;
+    try {
+      // Read before the rows: a change in between has a later version, so the next caller loads again.
+      version = await this.#options.keyValue.get(this.#keyOf(projectId));
+    } catch (error) {
+      // Stale rows are better than pages that cannot be decided on.
+      if (loaded !== undefined) return loaded.value;
+      throw error;
+    }
+    if (loaded !== undefined && loaded.version === version) return loaded.value;
+    version ??= await this.#begin(projectId);
+    const value = await this.#options.load(projectId);
+    this.#loaded.set(projectId, { version, value });
+    return value;
+  }
+
+  /** Called after every durable change. */
+  async invalidate(projectId: string): Promise<void> {
+    await this.#options.keyValue.set(this.#keyOf(projectId), newLocator());
+  }
+
+  /** A store that lost its content may have lost a change, too. */
+  async #begin(projectId: string): Promise<string> {
+    const key = this.#keyOf(projectId);
+    await this.#options.keyValue.set(key, newLocator(), { onlyIfAbsent: true });
+    return (await this.#options.keyValue.get(key)) ?? '';
+  }
+
+  #keyOf(projectId: string): string {
+    return `alerts/${this.#options.name}/${projectId}`;
+  }
+}
