@@ -114,7 +114,7 @@ ${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: '
     LEVEL_OPTIONS.filter(([value]) => Number(value) <= level),
     form.text('level') || '30',
   )}<button>Add member</button></div></form>
-<dl class="facts"><dt>Guest</dt><dd>Can view the project and its members</dd><dt>Reporter</dt><dd>Can view incidents and analytics</dd><dt>Developer</dt><dd>Can manage alerts and send test alerts</dd><dt>Maintainer</dt><dd>Can manage integrations, webhooks and members</dd><dt>Owner</dt><dd>Can change the plan and delete the project</dd></dl></section>`
+<dl class="facts"><dt>Guest</dt><dd>Can view the project and its members</dd><dt>Reporter</dt><dd>Can view incidents, analytics and who is on call</dd><dt>Developer</dt><dd>Can be on call, manage alerts, silence them and send test alerts</dd><dt>Maintainer</dt><dd>Can manage schedules, policies, routes, integrations, webhooks and members</dd><dt>Owner</dt><dd>Can change the plan and delete the project</dd></dl></section>`
 }`;
     const status = fault === null ? 200 : 422;
     return frame.send(reply, visit, { tab: 'members', title: 'Members', body, status });
@@ -144,12 +144,14 @@ ${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: '
       } catch (error) {
         if (!(error instanceof RequestRefused)) throw error;
         if (mode === 'add' && visit.membership.level >= PROJECT_ROLES.Maintainer)
-          return send(reply, visit, error.message);
+          return send(reply, visit, error.status === 404 ? NO_USER : error.message);
         return seeOther(reply, base, error.message, 'bad');
       }
     });
   }
 }
+
+const NO_USER = 'No account has this username. Ask its user to sign up first.';
 
 const MEMBER_MESSAGES = {
   add: 'Member added.',

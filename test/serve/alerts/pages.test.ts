@@ -358,7 +358,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('members');
     await page.getByLabel('Username').fill('nobody-there');
     await clickButton('Add member');
-    expect(await text('.fault')).toContain('User Not Found');
+    expect(await text('.fault')).toContain('No account has this username');
     await page.goto(`${origin}/projects/1/settings`);
     await look('settings');
     await page.emulateMedia({ colorScheme: 'dark' });

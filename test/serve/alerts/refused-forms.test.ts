@@ -47,7 +47,12 @@ describe('a refused form comes back with its input, and the cursor in the field 
   test('a new member', async () => {
     const path = `/projects/${project}/members`;
     const shown = await refused(path, `${path}/add`, { user: 'nobody "here"', level: '20' });
-    expect(shown).toMatchObject({ statusCode: 422, name: 'user', hasFocus: true, fault: 'User Not Found' });
+    expect(shown).toMatchObject({
+      statusCode: 422,
+      name: 'user',
+      hasFocus: true,
+      fault: 'No account has this username. Ask its user to sign up first.',
+    });
     expect(plain(shown.body)).toContain('value="nobody "here""');
     const [add = ''] = /<form[^>]*members\/add"[\s\S]*?<\/form>/.exec(shown.body) ?? [];
     expect(add).toContain('<option value="20" selected>Reporter</option>');
