@@ -25,6 +25,7 @@ import { type LiveParts, liveBar } from './live.ts';
 import { refusalCard } from './refusal-card.ts';
 import { rulesCard } from './rules-card.ts';
 import { subscriptionCard } from './subscription-card.ts';
+import { unroutedNote } from './unrouted-note.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
 const LIST = '/projects/:id/integrations';
@@ -32,7 +33,14 @@ const LIST = '/projects/:id/integrations';
 interface IntegrationPageParts
   extends Pick<
     AlertDomain,
-    'heartbeats' | 'integrations' | 'receivedDeliveries' | 'refusals' | 'snsSubscriptions' | 'webhookSender'
+    | 'alertRoutes'
+    | 'heartbeats'
+    | 'integrations'
+    | 'policies'
+    | 'receivedDeliveries'
+    | 'refusals'
+    | 'snsSubscriptions'
+    | 'webhookSender'
   > {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
@@ -210,21 +218,14 @@ const EDITED: ReadonlySet<string> = new Set([
 ]);
 
 async function sendOne(
-  {
-    clock,
-    frame,
-    heartbeats,
-    url,
-    receivedDeliveries,
-    refusals,
-    snsSubscriptions,
-    webhookSender,
-  }: IntegrationPageParts,
+  parts: IntegrationPageParts,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
   { key = null, error }: { readonly key?: string | null; readonly error?: RequestRefused },
 ): Promise<FastifyReply> {
+  const { clock, frame, heartbeats, url, receivedDeliveries, refusals, snsSubscriptions, webhookSender } =
+    parts;
   const { request } = reply;
   const now = clock.now();
   const form = formOf(request);
@@ -240,6 +241,7 @@ ${!isForwarding && waitingNote(last, now)}
 ${error && !EDITED.has(error.field ?? '') && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${key && secretCard('New authorization key', key)}
 ${connectCard(url(), integration, type, key)}
+${await unroutedNote(parts, integration.project_id)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${pathOf(integration)}/save">${visit.token}
 ${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.name), fault: faultOf('name') })}
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>

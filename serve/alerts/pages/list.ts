@@ -21,10 +21,15 @@ import {
 } from './list-query.ts';
 import { type LiveParts, liveBar } from './live.ts';
 import { filterBar, type SendList } from './saved-filters.ts';
+import { unroutedNote } from './unrouted-note.ts';
 
 const PATH = '/projects/:id/alerts';
 
-interface ListParts extends Pick<AlertDomain, 'integrations' | 'reader' | 'savedFilters' | 'users'> {
+interface ListParts
+  extends Pick<
+    AlertDomain,
+    'alertRoutes' | 'integrations' | 'policies' | 'reader' | 'savedFilters' | 'users'
+  > {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
   readonly live: LiveParts;
@@ -46,14 +51,16 @@ export function serveList(pages: FastifyInstance, parts: ListParts): SendList {
   };
   const send: SendList = async (reply, visit, { query, refused }) => {
     const { id } = visit.membership.project;
-    const [listed, sources, saved] = await Promise.all([
+    const [listed, sources, saved, unrouted] = await Promise.all([
       read(visit.store, id, query),
       integrations.list(id),
       savedFilters.list({ project: id, user: visit.user.id }),
+      unroutedNote(parts, id),
     ]);
     const shown = liveParts(id, query, listed, clock.now());
     const here = searchOf(query, { page: String(query.page) });
     const body = html`<div class="heading"><h1>Alerts</h1>${liveBar(`/projects/${id}/alerts/live?${here}`, `/projects/${id}/alerts?${here}`)}</div>
+${unrouted}
 ${filterBar(id, { query, saved, token: visit.token, refused })}
 ${shown.tabs}
 ${filterForm(

@@ -162,7 +162,7 @@ async function firstSteps(
   const step = (i: number, text: Html) =>
     html`<li>${text} ${isDone[i] && html`<span class="tag good">done</span>`}</li>`;
   return html`<section class="card"><h2>Page a person when an alert comes</h2><ol class="steps">
-${step(0, html`<b>Create a schedule</b> of people who take turns.`)}
+${step(0, html`<b>Create a schedule</b> of <a href="/projects/${projectId}/members">members</a> who take turns.`)}
 ${step(1, html`<b><a href="/projects/${projectId}/escalation">Create an escalation policy</a></b> that pages who is on call in it.`)}
 ${step(2, html`<b><a href="/projects/${projectId}/escalation">Route the alerts</a></b> of the project to the policy.`)}
 </ol><p class="hint"><a href="/docs/guides/on-call">The guide</a> tells the rest.</p></section>`;

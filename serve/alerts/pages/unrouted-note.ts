@@ -1,0 +1,19 @@
+import { type Html, html } from '../../pages/html.ts';
+import type { AlertDomain } from '../composition/domain.ts';
+
+/** Warns of alerts that page nobody, and leads to the next step towards paging; null if the default route pages. */
+export async function unroutedNote(
+  { alertRoutes, policies }: Pick<AlertDomain, 'alertRoutes' | 'policies'>,
+  projectId: string,
+): Promise<Html | null> {
+  const [{ routes }, list, isApplied] = await Promise.all([
+    alertRoutes.get(projectId),
+    policies.list(projectId),
+    alertRoutes.isApplied(projectId),
+  ]);
+  if (!isApplied || routes.at(-1)?.policy_id !== '') return null;
+  const base = `/projects/${projectId}`;
+  return list.length === 0
+    ? html`<p class="hint">New alerts page nobody yet. <a href="${base}/oncall">Set up who is on call</a>.</p>`
+    : html`<p class="note warn">New alerts that only the default route takes page nobody. <a href="${base}/routes">Give it a policy</a>.</p>`;
+}
