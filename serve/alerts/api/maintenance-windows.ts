@@ -106,7 +106,7 @@ function serveWindows(api: Api, { windows }: WindowParts): void {
       path: all,
       tag,
       summary: 'Create a maintenance window',
-      doc: 'Between `from` and `until`, while one of its time intervals is on, alerts that match page nobody. They are recorded and listed as always. An alert that is still open when the window ends pages then. Starts and ends that the clock of a zone skips or shows twice are the first moment at which it shows that time or a later one.',
+      doc: 'Between `from` and `until`, while one of its time intervals is on, alerts that match page nobody. They are recorded and listed as always. An alert that is still triggered when the window ends pages then. Starts and ends that the clock of a zone skips or shows twice are the first moment at which it shows that time or a later one.',
       role: 'Maintainer',
       body: newWindow,
       answer: shape,

@@ -66,7 +66,7 @@ const invalid = (description: string, reason: string): ResponseDescription => ({
   },
 });
 
-/** The same of the Events API of PagerDuty, which answers in a form of its own. */
+/** Describes the Events API v2, whose responses have the format of PagerDuty. */
 export function describePagerduty({ path, summary, description, example }: IntakeEndpoint): object {
   return describeRoute({
     method: 'POST',

@@ -18,8 +18,8 @@ const EVENT_BYTES_MAX = 512 * 1024;
 const senders = new WeakMap<FastifyRequest, CachedIntegration>();
 
 /**
- * The Events API v2 of PagerDuty. The key is in the body, so a body is read before its sender is known. What is refused
- * looks the same whether the key or anything else is wrong.
+ * The Events API v2 of PagerDuty. The key is in the body, so a body is read before its sender is known. An unknown key
+ * is an invalid event, as it is for PagerDuty.
  */
 export async function servePagerduty(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
   const { pipeline, beats, bodyBytesMax } = dependencies;

@@ -113,7 +113,8 @@ function serveDeletion(pages: FastifyInstance, { frame, windows }: MaintenancePa
     const body = confirmation({
       question: `Delete the window ${window.name}?`,
       facts: [['Matchers', matcherList(window)]],
-      consequence: 'If it is on now, alerts that it kept from paging and that are still open page at once.',
+      consequence:
+        'If it is on now, alerts that it kept from paging and that are still triggered page at once.',
       action: `${path}/delete`,
       token: visit.token,
       submit: 'Delete window',
@@ -147,7 +148,7 @@ function sendForm(
 ): Promise<FastifyReply> {
   const { error } = form;
   const action = reply.request.url.split('?')[0] ?? '';
-  const body = html`<h1>${title}</h1><p class="lead">While the window is on, alerts that match are recorded and page nobody. Those that are still open when it ends page then.</p>
+  const body = html`<h1>${title}</h1><p class="lead">While the window is on, alerts that match are recorded and page nobody. Those that are still triggered when it ends page then.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${windowForm({ ...form, action, token: visit.token })}`;
   const status = error === null ? 200 : 422;

@@ -12,11 +12,13 @@ ${reasons === undefined ? null : quietText(alert, reasons)}
 <a class="button second" href="/projects/${alert.project}/silences/new?alert=${alert.iid}">Silence this alert</a></section>`;
 }
 
+/** The end of a window may be later than the time until which it is known to be on. */
 function quietText({ project }: Alert, { silencedBy, mutedBy, until }: QuietReasons): Html {
   const count = (ids: readonly string[], path: string, noun: string) =>
     ids.length > 0 &&
     html`<a href="/projects/${project}/${path}">${ids.length} ${noun}${ids.length === 1 ? '' : 's'}</a>`;
   const silences = count(silencedBy, 'silences', 'silence');
   const windows = count(mutedBy, 'maintenance', 'maintenance window');
-  return html`<p>It pages nobody until ${time(until)}: matched by ${silences}${silences && windows && ' and '}${windows}.</p>`;
+  const end = mutedBy.length === 0 && html` until ${time(until)}`;
+  return html`<p>It pages nobody${end}: matched by ${silences}${silences && windows && ' and '}${windows}.</p>`;
 }

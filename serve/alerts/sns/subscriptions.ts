@@ -10,8 +10,8 @@ import { retryDelayMs } from '../outgoing/back-off.ts';
 import { networkFault } from '../outgoing/network-fault.ts';
 import { amazonUrl, getFromAmazon } from './amazon.ts';
 
-/** Amazon forgets a subscription that is not confirmed. */
-const GIVE_UP_MS = 3 * DAY_MS;
+/** Amazon SNS deletes a subscription that is not confirmed after 48 hours. */
+const GIVE_UP_MS = 2 * DAY_MS;
 const RETRY_MS_MAX = 10 * 60_000;
 const REQUEST_MS_MAX = 10_000;
 const CONCURRENCY = 4;
