@@ -5,8 +5,10 @@ const NAME_CHARACTERS_MAX = 128;
 const VALUE_CHARACTERS_MAX = 1024;
 /** Of all names and values together. */
 const BYTES_MAX = 16 * 1024;
+/** Most bytes of UTF-8 for a unit of a text. */
+const UNIT_BYTES_MAX = 3;
 
-type Candidates = Iterable<readonly [name: string, value: unknown]>;
+type Candidates = readonly (readonly [name: string, value: unknown])[];
 
 interface MatchedLabels {
   readonly matchLabels: Readonly<Record<string, string>>;
@@ -18,28 +20,42 @@ interface MatchedLabels {
  * numbers and booleans.
  */
 export function genericLabels(payload: JsonObject, ruled: JsonObject): MatchedLabels {
-  const [list] = [get(payload, 'labels'), get(payload, 'tags')].filter(isObject);
-  const others = sorted(payload).filter(([, value]) => typeof value !== 'object');
-  return matchLabels([...sorted(ruled), ...sorted(list), ...others]);
+  const [list = {}] = [get(payload, 'labels'), get(payload, 'tags')].filter(isObject);
+  const others = Object.entries(payload).filter(([, value]) => typeof value !== 'object');
+  return matchLabels([Object.entries(ruled), Object.entries(list), others]);
 }
 
 /** The labels of an item of the Prometheus format. */
-export const prometheusLabels = (labels: unknown): MatchedLabels => matchLabels(sorted(labels));
+export const prometheusLabels = (labels: unknown): MatchedLabels =>
+  matchLabels([isObject(labels) ? Object.entries(labels) : []]);
 
-/** In the order of the names, so that the same labels fit however a sender orders them. */
-function sorted(object: unknown): [string, unknown][] {
-  if (!isObject(object)) return [];
-  return Object.keys(object)
-    .sort()
-    .map((name) => [name, object[name]]);
+/** The first candidate of a name. Nearly always all are within the limits, and need not be sorted or measured. */
+function matchLabels(groups: readonly Candidates[]): MatchedLabels {
+  const taken = new Map<string, string>();
+  let units = 0;
+  for (const group of groups) {
+    for (const [name, value] of group) {
+      const text = labelValue(value);
+      if (text === '' || taken.has(name)) continue;
+      if (name.length > NAME_CHARACTERS_MAX || text.length > VALUE_CHARACTERS_MAX) return cutLabels(groups);
+      taken.set(name.toWellFormed(), text);
+      units += name.length + text.length;
+    }
+  }
+  if (taken.size > LABELS_MAX || units * UNIT_BYTES_MAX > BYTES_MAX) return cutLabels(groups);
+  // Defines own properties, also for the name `__proto__`.
+  return { matchLabels: Object.fromEntries(taken), hasCutLabels: false };
 }
 
-/** The candidates within the limits, the first of a name. One that is too long is left out: a part of it is another value. */
-function matchLabels(candidates: Candidates): MatchedLabels {
+/**
+ * The candidates within the limits, of a group in the order of the names, so that the same ones fit however a sender
+ * orders them. One that is too long is left out: a part of it is another value.
+ */
+function cutLabels(groups: readonly Candidates[]): MatchedLabels {
   const taken = new Map<string, string>();
   let bytes = 0;
   let hasCutLabels = false;
-  for (const [name, value] of candidates) {
+  for (const [name, value] of groups.flatMap((group) => group.toSorted(byName))) {
     const text = labelValue(value);
     if (text === '' || taken.has(name)) continue;
     const size = Buffer.byteLength(name) + Buffer.byteLength(text);
@@ -51,9 +67,10 @@ function matchLabels(candidates: Candidates): MatchedLabels {
     taken.set(name.toWellFormed(), text);
     bytes += size;
   }
-  // Defines own properties, also for the name `__proto__`.
   return { matchLabels: Object.fromEntries(taken), hasCutLabels };
 }
+
+const byName = ([a]: Candidates[number], [b]: Candidates[number]): number => (a < b ? -1 : 1);
 
 /** A text unchanged, another value as JSON; '' for a missing one, which a matcher takes for an absent label. */
 function labelValue(value: unknown): string {
