@@ -62,7 +62,7 @@ ${alerts.map(
 )}
 ${all.length > alerts.length && html`<p>${all.length - alerts.length} more.</p>`}
 ${usedMs > 0 || open.length === 0 ? doneNote(linked) : buttons(linked, token)}
-<p class="under">You act as ${user.name || user.username}.</p>`;
+<p class="aside">You act as ${user.name || user.username}.${first !== undefined && all.length === 1 && html` <a href="/projects/${project.id}/alerts/${first.iid}">Open the alert</a>`}</p>`;
   return reply.page({ title, body, layout: 'narrow' });
 }
 
