@@ -14,6 +14,6 @@ export async function unroutedNote(
   if (!isApplied || routes.at(-1)?.policy_id !== '') return null;
   const base = `/projects/${projectId}`;
   return list.length === 0
-    ? html`<p class="hint">New alerts page nobody yet. <a href="${base}/oncall">Set up who is on call</a>.</p>`
+    ? html`<p class="hint spaced-below">New alerts page nobody yet. <a href="${base}/oncall">Set up who is on call</a>.</p>`
     : html`<p class="note warn">New alerts that only the default route takes page nobody. <a href="${base}/routes">Give it a policy</a>.</p>`;
 }
