@@ -14,6 +14,7 @@ import {
   lookAhead,
   nameIn,
   type OnCallPageParts,
+  policiesOf,
   schedulePath,
   silentNote,
   silentOf,
@@ -103,16 +104,11 @@ async function boardsOf(
   return Promise.all(
     list.map(async (schedule) => {
       const shifts = await schedules.shifts(schedule, window);
-      const using = all.filter(({ steps }) =>
-        steps.some(({ targets }) =>
-          targets.some(({ type, id }) => type === 'schedule' && id === schedule.id),
-        ),
-      );
       return {
         ...boardOf(shifts, window, user.id),
         schedule,
         clocks: clocksOf(request, schedule.time_zone, window),
-        policies: using.map(({ name }) => name),
+        policies: policiesOf(schedule, all).map(({ name }) => name),
       };
     }),
   );

@@ -6,6 +6,7 @@ import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, type RequestRefused } from '../model/access.ts';
 import type { OncallSchedule } from '../model/oncall-tables.ts';
+import type { Policy } from '../oncall/policies.ts';
 import type { Span } from '../oncall/time-intervals.ts';
 import type { ProjectMember } from '../projects/members.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
@@ -26,6 +27,12 @@ export interface OnCallPageParts
 export const DAYS_AHEAD = 60;
 
 export const lookAhead = (now: number): Span => ({ from: now, until: now + DAYS_AHEAD * DAY_MS });
+
+/** The policies that page a schedule. */
+export const policiesOf = ({ id }: OncallSchedule, all: readonly Policy[]): readonly Policy[] =>
+  all.filter(({ steps }) =>
+    steps.some(({ targets }) => targets.some((target) => target.type === 'schedule' && target.id === id)),
+  );
 
 const GAPS_MAX = 5;
 

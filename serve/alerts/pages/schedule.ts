@@ -18,6 +18,7 @@ import {
   lookAhead,
   nameIn,
   type OnCallPageParts,
+  policiesOf,
   type ScheduleState,
   type SendSchedule,
   schedulePath,
@@ -117,15 +118,16 @@ async function scheduleBody(
   schedule: OncallSchedule,
   { calendar, error = null, settingsError = null }: ScheduleState,
 ): Promise<Html> {
-  const { clock, members, schedules, users } = parts;
+  const { clock, members, policies, schedules, users } = parts;
   const now = clock.now();
   const ahead = lookAhead(now);
-  const [rotations, overrides, shifts, unavailable, all] = await Promise.all([
+  const [rotations, overrides, shifts, unavailable, all, allPolicies] = await Promise.all([
     schedules.rotations(schedule),
     schedules.overrides.list(schedule.id),
     schedules.shifts(schedule, ahead),
     schedules.unavailable(schedule),
     members.list(schedule.project_id),
+    policies.list(schedule.project_id),
   ]);
   const people = [...new Set(rotations.flatMap(({ turns }) => turns.flat()))];
   const known = await users.byId([
@@ -147,6 +149,7 @@ async function scheduleBody(
   return html`<div class="heading"><div><p class="under"><a href="/projects/${schedule.project_id}/oncall">On call</a></p><h1>${schedule.name}</h1>
 <p class="lead">${schedule.description} <span class="tag">${schedule.time_zone}</span></p></div></div>
 ${calendar && secretCard('Address of the calendar', calendar)}
+${rotations.length > 0 && policiesOf(schedule, allPolicies).length === 0 && unusedNote(schedule)}
 ${unavailableNote(unavailable, nameOf)}
 ${silentNote(await silentOf(parts, people), nameOf)}
 ${rotations.length > 0 && html`<section class="card">${boardFacts(board, clocks, nameOf)}</section>`}
@@ -156,6 +159,9 @@ ${overrideSection({ schedule, visit, overrides, candidates: candidatesOf(all), n
 ${visit.membership.level >= PROJECT_ROLES.Maintainer && settings(schedule, visit, request, settingsError)}
 ${timeZoneList}`;
 }
+
+const unusedNote = ({ project_id }: OncallSchedule): Html =>
+  html`<p class="note warn">No escalation policy pages this schedule, so nobody in it is paged. <a href="/projects/${project_id}/escalation">Add it to a policy</a>.</p>`;
 
 function unavailableNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
   if (people.length === 0) return null;
