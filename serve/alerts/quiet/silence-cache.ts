@@ -20,8 +20,9 @@ interface ProjectSilences {
 
 /** More than a project may have. */
 const ROWS_MAX = 20_000;
-/** Silences in memory, of all projects together: about 2 KB each. */
+/** Silences in memory, of all projects together: about 2 KB each. One with long matchers counts as several. */
 const CACHED_MAX = 50_000;
+const LONG_CHARACTERS = 1000;
 
 interface SilenceCacheDependencies {
   readonly keyValue: KeyValue;
@@ -46,7 +47,8 @@ export class SilenceCache {
             item: { id, startsMs: starts_ms, endsMs: ends_ms },
           })),
         );
-        return { index, count: rows.length };
+        const sizes = rows.map(({ matchers }) => 1 + Math.floor(matchers.length / LONG_CHARACTERS));
+        return { index, count: sizes.reduce((sum, size) => sum + size, 0) };
       },
     });
   }
