@@ -2,6 +2,7 @@ import { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { PROJECT_ROLES } from '../model/access.ts';
 import * as tables from '../model/oncall-tables.ts';
+import { PersonalCalendars } from '../oncall/personal-calendars.ts';
 import { Policies, policiesUsing } from '../oncall/policies.ts';
 import { Routes } from '../oncall/routes.ts';
 import { Schedules } from '../oncall/schedules.ts';
@@ -13,6 +14,7 @@ export interface OncallParts extends Destinations {
   readonly alertRoutes: Routes;
   readonly policies: Policies;
   readonly schedules: Schedules;
+  readonly personalCalendars: PersonalCalendars;
 }
 
 interface OncallDependencies extends Omit<DestinationsDependencies, 'policiesUsing'> {
@@ -27,10 +29,11 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
   const { locks } = accounts;
   const { clock } = runtime;
   const policyRecords = new Records<tables.EscalationPolicy>(accounts, tables.escalationPolicies);
+  const rotationRecords = new Records<tables.OncallRotation>(accounts, tables.oncallRotations);
+  const overrideRecords = new Records<tables.OncallOverride>(accounts, tables.oncallOverrides);
   const schedules = new Schedules({
     records: new Records<tables.OncallSchedule>(accounts, tables.oncallSchedules),
-    rotationRecords: new Records<tables.OncallRotation>(accounts, tables.oncallRotations),
-    overrideRecords: new Records<tables.OncallOverride>(accounts, tables.oncallOverrides),
+    ...{ rotationRecords, overrideRecords },
     members,
     policiesUsing: (project, id) => policiesUsing(policyRecords, project, { type: 'schedule', id }),
     clock,
@@ -59,5 +62,9 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
     isForwarding: (project) => cache.isForwarding(project),
     beforeChange: (project) => beforeRoutes(Number(project)),
   });
-  return { ...destinations, alertRoutes, policies, schedules };
+  const personalCalendars = new PersonalCalendars({
+    records: new Records<tables.NotificationRules>(accounts, tables.notificationRules),
+    ...{ rotationRecords, overrideRecords, schedules, clock },
+  });
+  return { ...destinations, alertRoutes, personalCalendars, policies, schedules };
 }

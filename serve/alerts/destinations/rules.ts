@@ -94,6 +94,7 @@ export class NotificationRulesStore {
         default_rules: JSON.stringify(next.default),
         important_rules: JSON.stringify(next.important),
         status_updates: next.statusUpdates,
+        calendar_hash: current?.calendar_hash ?? '',
         created_ms: current?.created_ms ?? clock.now(),
       },
       result: undefined,

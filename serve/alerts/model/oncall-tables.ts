@@ -158,6 +158,8 @@ export const notificationRules = storedTable({
     important_rules: 'String',
     /** Whether somebody who accepted a page is told how it goes on. */
     status_updates: 'Bool',
+    /** Hash of the secret in the address of the user's calendar; '' until somebody asks for one. */
+    calendar_hash: 'String',
     created_ms: 'Int64',
   },
 });

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
 import type { User } from '../../accounts/tables.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
-import { button, textField } from '../../pages/fields.ts';
+import { button, secretCard, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
 import type { NotificationRule, UserRules } from '../destinations/rules.ts';
@@ -22,12 +24,24 @@ const EMPTY_ROWS = 2;
 const contactIdOf = (request: FastifyRequest) => (request.params as { contact: string }).contact;
 const labelOf = ({ type }: Pick<Contact, 'type'>) => DESTINATION_LABELS[type].label;
 
-type NotificationParts = Pick<AlertDomain, 'contacts' | 'notificationRules' | 'messageSender'>;
+interface NotificationParts
+  extends Pick<AlertDomain, 'contacts' | 'messageSender' | 'notificationRules' | 'personalCalendars'> {
+  readonly accounts: Accounts;
+  readonly url: () => string;
+}
 
 /** How a user is paged: their contacts, and which of them is told when. */
 export function serveNotificationPages(pages: FastifyInstance, parts: NotificationParts): void {
   const { contacts, notificationRules } = parts;
-  pages.get(PAGE, async (request, reply) => sendPage(parts, reply, await request.requireUser(), {}));
+  pages.get(PAGE, async (request, reply) => {
+    const user = await request.requireUser();
+    return sendPage(parts, reply, user, { calendar: await takeShown(parts.accounts, request, user) });
+  });
+  pages.post(`${PAGE}/calendar`, async (request, reply) => {
+    const user = await request.requireUser();
+    const address = `${parts.url()}/oncall_calendars/${await parts.personalCalendars.renew(user.id)}.ics`;
+    return showOnce(parts.accounts, reply, user, PAGE, address);
+  });
   pages.post(`${PAGE}/contacts`, async (request, reply) => {
     const user = await request.requireUser();
     const form = formOf(request);
@@ -75,6 +89,8 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
 interface NotificationState {
   /** The result of the last action, shown at the top. */
   readonly news?: Html;
+  /** The address of the calendar, which is shown once. */
+  readonly calendar?: string | null;
   /** What was refused: the form, or the contact that it is about. */
   readonly refused?: { readonly form: string; readonly error: HttpError };
 }
@@ -113,10 +129,10 @@ function rulesIn(form: Form): UserRules {
 const minutesIn = (text: string): number => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN);
 
 async function sendPage(
-  { contacts, notificationRules, messageSender }: NotificationParts,
+  { contacts, notificationRules, messageSender, personalCalendars }: NotificationParts,
   reply: FastifyReply,
   user: User,
-  { news, refused }: NotificationState,
+  { news, calendar, refused }: NotificationState,
 ): Promise<FastifyReply> {
   const token = await reply.formToken();
   const [list, stored] = await Promise.all([contacts.list(user.id), notificationRules.get(user.id)]);
@@ -129,6 +145,7 @@ async function sendPage(
   const noMail = messageSender.lackOf('email');
   const body = html`<h1>Notifications</h1><p class="lead">How you are told of pages of your projects.</p>
 ${news}
+${calendar && secretCard('Address of your calendar', calendar)}
 ${about && !isCode && html`<p class="note bad" role="alert">${refused?.error.message}</p>`}
 ${proved.length === 0 && html`<p class="note warn">You have no proved contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then you cannot be paged by e-mail.</p>`}
@@ -137,7 +154,8 @@ ${
   html`<section class="card"><h2>Contacts</h2><ul class="contacts">${list.map((contact) => contactItem(contact, token, isCode ? errorOf(contact.id) : null))}</ul></section>`
 }
 ${addCard(messageSender, formOf(reply.request), token, errorOf('add'))}
-${proved.length > 0 && rulesCard(rules, proved, token, rulesError)}`;
+${proved.length > 0 && rulesCard(rules, proved, token, rulesError)}
+${calendarCard(await personalCalendars.has(user.id), token)}`;
   return reply.page({ title: 'Notifications', body, status: refused === undefined ? 200 : 422 });
 }
 
@@ -188,6 +206,11 @@ ${list('default', 'Pages', 'Your contacts, and how long after a page they are to
 ${list('important', 'Important pages', 'For steps that are marked as important. Without a rule, those above apply.')}
 <label class="choice"><input type="checkbox" name="status-updates" value="on"${rules.statusUpdates && html` checked`}><div><b>Status updates</b><span>Tell me who acknowledged a page that I was told of, and when it is resolved.</span></div></label>
 <button>Save rules</button></form></section>`;
+}
+
+function calendarCard(has: boolean, token: Html): Html {
+  const label = has ? 'Renew the address' : 'Create an address';
+  return html`<section class="card"><h2>Calendar</h2><p>Your shifts of the next 90 days in all projects, for a calendar application. Anybody with the address can read it, and it is shown once.${has && ' A new address ends the one before.'}</p>${button(`${PAGE}/calendar`, token, label, `${label} of your calendar`, 'second')}</section>`;
 }
 
 function ruleRow(

@@ -63,7 +63,7 @@ export async function serveAlertPages(app: FastifyInstance, options: AlertPagesO
     serveMaintenancePages(pages, { ...domain, frame, clock });
     serveChannelPages(pages, { ...domain, frame });
     serveSilencePages(pages, { ...domain, frame, clock });
-    serveNotificationPages(pages, domain);
+    serveNotificationPages(pages, { ...domain, accounts, url });
     serveIncidentPages(pages, frame, domain);
     serveAnalyticsPages(pages, frame, domain, clock);
     const onCall = { ...domain, frame, clock, url };

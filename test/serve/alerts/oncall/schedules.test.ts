@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PASSWORD, signedIn } from '../../accounts/world.ts';
 import { type Answered, type Person, Service } from '../service.ts';
 
 const DAY = 86_400_000;
@@ -320,6 +321,38 @@ describe('the calendar', () => {
     expect((await service.app.inject('/oncall_calendars/guess.ics')).statusCode).toBe(404);
     expect((await as('ann').post(`${path}/calendar`)).status).toBe(403);
   });
+});
+
+test('a person has a calendar of all shifts of theirs, whose address ends with the next one', async () => {
+  const path = await schedule();
+  const cara = await service.person('cara', PASSWORD);
+  const member = { username: 'cara', access_level: 30 };
+  await service.api(people.owner, 'POST', `/projects/${project}/members`, member);
+  const turns = [[Number(cara.user.id)], [idOf('bob')]];
+  await as('max').post(`${path}/rotations`, { ...daily(), unit: 'weeks', turns });
+  const browser = await signedIn(service, cara.user);
+  const renew = async () => {
+    const page = await browser.submitAndFollow(
+      '/profile/notifications',
+      '/profile/notifications/calendar',
+      {},
+    );
+    const [address = ''] = /\/oncall_calendars\/[\w-]+\.ics/.exec(page.body) ?? [];
+    return address;
+  };
+  const address = await renew();
+  const { statusCode, body, headers } = await service.app.inject(address);
+  expect([statusCode, headers['content-type']]).toEqual([200, 'text/calendar; charset=utf-8']);
+  expect(body).toContain('DTSTART:20270405T000000Z\r\nDTEND:20270412T000000Z');
+  expect(body).toMatch(/SUMMARY:On call: Schedule \d+ \(Watch\)/);
+  expect(body).not.toContain('DTSTART:20270329T000000Z\r\nDTEND:20270405T000000Z');
+  await service.api(cara, 'PUT', '/user/notification_rules', { status_updates: false });
+  expect((await service.app.inject(address)).statusCode).toBe(200);
+  const next = await renew();
+  expect((await service.app.inject(address)).statusCode).toBe(404);
+  expect((await service.app.inject(next)).statusCode).toBe(200);
+  const guess = `/oncall_calendars/${cara.user.id}-guess.ics`;
+  expect((await service.app.inject(guess)).statusCode).toBe(404);
 });
 
 test('the calendar of a deleted project ends', async () => {
