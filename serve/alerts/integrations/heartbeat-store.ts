@@ -86,11 +86,14 @@ export class HeartbeatStore {
 
   /** By fingerprint. */
   async newestAlerts(
-    projects: readonly number[],
-    fingerprints: readonly string[],
+    keys: readonly { readonly project: number; readonly fingerprint: string }[],
   ): Promise<ReadonlyMap<string, HeartbeatAlert>> {
     const found = new Map<string, HeartbeatAlert>();
-    for (const part of partsOf(fingerprints, FINGERPRINTS_PER_QUERY, () => 1)) {
+    // By project, so that no query reads the alerts of all of them.
+    const sorted = keys.toSorted((a, b) => a.project - b.project);
+    for (const part of partsOf(sorted, FINGERPRINTS_PER_QUERY, () => 1)) {
+      const projects = [...new Set(part.map(({ project }) => project))];
+      const fingerprints = part.map(({ fingerprint }) => fingerprint);
       const rows = await this.#store.rows<{
         fingerprint: string;
         iid: number;
@@ -98,7 +101,7 @@ export class HeartbeatStore {
         started_ms: number;
       }>(
         sql`SELECT fingerprint, iid, status, started_ms FROM ${alerts} FINAL
-          WHERE project IN ${projects} AND fingerprint IN ${part} ORDER BY iid DESC LIMIT 1 BY fingerprint`,
+          WHERE project IN ${projects} AND fingerprint IN ${fingerprints} ORDER BY iid DESC LIMIT 1 BY fingerprint`,
       );
       for (const { fingerprint, iid, status, started_ms } of rows)
         found.set(fingerprint, { iid, isOpen: status !== 'resolved', startedMs: started_ms });

@@ -184,15 +184,14 @@ export class Heartbeats {
   /** By name of the beat. */
   async #newestAlerts(rows: readonly HeartbeatRow[]): Promise<ReadonlyMap<string, HeartbeatAlert>> {
     const { pipeline, store } = this.#deps;
-    const fingerprints = rows.map((row) => {
+    const keys = rows.map((row) => {
       const { head, body } = anyDelivery(row);
-      return pipeline.parse(head, body).items[0]?.fingerprint ?? '';
+      return { project: row.project, fingerprint: pipeline.parse(head, body).items[0]?.fingerprint ?? '' };
     });
-    const projects = [...new Set(rows.map(({ project }) => project))];
-    const found = await store.newestAlerts(projects, fingerprints);
+    const found = await store.newestAlerts(keys);
     return new Map(
       rows.flatMap((row, i) => {
-        const alert = found.get(fingerprints[i] ?? '');
+        const alert = found.get(keys[i]?.fingerprint ?? '');
         return alert ? [[nameOf(row), alert] as const] : [];
       }),
     );
