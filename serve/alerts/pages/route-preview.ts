@@ -149,11 +149,9 @@ const routeList = ({ routes }: RoutePreview): Html =>
       )}${matchers.length === 0 && 'every other alert'}</li>`,
   )}</ol>`;
 
-function resultTag({ takes, isReached, route, matchers }: RoutePreview['routes'][number]): Html {
+function resultTag({ takes, route, matchers }: RoutePreview['routes'][number]): Html {
   if (takes) return html`<span class="tag good">takes it${route.continues && ' and continues'}</span>`;
   if (!route.is_active) return html`<span class="tag">not active</span>`;
   if (matchers.some(({ isMatch }) => !isMatch)) return html`<span class="tag">does not match</span>`;
-  return isReached
-    ? html`<span class="tag">does not match</span>`
-    : html`<span class="tag">not reached</span>`;
+  return html`<span class="tag">not reached</span>`;
 }
