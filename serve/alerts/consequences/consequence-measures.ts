@@ -23,7 +23,14 @@ export const consequenceMeasures = () => {
       labelNames: ['state'],
       registers: [],
     }),
+    heartbeats: new Gauge({
+      name: 'chain_metrics_heartbeats',
+      help: 'Watched beats of integrations, by state (heard, missing), at the last check of this process.',
+      labelNames: ['state'],
+      registers: [],
+    }),
   };
+  for (const state of ['heard', 'missing']) measures.heartbeats.set({ state }, 0);
   for (const result of ['accepted', 'failed']) measures.attemptSeconds.zero({ result });
   for (const state of ['waiting', 'failing']) measures.receivers.set({ state }, 0);
   return measures;
