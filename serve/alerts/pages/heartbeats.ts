@@ -30,9 +30,10 @@ export function heartbeatTag(
   now: number,
 ): Html {
   if (minutes === 0 || !is_active) return html`–`;
+  if (heartbeats.length === 0) return html`<span class="tag">no beat is watched</span>`;
   const missing = heartbeats.find(({ alert }) => alert !== null);
   if (missing?.alert)
-    return html`<span class="tag bad">silent</span> last beat ${ago(missing.alert.startedMs, now)}`;
+    return html`<span class="tag bad">missing</span> last beat ${ago(missing.alert.startedMs, now)}`;
   const heardMs = Math.max(0, ...heartbeats.map((heartbeat) => heartbeat.heardMs));
   const heard = heardMs === 0 ? 'no beats yet' : html`last beat ${ago(heardMs, now)}`;
   return html`<span class="tag good">every ${minutes} min</span> ${heard}`;
@@ -51,7 +52,7 @@ export function heartbeatCard(
     heartbeat.heardMs === 0 ? html`No beats yet` : ago(heartbeat.heardMs, now),
     heartbeat.alert === null
       ? html`<span class="tag good">watched</span>`
-      : html`<span class="tag bad">silent</span> <a href="/projects/${integration.project_id}/alerts/${heartbeat.alert.iid}">#${heartbeat.alert.iid}</a>`,
+      : html`<span class="tag bad">missing</span> <a href="/projects/${integration.project_id}/alerts/${heartbeat.alert.iid}">#${heartbeat.alert.iid}</a>`,
     heartbeat.beat === EVERY_REQUEST
       ? html``
       : button(
@@ -67,7 +68,7 @@ export function heartbeatCard(
       caption: 'Heartbeats',
       head: ['Heartbeat', 'Last beat', 'State', ''],
       rows,
-      empty: 'No beats yet. A matching alert or a POST to …/heartbeat begins one.',
+      empty: 'No beat is watched. The next matching alert or POST to …/heartbeat is.',
     },
   )}</section>`;
 }
