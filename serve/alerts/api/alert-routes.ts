@@ -20,7 +20,7 @@ const routeShape = z
       .max(ROUTE_DELAY_SECONDS_MAX)
       .describe('how long an alert waits before it pages: one that resolves meanwhile pages nobody'),
     continues: z.boolean().describe('whether an alert that the route takes goes on to the next routes'),
-    is_active: z.boolean().describe('false skips the route'),
+    active: z.boolean().describe('false skips the route'),
   })
   .meta({ id: 'AlertRoute' });
 
@@ -31,11 +31,12 @@ const givenRoute = z.strictObject({
   policy_id: routeShape.shape.policy_id,
   delay_seconds: routeShape.shape.delay_seconds.default(0),
   continues: routeShape.shape.continues.default(false),
-  is_active: routeShape.shape.is_active.default(true),
+  active: routeShape.shape.active.default(true),
 });
 
-const routeJson = ({ policy_id, matchers, ...route }: AlertRoute) => ({
+const routeJson = ({ policy_id, matchers, is_active, ...route }: AlertRoute) => ({
   ...route,
+  active: is_active,
   matchers: matchersJson(matchers),
   policy_id: policy_id || null,
 });
@@ -74,8 +75,9 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
       answer: z.array(routeShape),
     },
     async ({ membership, caller, body, request, reply }) => {
-      const given = body.map((route, i) => ({
+      const given = body.map(({ active, ...route }, i) => ({
         ...route,
+        is_active: active,
         matchers: matchersOf(route.matchers, `${i}.matchers`),
         policy_id: route.policy_id ?? '',
       }));

@@ -22,7 +22,7 @@ const shape = z
     from: z.iso.datetime().nullable(),
     until: z.iso.datetime().nullable(),
     comment: z.string(),
-    is_active: z.boolean(),
+    active: z.boolean(),
     author_id: z.int(),
     created_at: z.iso.datetime(),
   })
@@ -35,7 +35,7 @@ const fields = {
   from: givenTime.nullable().describe('null for no bound'),
   until: givenTime.nullable().describe('not in the window itself; null for no bound'),
   comment: givenText().max(WINDOW_COMMENT_CHARACTERS_MAX),
-  is_active: z.boolean(),
+  active: z.boolean(),
 };
 
 const newWindow = z.strictObject({
@@ -44,7 +44,7 @@ const newWindow = z.strictObject({
   from: fields.from.default(null),
   until: fields.until.default(null),
   comment: fields.comment.default(''),
-  is_active: fields.is_active.default(true),
+  active: fields.active.default(true),
 });
 const windowChanges = z.strictObject(fields).partial();
 
@@ -56,7 +56,7 @@ const windowJson = (window: MaintenanceWindow) => ({
   from: timeText(window.from_ms),
   until: timeText(window.until_ms),
   comment: window.comment,
-  is_active: window.is_active,
+  active: window.is_active,
   author_id: Number(window.author_id),
   created_at: timeText(window.created_ms),
 });
@@ -64,10 +64,17 @@ const windowJson = (window: MaintenanceWindow) => ({
 const momentOf = (text: string | null): number => (text === null ? 0 : Date.parse(text));
 
 /** The fields of a request that are there. */
-function fieldsOf({ matchers, from, until, ...rest }: z.output<typeof windowChanges>): Partial<WindowFields> {
+function fieldsOf({
+  matchers,
+  from,
+  until,
+  active,
+  ...rest
+}: z.output<typeof windowChanges>): Partial<WindowFields> {
   const given = Object.entries(rest).filter(([, value]) => value !== undefined);
   return {
     ...(Object.fromEntries(given) as Partial<WindowFields>),
+    ...(active !== undefined && { is_active: active }),
     ...(matchers !== undefined && { matchers: matchersOf(matchers, 'matchers') }),
     ...(from !== undefined && { from_ms: momentOf(from) }),
     ...(until !== undefined && { until_ms: momentOf(until) }),

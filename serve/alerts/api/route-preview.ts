@@ -49,14 +49,14 @@ const shape = z
     routes: z.array(
       z.object({
         name: z.string(),
-        is_active: z.boolean(),
+        active: z.boolean(),
         is_reached: z.boolean().describe('no route before it took the alert without `continues`'),
         takes: z.boolean(),
         matchers: z.array(z.object({ matcher: z.string(), matches: z.boolean() })),
       }),
     ),
-    silenced_by: z.array(z.string()).describe('ids of silences that match now'),
-    muted_by: z.array(z.string()).describe('ids of maintenance windows that match now'),
+    silence_ids: z.array(z.string()).describe('of the silences that match now'),
+    maintenance_window_ids: z.array(z.string()).describe('of the maintenance windows that match now'),
     pages: z
       .array(
         z.object({
@@ -101,7 +101,7 @@ const previewJson = ({ isApplied, routes, quiet, pages }: RoutePreview, { values
   labels: Object.fromEntries(values),
   routes: routes.map(({ route: { name, is_active }, isReached, takes, matchers }) => ({
     name,
-    is_active,
+    active: is_active,
     is_reached: isReached,
     takes,
     matchers: matchers.map(({ matcher, isMatch }) => ({
@@ -109,8 +109,8 @@ const previewJson = ({ isApplied, routes, quiet, pages }: RoutePreview, { values
       matches: isMatch,
     })),
   })),
-  silenced_by: quiet.silencedBy,
-  muted_by: quiet.mutedBy,
+  silence_ids: quiet.silencedBy,
+  maintenance_window_ids: quiet.mutedBy,
   pages: pages.map(({ route, policy, delaySeconds, steps }) => ({
     route,
     policy_id: policy.id,

@@ -169,13 +169,13 @@ function requireValid(routes: readonly AlertRoute[], policyIds: ReadonlySet<stri
   }
 }
 
-/** The field at fault and what to do; null for a valid route. */
+/** The field of the API at fault and what to do; null for a valid route. */
 function faultOf(
   { name, matchers, policy_id, delay_seconds, continues, is_active }: AlertRoute,
   isLast: boolean,
   earlierNames: ReadonlySet<string>,
   policyIds: ReadonlySet<string>,
-): readonly [keyof AlertRoute, string] | null {
+): readonly [string, string] | null {
   if (name === '') return ['name', 'Enter a name.'];
   if (name.length > ROUTE_NAME_CHARACTERS_MAX)
     return ['name', `Enter at most ${ROUTE_NAME_CHARACTERS_MAX} characters.`];
@@ -191,7 +191,7 @@ function faultOf(
     return ['delay_seconds', `Enter a whole number from 0 to ${ROUTE_DELAY_SECONDS_MAX}.`];
   if (isLast && continues) return ['continues', 'No route follows the last one. Set it to false.'];
   if (isLast && !is_active)
-    return ['is_active', 'The last route is always active. Without a policy it pages nobody.'];
+    return ['active', 'The last route is always active. Without a policy it pages nobody.'];
   return null;
 }
 

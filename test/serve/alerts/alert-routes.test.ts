@@ -28,7 +28,7 @@ async function policy(name: string): Promise<string> {
 
 const route = (more: object = {}) => ({
   ...{ name: 'default', matchers: [], policy_id: null },
-  ...{ delay_seconds: 0, continues: false, is_active: true, ...more },
+  ...{ delay_seconds: 0, continues: false, active: true, ...more },
 });
 const critical = (more: object = {}) =>
   route({ name: 'Critical', matchers: ['severity="critical"'], ...more });
@@ -48,7 +48,7 @@ test('routes begin with a default one that pages nobody, and are replaced as a w
   expect(first).toMatchObject({ status: 200, body: [route()] });
   const list = [
     critical({ policy_id: night, continues: true }),
-    route({ name: 'Storage', matchers: ['team=~"disk|tape"', '"a label"!=""'], is_active: false }),
+    route({ name: 'Storage', matchers: ['team=~"disk|tape"', '"a label"!=""'], active: false }),
     route({ policy_id: day, delay_seconds: 60 }),
   ];
   const changed = await put(list, String(first.headers.etag));
@@ -106,7 +106,7 @@ describe('a list is refused', () => {
     ['with an unknown policy', [critical({ policy_id: 'none' }), route()], '0.policy_id', 'no such'],
     ['with a delay of two hours', [route({ delay_seconds: 7200 })], '0.delay_seconds', ''],
     ['with a default route that continues', [critical(), route({ continues: true })], '1.continues', ''],
-    ['with a default route that is not active', [route({ is_active: false })], '0.is_active', ''],
+    ['with a default route that is not active', [route({ active: false })], '0.active', ''],
   ])('%s', async (_name, list, field, text) => {
     const { status, body } = await put(list);
     expect(status).toBe(400);
@@ -123,7 +123,7 @@ describe('a list is refused', () => {
 });
 
 test('a policy that a route leads to cannot be deleted', async () => {
-  await put([critical({ policy_id: night, is_active: false }), route()]);
+  await put([critical({ policy_id: night, active: false }), route()]);
   const one = `${policies()}/${night}`;
   expect(await service.api(ann, 'DELETE', one)).toMatchObject({
     status: 409,

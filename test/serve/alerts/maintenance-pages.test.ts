@@ -58,7 +58,7 @@ test('a window is added with its intervals, and shows its next occurrences by tw
         },
         { days_of_month: ['-1'], months: ['march', 'june'], years: ['2027:2028'], location: 'UTC' },
       ],
-      ...{ from: null, until: '2027-06-30T10:00:00.000Z', is_active: true },
+      ...{ from: null, until: '2027-06-30T10:00:00.000Z', active: true },
     },
   ]);
   expect(text(body)).toContain('Window saved.');
@@ -106,7 +106,7 @@ test('a window is changed, switched off and deleted', async () => {
   const saved = await browser.submitAndFollow(`${one}/edit`, `${one}/edit`, off);
   expect(text(saved.body)).toContain('not active');
   expect(await windows()).toMatchObject([
-    { name: 'Restores', from: '2027-03-31T22:00:00.000Z', is_active: false },
+    { name: 'Restores', from: '2027-03-31T22:00:00.000Z', active: false },
   ]);
   expect(text((await reader.get(list())).body)).toContain(
     'Restores not active team="storage" severity!="critical"',

@@ -55,7 +55,7 @@ test('a route is added, moved, changed and deleted without a script', async () =
   expect(form).toMatch(/name="continues" value="on" checked/);
   const { active: _, ...moved } = storage({ name: 'Net', matchers: 'team=network', position: '1' });
   await browser.submitAndFollow(`${list()}/2`, `${list()}/2`, moved);
-  expect((await routes()).map(({ name, is_active }: never) => [name, is_active])).toEqual([
+  expect((await routes()).map(({ name, active }: never) => [name, active])).toEqual([
     ['Net', false],
     ['Storage', true],
     ['default', true],

@@ -56,7 +56,7 @@ const preview = (body: object, person = ann) =>
 
 test('the preview says which routes take an alert, who is told now, and where nobody is', async () => {
   await put([
-    { name: 'Off', matchers: ['team=storage'], policy_id: night, is_active: false },
+    { name: 'Off', matchers: ['team=storage'], policy_id: night, active: false },
     { name: 'Storage', matchers: ['team=storage', 'severity!=low'], policy_id: day, continues: true },
     { name: 'Rest', matchers: ['team=~".+"'], policy_id: night, delay_seconds: 30 },
     { name: 'default', policy_id: day },
@@ -67,7 +67,7 @@ test('the preview says which routes take an alert, who is told now, and where no
     is_applied: true,
     labels: { team: 'storage', severity: 'high' },
     routes: [
-      { name: 'Off', is_active: false, is_reached: true, takes: false },
+      { name: 'Off', active: false, is_reached: true, takes: false },
       {
         ...{ name: 'Storage', is_reached: true, takes: true },
         matchers: [
@@ -78,7 +78,7 @@ test('the preview says which routes take an alert, who is told now, and where no
       { name: 'Rest', is_reached: true, takes: true, matchers: [{ matches: true }] },
       { name: 'default', is_reached: false, takes: false, matchers: [] },
     ],
-    ...{ silenced_by: [], muted_by: [] },
+    ...{ silence_ids: [], maintenance_window_ids: [] },
     pages: [
       { route: 'Storage', policy_id: day, policy_name: 'Day', delay_seconds: 0 },
       { route: 'Rest', policy_id: night, policy_name: 'Night', delay_seconds: 30 },
@@ -143,8 +143,8 @@ test('an alert is previewed with the labels that matchers see, its silences and 
   const { body } = await preview({ alert_iid: iid }, bob);
   expect(body.labels).toMatchObject({ team: 'storage', alertname: 'Disk full', cm_severity: 'low' });
   expect(body).toMatchObject({
-    silenced_by: [silence.id],
-    muted_by: [window.id],
+    silence_ids: [silence.id],
+    maintenance_window_ids: [window.id],
     pages: [{ route: 'Farm' }],
   });
   expect((await preview({ alert_iid: iid }, rita)).status).toBe(403);

@@ -41,20 +41,20 @@ describe('maintenance windows', () => {
     const created = await service.api(ann, 'POST', all(), nights({ comment: ' Backups\n' }));
     expect(created).toMatchObject({
       status: 201,
-      body: { ...nights({ comment: 'Backups' }), from: null, until: null, is_active: true },
+      body: { ...nights({ comment: 'Backups' }), from: null, until: null, active: true },
     });
     const one = `${all()}/${created.body.id}`;
     expect((await service.api(ann, 'GET', one)).body).toEqual(created.body);
     expect((await service.api(ann, 'GET', all())).body).toEqual([created.body]);
-    const changes = { from: '2030-01-01T00:00:00+01:00', until: '2031-01-01T00:00:00Z', is_active: false };
+    const changes = { from: '2030-01-01T00:00:00+01:00', until: '2031-01-01T00:00:00Z', active: false };
     const changed = await service.api(ann, 'PUT', one, changes);
     expect(changed.body).toEqual({
       ...created.body,
-      ...{ from: '2029-12-31T23:00:00.000Z', until: '2031-01-01T00:00:00.000Z', is_active: false },
+      ...{ from: '2029-12-31T23:00:00.000Z', until: '2031-01-01T00:00:00.000Z', active: false },
     });
     const matchers = ['team=~"db|net"'];
     const other = await service.api(ann, 'PUT', one, { matchers, from: null, until: null });
-    expect(other.body).toEqual({ ...created.body, matchers, is_active: false });
+    expect(other.body).toEqual({ ...created.body, matchers, active: false });
     expect((await service.api(ann, 'DELETE', one)).status).toBe(204);
     expect((await service.api(ann, 'GET', one)).status).toBe(404);
     expect((await service.api(ann, 'PUT', one, {})).status).toBe(404);
