@@ -63,9 +63,12 @@ export class ProjectRoutes {
     return this.#routes.map(({ policy_id }) => policy_id).filter((id) => id !== '');
   }
 
-  /** The routes that take an alert, in order. */
-  async taking(labels: MatchLabels): Promise<readonly AlertRoute[]> {
-    const matching = new Set(await this.#index.matching(labels));
+  /**
+   * The routes that take an alert, in order. A label that was cut counts as absent: a matcher that is not known to match
+   * lets an alert page, and here it would send it past its route.
+   */
+  async taking({ values }: MatchLabels): Promise<readonly AlertRoute[]> {
+    const matching = new Set(await this.#index.matching({ values, isCut: false }));
     const candidates = this.#routes.filter((route) => route.matchers.length === 0 || matching.has(route));
     const last = candidates.findIndex(({ continues }) => !continues);
     return last < 0 ? candidates : candidates.slice(0, last + 1);

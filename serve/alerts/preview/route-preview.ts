@@ -86,7 +86,7 @@ async function routeResults(routes: readonly AlertRoute[], labels: MatchLabels):
   for (const route of routes) {
     const matchers = route.matchers.map((matcher) => ({
       matcher,
-      isMatch: compileMatchers([matcher])(labels),
+      isMatch: compileMatchers([matcher])({ ...labels, isCut: false }),
     }));
     const takes = isReached && route.is_active && matchers.every(({ isMatch }) => isMatch);
     results.push({ route, isReached, matchers, takes });
