@@ -1,3 +1,4 @@
+import type { Clock, Store } from '../../../infra/ports.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { PROJECT_ROLES } from '../model/access.ts';
@@ -6,6 +7,7 @@ import { PersonalCalendars } from '../oncall/personal-calendars.ts';
 import { Policies, policiesUsing } from '../oncall/policies.ts';
 import { Routes } from '../oncall/routes.ts';
 import { Schedules } from '../oncall/schedules.ts';
+import { PageReader } from '../paging/page-reader.ts';
 import type { Members } from '../projects/members.ts';
 import { type Destinations, type DestinationsDependencies, openDestinations } from './destinations.ts';
 
@@ -18,6 +20,7 @@ export interface OncallParts extends Destinations {
 }
 
 interface OncallDependencies extends Omit<DestinationsDependencies, 'policiesUsing'> {
+  readonly runtime: { readonly store: Store; readonly clock: Clock };
   readonly cache: IntegrationCache;
   readonly members: Members;
   /** Called before the routes of a project change. */
@@ -28,6 +31,7 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
   const { accounts, runtime, cache, members, beforeRoutes } = dependencies;
   const { locks } = accounts;
   const { clock } = runtime;
+  const pages = new PageReader(runtime.store);
   const policyRecords = new Records<tables.EscalationPolicy>(accounts, tables.escalationPolicies);
   const rotationRecords = new Records<tables.OncallRotation>(accounts, tables.oncallRotations);
   const overrideRecords = new Records<tables.OncallOverride>(accounts, tables.oncallOverrides);
@@ -53,6 +57,7 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
       channel: (project, id) => destinations.channels.has(project, id),
     },
     routesTo: (project, policy) => alertRoutes.namesTo(project, policy),
+    pagesOf: (project, policy) => pages.unclosedOf(Number(project), policy),
   });
   const alertRoutes = new Routes({
     records: new Records<tables.AlertRouteList>(accounts, tables.alertRoutes),

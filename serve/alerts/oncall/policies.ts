@@ -75,6 +75,8 @@ interface PoliciesDependencies {
   readonly hasTarget: Readonly<Record<TargetType, (projectId: string, id: string) => Promise<boolean>>>;
   /** Names of the routes that lead to a policy. */
   readonly routesTo: (projectId: string, policyId: string) => Promise<readonly string[]>;
+  /** How many pages follow a policy and are not closed. */
+  readonly pagesOf: (projectId: string, policyId: string) => Promise<number>;
 }
 
 /** The escalation policies of projects. */
@@ -84,13 +86,15 @@ export class Policies {
   readonly #locks: Locks;
   readonly #hasTarget: PoliciesDependencies['hasTarget'];
   readonly #routesTo: PoliciesDependencies['routesTo'];
+  readonly #pagesOf: PoliciesDependencies['pagesOf'];
 
-  constructor({ records, clock, locks, hasTarget, routesTo }: PoliciesDependencies) {
+  constructor({ records, clock, locks, hasTarget, routesTo, pagesOf }: PoliciesDependencies) {
     this.#records = records;
     this.#clock = clock;
     this.#locks = locks;
     this.#hasTarget = hasTarget;
     this.#routesTo = routesTo;
+    this.#pagesOf = pagesOf;
   }
 
   /** By name. */
@@ -177,6 +181,13 @@ export class Policies {
         throw new RequestRefused(
           'conflict',
           `Routes lead to ${policy.name}: ${routes.join(', ')}. Give them another policy first.`,
+        );
+      }
+      const pages = await this.#pagesOf(projectId, id);
+      if (pages > 0) {
+        throw new RequestRefused(
+          'conflict',
+          `${policy.name} still pages ${pages} alert${pages === 1 ? '' : 's'}. Delete it after they are resolved.`,
         );
       }
       await this.#records.change(id, (row) => ({

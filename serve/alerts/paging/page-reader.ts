@@ -78,6 +78,15 @@ export class PageReader {
     );
   }
 
+  /** How many pages of a policy are not closed. */
+  async unclosedOf(project: number, policy: string): Promise<number> {
+    const [row] = await this.store.rows<{ total: number }>(
+      sql`SELECT count() AS total FROM ${pages} FINAL
+        WHERE project = ${project} AND policy = ${policy} AND state != 'closed'`,
+    );
+    return row?.total ?? 0;
+  }
+
   logOf(project: number, alert: number): Promise<LogEntry[]> {
     return this.store.rows<LogEntry>(
       sql`SELECT project, alert, policy, at, what, by FROM ${pageLog} FINAL
