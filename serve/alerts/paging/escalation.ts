@@ -140,7 +140,8 @@ export function follow(
   const { name, at, by, position } = change;
   const { state } = page;
   const next = { ...page, position };
-  const hasStarted = state === 'triggered' || state === 'exhausted';
+  const isUntold = (state === 'waiting' || state === 'suppressed') && page.step === 0 && page.round === 1;
+  const hasStarted = state === 'triggered' || state === 'exhausted' || (state === 'suppressed' && !isUntold);
   if (name === 'acknowledged' && hasStarted) {
     const timeoutMs = (policy?.ack_timeout_minutes ?? 0) * MINUTE_MS;
     const next_ms = timeoutMs > 0 ? at + timeoutMs : 0;
@@ -149,11 +150,9 @@ export function follow(
   }
   if (name === 'resolved' || name === 'ignored' || name === 'acknowledged') {
     if (state === 'closed' || (state === 'acknowledged' && name === 'acknowledged')) return unchanged(next);
-    const isUntold = (state === 'waiting' || state === 'suppressed') && page.step === 0 && page.round === 1;
-    const update = name === 'acknowledged' ? name : 'resolved';
     return {
       page: { ...next, state: 'closed', closed_ms: at, next_ms: 0 },
-      update: isUntold ? null : update,
+      update: isUntold ? null : 'resolved',
       log: isUntold ? `${name} before anybody was paged` : name,
     };
   }

@@ -50,6 +50,14 @@ export const destinationLock = (project: number, destination: string): string =>
 
 const ROWS_PER_INSERT = 10_000;
 
+/** Calls after the newest round before this one whose end was told, one for each destination. */
+function calledSinceEnd(told: readonly (Called & { readonly kind: string })[], current: number): Called[] {
+  const ends = told.filter(({ kind, round }) => kind === 'resolved' && round < current);
+  const ended = Math.max(0, ...ends.map(({ round }) => round));
+  const calls = told.filter(({ kind, round }) => kind === 'triggered' && round > ended && round <= current);
+  return [...new Map(calls.map((call) => [call.destination, call])).values()];
+}
+
 /** Reads and writes pages, notifications and the log. Writers hold the lock `paging/PROJECT`, or that of a destination. */
 export class PageStore extends PageReader {
   readonly #store: Store;
@@ -143,19 +151,23 @@ export class PageStore extends PageReader {
     return found;
   }
 
-  /** Calls of the current rounds of pages that were accepted, or may have been. */
+  /**
+   * Who accepted calls of pages, or may have: of all rounds since the end that was told last, since a round may call
+   * others than the one before.
+   */
   async called(project: number, some: readonly AlertPage[]): Promise<Called[]> {
-    const found: Called[] = [];
+    const found: (Called & { readonly kind: string })[] = [];
     for (const alerts of inParts(some.map(({ alert }) => alert))) {
       found.push(
-        ...(await this.#store.rows<Called>(
-          sql`SELECT DISTINCT alert, policy, round, destination, user FROM ${pageNotifications} FINAL
-            WHERE project = ${project} AND alert IN ${alerts} AND kind = 'triggered' AND (state IN ('sent', 'sending') OR is_doubtful)`,
+        ...(await this.#store.rows<Called & { readonly kind: string }>(
+          sql`SELECT DISTINCT alert, policy, round, destination, user, kind FROM ${pageNotifications} FINAL
+            WHERE project = ${project} AND alert IN ${alerts} AND (kind = 'resolved'
+              OR kind = 'triggered' AND (state IN ('sent', 'sending') OR is_doubtful))`,
         )),
       );
     }
-    const current = new Map(some.map((page) => [pageKey(page), page.round]));
-    return found.filter((one) => current.get(pageKey(one)) === one.round);
+    const ofPage = Map.groupBy(found, pageKey);
+    return some.flatMap((page) => calledSinceEnd(ofPage.get(pageKey(page)) ?? [], page.round));
   }
 
   /** What is due for a destination and not done, the most severe and then the oldest first. */

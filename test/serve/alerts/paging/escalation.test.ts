@@ -192,13 +192,14 @@ describe('a silenced page', () => {
     expect(again).toMatchObject({ carriesOut: true, page: { round: 2, step: 1, suppressed_by: [] } });
   });
 
-  test.each(['acknowledged', 'resolved', 'ignored'] as const)('closes when its alert is %s', (name) => {
-    const update = name === 'acknowledged' ? name : 'resolved';
-    expect(followed(silenced(opened(MINUTE)).page, name)).toMatchObject({
-      page: { state: 'closed' },
-      update: null,
-    });
-    expect(followed(silenced(called).page, name)).toMatchObject({ page: { state: 'closed' }, update });
+  test.each(['acknowledged', 'resolved', 'ignored'] as const)('ends when its alert is %s', (name) => {
+    const untold = followed(silenced(opened(MINUTE)).page, name);
+    expect(untold).toMatchObject({ page: { state: 'closed' }, update: null });
+    // Those who were called are told of the end, too, and the acknowledgement may time out.
+    const wanted =
+      name === 'acknowledged' ? { state: name, update: name } : { state: 'closed', update: 'resolved' };
+    const { page, update } = followed(silenced(called).page, name);
+    expect({ state: page.state, update }).toEqual(wanted);
   });
 
   test('is one that waits, calls or has ended, never one that is acknowledged or closed', () => {

@@ -70,6 +70,45 @@ test('a silence stops a page that calls already; its end is told, and nothing el
   expect(await stateOf(1)).toBe('closed');
 });
 
+test('all who were called before a silence are told of the end after it', async () => {
+  const second = await PageReceiver.open();
+  team = await Team.open(service, ann, {
+    steps: [{ channels: [receiver.url] }, { channels: [second.url] }],
+  });
+  await send('db');
+  await untilEvents('triggered');
+  await api('POST', 'alerts/1/escalate');
+  await until('the second channel was called', async () => `${second.events}` === 'triggered');
+  const { id } = await silence();
+  await untilState(1, 'suppressed');
+  await api('DELETE', `silences/${id}`);
+  await untilEvents('triggered', 'triggered');
+  await send('db', { end_time: '2026-11-21' });
+  await untilEvents('triggered', 'triggered', 'resolved');
+  await until('the second channel was told', async () => `${second.events}` === 'triggered,resolved');
+  await service.api(ann, 'PUT', `/projects/${team.project}/alerts/1`, { status: 'triggered' });
+  await untilEvents('triggered', 'triggered', 'resolved', 'triggered');
+  await team.setStatus(1, 'resolved');
+  await untilEvents('triggered', 'triggered', 'resolved', 'triggered', 'resolved');
+  // It was not called since the end that it was told of.
+  expect(second.events).toEqual(['triggered', 'resolved']);
+  second.close();
+});
+
+test('a policy is kept while it pages', async () => {
+  await send('db');
+  await untilEvents('triggered');
+  await api('PUT', 'alert_routes', [{ name: 'default', policy_id: null }]);
+  const path = `/projects/${team.project}/escalation_policies/${team.policy}`;
+  expect(await service.api(ann, 'DELETE', path)).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('Ops still pages 1 alert') },
+  });
+  await send('db', { end_time: '2026-11-21' });
+  await untilEvents('triggered', 'resolved');
+  expect((await service.api(ann, 'DELETE', path)).status).toBe(204);
+});
+
 test('an acknowledged page is left alone by silences', async () => {
   await send('db');
   await untilEvents('triggered');
