@@ -119,7 +119,7 @@ function hostsOf(value: unknown): string[] {
 function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules): string {
   const ruled = fingerprintByRule(payload, rules.senderRules);
   // Ids of two servers of the same tool may be equal.
-  if (ruled.length > 0) return sha256(`ruled\n${rules.integration}\n${ruled.join('\0')}`);
+  if (ruled.length > 0) return sha256(`ruled\n${rules.integration}\n${JSON.stringify(ruled)}`);
   const texts = textsOf(given);
   // The separator keeps different lists from being joined to the same string.
   if (texts.length > 0) return sha256(`given\n${texts.join('\0')}`);

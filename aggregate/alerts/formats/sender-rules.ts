@@ -22,10 +22,10 @@ export function effectByRule(payload: JsonObject, { status }: SenderRules): Item
 }
 
 /** The values of the first alternative without a blank one; empty if every alternative has one. */
-export function fingerprintByRule(payload: JsonObject, { fingerprint = [] }: SenderRules): string[] {
+export function fingerprintByRule(payload: JsonObject, { fingerprint = [] }: SenderRules): string[][] {
   for (const paths of fingerprint) {
     const texts = paths.map((path) => textsOf(valueAt(payload, path)));
-    if (texts.every((list) => list.length > 0)) return texts.flat();
+    if (texts.every((list) => list.length > 0)) return texts;
   }
   return [];
 }

@@ -9,7 +9,7 @@ const COMPILED_MAX = 2000;
  * An expression whose automaton does not fit takes some nanoseconds for each instruction and character: 0.5 ms for a
  * label of 40 characters, 2 ms for the longest one.
  */
-const SIZE_MAX = 200;
+export const EXPRESSION_SIZE_MAX = 200;
 /** Of its automaton. Those of usual expressions take a few kilobytes. */
 const AUTOMATON_BYTES_MAX = 128 * 1024;
 
@@ -42,7 +42,7 @@ export function requireExpression(expression: string): void {
 function compile(expression: string): RE2Set {
   const known = compiled.get(expression);
   if (known !== undefined) return known;
-  if (expressionSize(expression) > SIZE_MAX) {
+  if (expressionSize(expression) > EXPRESSION_SIZE_MAX) {
     throw new MatcherError(
       'The regular expression is too large with its repetitions written out. Write a shorter one, or use smaller numbers in braces.',
     );

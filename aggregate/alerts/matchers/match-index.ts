@@ -1,8 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
+import { Turn } from '../../../infra/turn.ts';
 import type { Matcher, MatchLabels } from './matcher.ts';
 import { compileMatchers, isIndexed } from './matcher-list.ts';
-
-const TURN_MS = 10;
 
 interface Entry<T> {
   readonly item: T;
@@ -33,12 +31,9 @@ export class MatchIndex<T> {
   /** In no particular order. Yields to other work at least every 10 ms. */
   async matching(labels: MatchLabels): Promise<readonly T[]> {
     const found: T[] = [];
-    let turnEnd = performance.now() + TURN_MS;
+    const turn = new Turn();
     for (const { item, matches } of this.#candidates(labels)) {
-      if (performance.now() >= turnEnd) {
-        await setImmediate();
-        turnEnd = performance.now() + TURN_MS;
-      }
+      await turn.next();
       if (matches(labels)) found.push(item);
     }
     return found;

@@ -5,6 +5,7 @@ import { MatcherError, type MatchLabels } from '../../../aggregate/alerts/matche
 import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import { Turn } from '../../../infra/turn.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
@@ -71,12 +72,14 @@ class OpenAlerts {
   async *inParts(): AsyncGenerator<readonly AlertmanagerAlert[]> {
     const { alertRoutes, clock, policies, projectId, query, quiet, reader, url } = this.#deps;
     const [routes, list] = await Promise.all([alertRoutes.of(projectId), policies.list(projectId)]);
+    const turn = new Turn();
     const names = new Map(list.map(({ id, name }) => [id, name]));
     for await (const part of reader.openInParts(Number(projectId))) {
       const now = clock.now();
       const reasons = await quiet.of(projectId, part, now);
       const shown: AlertmanagerAlert[] = [];
       for (const alert of part) {
+        await turn.next();
         const why = reasons.get(alert.iid);
         const labels = await quiet.labelsOf(alert);
         if (!(why === undefined ? query.active : query.silenced) || !this.#matches(labels)) continue;

@@ -1,3 +1,5 @@
+import { plainAlternatives } from '../../../aggregate/alerts/matchers/expression.ts';
+import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { RequestRefused } from '../model/access.ts';
 import { requireQuietMatchers } from '../model/entered-matchers.ts';
 import type { Integration } from '../model/tables.ts';
@@ -17,6 +19,14 @@ export function heartbeatSettings(
   if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= MINUTES_MAX))
     throw new RequestRefused('bad_request', `Enter 0 to ${MINUTES_MAX} minutes.`, 'heartbeat_minutes');
   const heartbeat_matchers = (changes.heartbeat_matchers ?? current.heartbeat_matchers).trim();
-  if (heartbeat_matchers !== '') requireQuietMatchers(heartbeat_matchers, 'heartbeat_matchers');
+  if (heartbeat_matchers !== '') requireQuick(requireQuietMatchers(heartbeat_matchers, 'heartbeat_matchers'));
   return { heartbeat_minutes, heartbeat_matchers };
+}
+
+/** Each alert of a delivery is compared while its sender waits. */
+function requireQuick(list: readonly Matcher[]): void {
+  if (list.every(({ isRegex, value }) => !isRegex || plainAlternatives(value) !== null)) return;
+  const text =
+    'Write the values of a heartbeat out, with bars between them: alertname=~"Watchdog|DeadMansSwitch".';
+  throw new RequestRefused('bad_request', text, 'heartbeat_matchers');
 }

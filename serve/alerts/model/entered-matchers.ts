@@ -1,3 +1,5 @@
+import { EXPRESSION_SIZE_MAX, plainAlternatives } from '../../../aggregate/alerts/matchers/expression.ts';
+import { expressionSize } from '../../../aggregate/alerts/matchers/expression-size.ts';
 import { type Matcher, MatcherError } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { matchesEmptyLabels } from '../../../aggregate/alerts/matchers/matcher-list.ts';
 import { parseMatchers, validMatcher } from '../../../aggregate/alerts/matchers/parse.ts';
@@ -42,7 +44,8 @@ function refuse<T>(read: () => T, field: string): T {
   }
 }
 
-function requireLimits(list: readonly Matcher[], field: string): readonly Matcher[] {
+/** Refuses a list that takes much memory, or more than some milliseconds to match. */
+export function requireLimits(list: readonly Matcher[], field: string): readonly Matcher[] {
   if (list.length > MATCHERS_MAX)
     throw new RequestRefused('bad_request', `Enter at most ${MATCHERS_MAX} matchers.`, field);
   for (const { name } of list) {
@@ -54,6 +57,13 @@ function requireLimits(list: readonly Matcher[], field: string): readonly Matche
   const length = list.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
   if (length > LIST_LENGTH_MAX) {
     const text = `The matchers have ${length} characters together. Write at most ${LIST_LENGTH_MAX}.`;
+    throw new RequestRefused('bad_request', text, field);
+  }
+  const expressions = list.filter(({ isRegex, value }) => isRegex && plainAlternatives(value) === null);
+  const size = expressions.reduce((sum, { value }) => sum + expressionSize(value), 0);
+  if (size > EXPRESSION_SIZE_MAX) {
+    const text =
+      'The regular expressions are too large together, with their repetitions written out. Write shorter ones, or use smaller numbers in braces.';
     throw new RequestRefused('bad_request', text, field);
   }
   return list;

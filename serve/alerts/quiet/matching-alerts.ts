@@ -1,6 +1,7 @@
 import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { Turn } from '../../../infra/turn.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Quiet } from './quiet.ts';
 
@@ -18,9 +19,13 @@ export async function countMatching(
   const matches = compileMatchers(matchers);
   let matching = 0;
   let open = 0;
+  const turn = new Turn();
   for await (const part of reader.openInParts(Number(projectId))) {
     open += part.length;
-    for (const alert of part) if (matches(await quiet.labelsOf(alert))) matching++;
+    for (const alert of part) {
+      await turn.next();
+      if (matches(await quiet.labelsOf(alert))) matching++;
+    }
   }
   return { matching, open };
 }
