@@ -5,7 +5,7 @@ import { consumerLock } from '../consequences/consequences.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Quiet } from '../quiet/quiet.ts';
-import { type AlertPage, afterQuietChange, SUPPRESSED } from './escalation.ts';
+import { type AlertPage, afterQuietChange, pageKey, SUPPRESSED } from './escalation.ts';
 import { PAGING, type PageSteps } from './page-steps.ts';
 import type { PageStore } from './page-store.ts';
 
@@ -58,7 +58,8 @@ export class QuietPages {
       for (const some of partsOf(await store.unacknowledged(project), PAGES_AT_ONCE, () => 1)) {
         const now = clock.now();
         const changed = await this.#follow(project, some, now);
-        const newly = changed.filter(({ state, next_ms }) => state === 'suppressed' && next_ms > now);
+        const before = new Set(some.filter(({ state }) => state === 'suppressed').map(pageKey));
+        const newly = changed.filter((page) => !before.has(pageKey(page)));
         await lease.ensure();
         await store.log(newly.map((page) => ({ page, at: now, what: SUPPRESSED, by: '' })));
         await store.save(changed);

@@ -28,28 +28,31 @@ function verdict(parse: (text: string) => readonly Matcher[], text: string): rea
   }
 }
 
-describe('the grammar of matchers', () => {
-  test.runIf(process.env.AMTOOL)('is recorded', () => {
-    using directory = temporaryDirectory();
-    const ask = (input: string, mode: string) => {
-      const file = join(directory.path, 'alertmanager.json');
-      const routes = [{ receiver: 'd', matchers: [input] }];
-      writeFileSync(file, JSON.stringify({ route: { receiver: 'd', routes }, receivers: [{ name: 'd' }] }));
-      const { status, stdout } = spawnSync(
-        process.env.AMTOOL ?? '',
-        [`--enable-feature=${mode}`, 'config', 'routes', 'show', `--config.file=${file}`],
-        { encoding: 'utf8' },
-      );
-      return status === 0 ? (/└── \{([\s\S]*)\} {2}receiver: d\n/.exec(stdout)?.[1] ?? '') : null;
-    };
-    const rows = recorded.map(({ input }) => ({
-      input,
-      utf8: ask(input, 'utf8-strict-mode'),
-      classic: ask(input, 'classic-mode'),
-    }));
-    writeFileSync(FILE, `[\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n]\n`);
-  });
+/** Writes the verdicts of an amtool. */
+function record(amtool: string): void {
+  using directory = temporaryDirectory();
+  const ask = (input: string, mode: string) => {
+    const file = join(directory.path, 'alertmanager.json');
+    const routes = [{ receiver: 'd', matchers: [input] }];
+    writeFileSync(file, JSON.stringify({ route: { receiver: 'd', routes }, receivers: [{ name: 'd' }] }));
+    const { status, stdout } = spawnSync(
+      amtool,
+      [`--enable-feature=${mode}`, 'config', 'routes', 'show', `--config.file=${file}`],
+      { encoding: 'utf8' },
+    );
+    return status === 0 ? (/└── \{([\s\S]*)\} {2}receiver: d\n/.exec(stdout)?.[1] ?? '') : null;
+  };
+  const rows = recorded.map(({ input }) => ({
+    input,
+    utf8: ask(input, 'utf8-strict-mode'),
+    classic: ask(input, 'classic-mode'),
+  }));
+  writeFileSync(FILE, `[\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n]\n`);
+}
 
+if (process.env.AMTOOL) record(process.env.AMTOOL);
+
+describe('the grammar of matchers', () => {
   test.each(recorded)('$input', ({ input, utf8, classic }) => {
     const expected = (printed: string | null) => (printed === null ? null : sorted(parseMatchers(printed)));
     expect({ utf8: verdict(parseMatchers, input), classic: verdict(parseClassicMatchers, input) }).toEqual({
