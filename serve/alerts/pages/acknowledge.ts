@@ -19,12 +19,10 @@ export function serveAcknowledgePages(
   pages: FastifyInstance,
   { acknowledgeLinks, linkedPages }: Pick<AlertDomain, 'acknowledgeLinks' | 'linkedPages'>,
 ): void {
-  const linkOf = (request: FastifyRequest): AcknowledgeLink => {
+  const open = (request: FastifyRequest) => {
     const opened = acknowledgeLinks.open(linkTextOf(request));
-    if ('link' in opened) return opened.link;
-    if (opened.fault === 'expired')
-      throw new HttpError('gone', 'This link has expired. Sign in to act on the alert.');
-    throw notFound();
+    if ('fault' in opened && opened.fault === 'unknown') throw notFound();
+    return opened;
   };
   const linkedBy = async (link: AcknowledgeLink): Promise<Linked> => {
     const linked = await linkedPages.find(link);
@@ -32,12 +30,16 @@ export function serveAcknowledgePages(
     return linked;
   };
   pages.get(PATH, async (request, reply) => {
-    const linked = await linkedBy(linkOf(request));
+    const opened = open(request);
+    if ('fault' in opened) return sendExpired(reply, opened.project);
+    const linked = await linkedBy(opened.link);
     const token = await reply.formToken();
     return send(reply, linked, token);
   });
   pages.post(PATH, async (request, reply) => {
-    const link = linkOf(request);
+    const opened = open(request);
+    if ('fault' in opened) return sendExpired(reply, opened.project);
+    const { link } = opened;
     await linkedBy(link);
     const action = formOf(request).text('action') === 'escalate' ? 'escalate' : 'acknowledge';
     const isDone = await linkedPages.use(link, action);
@@ -49,6 +51,13 @@ export function serveAcknowledgePages(
 }
 
 const notFound = () => new HttpError('not_found', 'This link leads nowhere.');
+
+function sendExpired(reply: FastifyReply, project: number): Promise<FastifyReply> {
+  const title = 'This link has expired';
+  const next = encodeURIComponent(`/projects/${project}/alerts`);
+  const body = html`<h1>${title}</h1><p><a href="/sign-in?next=${next}">Sign in</a> to act on the alert.</p>`;
+  return reply.page({ title, body, layout: 'narrow', status: 410 });
+}
 
 function send(reply: FastifyReply, linked: Linked, token: Html): Promise<FastifyReply> {
   const { project, user, alerts, all, open, usedMs } = linked;

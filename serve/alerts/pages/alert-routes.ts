@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { HttpError } from '../../http/errors.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formOf } from '../../pages/forms.ts';
@@ -11,6 +10,7 @@ import type { Policy } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTES_MAX } from '../oncall/routes.ts';
 import { draftIn, draftOf, newDraft, type RouteDraft, routeFields, routeOf } from './alert-route-form.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
+import { matcherCodes } from './matcher-code.ts';
 import { previewForm } from './route-preview.ts';
 
 const LIST = '/projects/:id/routes';
@@ -233,9 +233,7 @@ const routeItem = (route: AlertRoute, policies: readonly Policy[], path: string 
   html`<li><b>${route.name}</b> ${!route.is_active && html`<span class="tag">not active</span> `}${route.continues && html`<span class="tag">continues</span> `}<br>${matcherList(route)}<br>${policyText(route, policies)} ${path && html`<a class="button second small" href="${path}" aria-label="Edit route ${route.name}">Edit</a>`}</li>`;
 
 const matcherList = ({ matchers }: AlertRoute): Html =>
-  matchers.length === 0
-    ? html`every other alert`
-    : html`${matchers.map((matcher) => html`<code>${formatMatchers([matcher])}</code> `)}`;
+  matchers.length === 0 ? html`every other alert` : matcherCodes(matchers);
 
 function policyText({ policy_id, delay_seconds }: AlertRoute, policies: readonly Policy[]): Html {
   const policy = policies.find(({ id }) => id === policy_id);

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formOf } from '../../pages/forms.ts';
@@ -11,6 +10,7 @@ import type { Span } from '../oncall/time-intervals.ts';
 import { nextOccurrences } from '../quiet/window-times.ts';
 import type { MaintenanceWindow } from '../quiet/windows.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
+import { matcherCodes } from './matcher-code.ts';
 import {
   draftIn,
   draftOf,
@@ -206,5 +206,4 @@ function stateTag({ is_active }: MaintenanceWindow, next: Span | undefined, now:
 const occurrence = (request: FastifyRequest, { time_intervals }: MaintenanceWindow, span: Span): Html =>
   datedStretchBy(span, clocksOf(request, zoneOf(time_intervals), span));
 
-const matcherList = ({ matchers }: MaintenanceWindow): Html =>
-  html`${matchers.map((matcher) => html`<code>${formatMatchers([matcher])}</code> `)}`;
+const matcherList = ({ matchers }: MaintenanceWindow): Html => matcherCodes(matchers);

@@ -45,6 +45,7 @@ function turnsIn(form: Form): string[][] {
 }
 
 interface RotationForm {
+  readonly project: string;
   readonly draft: RotationFields;
   readonly candidates: readonly Candidate[];
   readonly zone: string;
@@ -53,13 +54,14 @@ interface RotationForm {
   readonly asksForMore: boolean;
 }
 
-export function rotationFields({ draft, candidates, zone, error, asksForMore }: RotationForm): Html {
+export function rotationFields({ project, draft, candidates, zone, error, asksForMore }: RotationForm): Html {
   const faultOf = (field: string) =>
     error?.field === field || error?.field?.startsWith(`${field}.`) ? error.message : null;
   const { name, priority, starts_at, ends_at, length, unit, turns, active_times } = draft;
   const lines = turns.length + (asksForMore ? TURNS_MORE : Math.max(1, TURNS_AT_FIRST - turns.length));
   return html`${textField({ name: 'name', label: 'Name', value: name, hint: 'For example, Weekdays.', fault: faultOf('name') })}
 ${turnFields(turns, lines, candidates, faultOf('turns'))}
+<p class="hint">Only <a href="/projects/${project}/members">members</a> with the role Developer or a higher one can be on call.</p>
 <div class="fields">${textField({ name: 'length', label: 'A turn lasts', type: 'number', value: String(length), fault: faultOf('length') })}
 ${select(
   'unit',

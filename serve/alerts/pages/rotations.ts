@@ -136,7 +136,7 @@ async function send(
 ${error && (error.field === null || error.field === 'effective_at') && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${changes && preview(changes, clocksOf(request, schedule.time_zone, lookAhead(clock.now())), nameIn(known))}
 <section class="card"><form method="post" action="${base}">${visit.token}<button class="unseen" name="do" value="preview" tabindex="-1" aria-hidden="true">Preview</button>
-${rotationFields({ draft, candidates: candidatesOf(all), zone: schedule.time_zone, error, asksForMore: form.text('do') === 'more' })}
+${rotationFields({ project: schedule.project_id, draft, candidates: candidatesOf(all), zone: schedule.time_zone, error, asksForMore: form.text('do') === 'more' })}
 ${rotation !== null && when(!isEnd, 'Takes effect')}
 <div class="actions"><button name="do" value="save">${save}</button><button class="second" name="do" value="preview">Preview</button><a class="button second" href="${schedulePath(schedule)}">Cancel</a></div></form></section>
 ${

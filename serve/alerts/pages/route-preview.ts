@@ -8,6 +8,7 @@ import { RequestRefused, requireRole } from '../model/access.ts';
 import { previewRoutes, type RoutePreview, type RoutePreviewDependencies } from '../preview/route-preview.ts';
 import { matchersIn } from './alert-route-form.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
+import { matcherCodes } from './matcher-code.ts';
 import { type PreviewPageParts, pageCards } from './preview-steps.ts';
 
 type PreviewParts = RoutePreviewDependencies &
@@ -145,7 +146,7 @@ const routeList = ({ routes }: RoutePreview): Html =>
     ({ matchers, ...result }) =>
       html`<li><b>${result.route.name}</b> ${resultTag({ ...result, matchers })}<br>${matchers.map(
         ({ matcher, isMatch }) =>
-          html`<code>${formatMatchers([matcher])}</code> <span class="tag ${isMatch ? 'good' : 'bad'}">${isMatch ? 'matches' : 'does not match'}</span> `,
+          html`${matcherCodes([matcher])}<span class="tag ${isMatch ? 'good' : 'bad'}">${isMatch ? 'matches' : 'does not match'}</span> `,
       )}${matchers.length === 0 && 'every other alert'}</li>`,
   )}</ol>`;
 

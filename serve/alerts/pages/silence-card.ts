@@ -14,11 +14,13 @@ ${reasons === undefined ? null : quietText(alert, reasons)}
 
 /** The end of a window may be later than the time until which it is known to be on. */
 function quietText({ project }: Alert, { silencedBy, mutedBy, until }: QuietReasons): Html {
-  const count = (ids: readonly string[], path: string, noun: string) =>
-    ids.length > 0 &&
-    html`<a href="/projects/${project}/${path}">${ids.length} ${noun}${ids.length === 1 ? '' : 's'}</a>`;
+  const count = ({ length }: readonly string[], path: string, noun: string) =>
+    length > 0 &&
+    html`<a href="/projects/${project}/${path}">${length} ${noun}${length === 1 ? '' : 's'}</a>`;
+  const [window] = mutedBy;
+  const windowPath = mutedBy.length === 1 ? `maintenance/${window}` : 'maintenance';
   const silences = count(silencedBy, 'silences', 'silence');
-  const windows = count(mutedBy, 'maintenance', 'maintenance window');
+  const windows = count(mutedBy, windowPath, 'maintenance window');
   const end = mutedBy.length === 0 && html` until ${time(until)}`;
   return html`<p>It pages nobody${end}: matched by ${silences}${silences && windows && ' and '}${windows}.</p>`;
 }

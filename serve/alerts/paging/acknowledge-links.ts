@@ -11,7 +11,10 @@ export interface AcknowledgeLink {
 }
 
 /** The link, or the reason: `expired` only for a valid signature. */
-type OpenedLink = { readonly link: AcknowledgeLink } | { readonly fault: 'unknown' | 'expired' };
+type OpenedLink =
+  | { readonly link: AcknowledgeLink }
+  | { readonly fault: 'unknown' }
+  | { readonly fault: 'expired'; readonly project: number };
 
 interface AcknowledgeLinksDependencies {
   readonly clock: Clock;
@@ -48,7 +51,7 @@ export class AcknowledgeLinks {
     const [project, destination, message, user, expires] = JSON.parse(
       Buffer.from(payload, 'base64url').toString(),
     ) as [number, string, string, string, number];
-    if (expires <= clock.now()) return { fault: 'expired' };
+    if (expires <= clock.now()) return { fault: 'expired', project };
     return { link: { project, destination, message, user } };
   }
 }

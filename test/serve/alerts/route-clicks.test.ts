@@ -56,10 +56,13 @@ describe.runIf(isPossible)('without a script', () => {
     await page.getByRole('link', { name: 'Add route' }).click();
     await lookAt('route-new');
     await page.getByLabel('Name').fill('Storage');
-    await page.getByLabel('Matchers').fill('team="storage"\nseverity=~"critical|high"');
+    await page
+      .getByLabel('Matchers')
+      .fill('team=~"storage|database|network|compute|archive"\nseverity=~"critical|high"');
     await page.getByLabel('Policy').selectOption({ label: 'Storage team' });
     await clickButton('Add route');
     expect(await text()).toContain('Changes saved.');
+    expect(await page.locator('.steps code').first().innerHTML()).toContain('storage|<wbr>database');
     await lookAt('routes');
     await page.getByLabel('Labels').fill('team=storage\nseverity=critical');
     await clickButton('Show preview');

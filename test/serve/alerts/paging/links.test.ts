@@ -185,7 +185,9 @@ test('a link expires', async () => {
   const browser = new Browser(service.app);
   const fields = tokenIn((await browser.get(link)).body);
   aheadMs = 24 * HOUR + 1000;
-  expect((await browser.get(link)).statusCode).toBe(410);
+  const seen = await browser.get(link);
+  expect(seen.statusCode).toBe(410);
+  expect(seen.body).toContain(`href="/sign-in?next=%2Fprojects%2F${team.project}%2Falerts"`);
   expect((await browser.post(link, { ...fields, action: 'acknowledge' })).statusCode).toBe(410);
   expect(await statusOf(1)).toBe('triggered');
 });

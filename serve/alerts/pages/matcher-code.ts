@@ -1,0 +1,12 @@
+import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
+import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
+import { type Html, html } from '../../pages/html.ts';
+
+/** Matchers. One that is wider than a phone breaks between the alternatives of its value, not inside a word. */
+export const matcherCodes = (matchers: readonly Matcher[]): Html =>
+  html`${matchers.map((matcher) => html`<code>${breakable(formatMatchers([matcher]))}</code> `)}`;
+
+const breakable = (text: string): Html => {
+  const [first, ...others] = text.split('|');
+  return html`${first}${others.map((part) => html`|<wbr>${part}`)}`;
+};
