@@ -161,7 +161,7 @@ export class AlertPipeline {
     this.#processor.onChanged(listener);
   }
 
-  /** The JSON in a body. Throws `BodyError` when it is none. */
+  /** The JSON in a body. Throws `BodyError` if it is not JSON or nested too deep. */
   payloadIn(body: Buffer): unknown {
     return parseBody(body, this.#rules).payload;
   }

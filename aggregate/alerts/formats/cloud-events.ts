@@ -2,7 +2,7 @@ import { type AlertItem, DEFAULT_TITLE } from '../model/alert.ts';
 import { type GenericRules, readGeneric } from './generic.ts';
 import { get, isObject, type JsonObject, lineOf, sha256, textOf, timeOf } from './values.ts';
 
-/** CloudEvents of one request. */
+/** Most events in one batch. */
 export const CLOUD_EVENTS_MAX = 100;
 
 const SPECIFICATION = '1.0';
@@ -45,6 +45,6 @@ function payloadOf(event: unknown): JsonObject | string {
   return isObject(data) ? data : 'data: expected an object';
 }
 
-/** With the data: an id that is used twice by mistake must not drop an alert. */
+/** Includes the data, so an id that is reused by mistake drops no alert. */
 const identityOf = (event: JsonObject): string =>
   sha256(JSON.stringify([event.source, event.id, get(event, 'data') ?? null]));

@@ -26,6 +26,8 @@ export interface ParsedDelivery {
   /** In the order of the body; null where an item was refused. */
   readonly items: readonly (AlertItem | null)[];
   readonly refused: readonly { readonly item: number; readonly reason: string }[];
+  /** Name of the items in reasons; 'alerts' if absent. */
+  readonly list?: 'events';
 }
 
 /** An event with its parsed body; `delivery` is null for actions. */
@@ -39,14 +41,15 @@ const REASONS_MAX = 5;
 /** Parses a body. Throws `BodyError` when every item of it is refused. */
 export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const parsed = parseItems(head, body, rules);
-  return { ...parsed, items: markHeartbeats(parsed.items, head.heartbeat_matchers) };
+  // Events that older versions stored have no matchers.
+  return { ...parsed, items: markHeartbeats(parsed.items, head.heartbeat_matchers ?? '') };
 }
 
 function parseItems(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const { text, payload } = parseBody(body, rules);
-  if (head.endpoint === 'cloudevents') return parsedCloudEvents(head, payload, rules);
+  if (head.endpoint === 'cloudevents') return parseCloudEvents(head, payload, rules);
   if (!isObject(payload)) throw new BodyError(422, `The body must be a JSON object.${listHint(payload)}`);
-  if (head.endpoint === 'pagerduty') return parsedEvent(head, payload, rules, text);
+  if (head.endpoint === 'pagerduty') return parsePagerdutyEvent(head, payload, rules, text);
   const missing = missingAttributes(payload);
   if (missing.length > 0) {
     // Generic bodies are taken here too, but none has all that is required save one.
@@ -74,8 +77,8 @@ const genericRules = (head: DeliveryRequest, rules: ParsingRules) => ({
   groupsByPayload: head.groups_by_payload,
 });
 
-/** A batch is a list; an event that cannot be taken is refused by itself. */
-function parsedCloudEvents(head: DeliveryRequest, payload: unknown, rules: ParsingRules): ParsedDelivery {
+/** A batch is a list; an invalid event is refused alone. */
+function parseCloudEvents(head: DeliveryRequest, payload: unknown, rules: ParsingRules): ParsedDelivery {
   const events = Array.isArray(payload) ? payload : [payload];
   if (events.length > CLOUD_EVENTS_MAX)
     throw new BodyError(
@@ -90,10 +93,10 @@ function parsedCloudEvents(head: DeliveryRequest, payload: unknown, rules: Parsi
   const items = read.map(({ item, identity }) =>
     item ? { ...item, retryKey: namedRetryKey(`${head.integration}|${identity.slice(0, 32)}`) } : null,
   );
-  return { isJson: true, items, refused };
+  return { isJson: true, items, refused, list: 'events' };
 }
 
-function parsedEvent(
+function parsePagerdutyEvent(
   head: DeliveryRequest,
   event: JsonObject,
   rules: ParsingRules,
@@ -119,15 +122,19 @@ const reasonsIn = (refused: ParsedDelivery['refused'], list = 'alerts'): string 
     .map(({ item, reason }) => `${list}[${item}]: ${reason}`)
     .join('; ');
 
-/** Why items of a delivery are refused, in one short text; null when none is. */
-export function refusalOf({ items, refused }: Pick<ParsedDelivery, 'items' | 'refused'>): string | null {
+/** The reasons for refused items, in one short text; null if all items are valid. */
+export function refusalOf({
+  items,
+  refused,
+  list,
+}: Pick<ParsedDelivery, 'items' | 'refused' | 'list'>): string | null {
   if (refused.length === 0) return null;
   if (items.length === 0) return refused[0]?.reason ?? '';
   const more = refused.length > REASONS_MAX ? '; …' : '';
-  return `${refused.length} of ${items.length} alerts are refused: ${reasonsIn(refused)}${more}`;
+  return `${refused.length} of ${items.length} ${list ?? 'alerts'} are refused: ${reasonsIn(refused, list)}${more}`;
 }
 
-/** The JSON in a body. Throws `BodyError` when it is none, or when it is nested too deep. */
+/** The JSON in a body. Throws `BodyError` if it is not JSON or nested too deep. */
 export function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
   const shape = shapeOf(body);
   if (shape.isCut) throw new BodyError(400, 'The body is not JSON: it ends within a list or an object.');

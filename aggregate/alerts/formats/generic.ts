@@ -4,7 +4,7 @@ import type { ParsingRules } from '../model/rules.ts';
 import type { SenderRules } from '../model/sender-rules.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { valueAt } from './mapping.ts';
-import { genericLabels } from './match-labels.ts';
+import { genericLabels } from './sender-labels.ts';
 import {
   effectByRule,
   fieldByRule,
@@ -36,7 +36,7 @@ export interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
   readonly senderRules: SenderRules;
   readonly integration: string;
-  /** What is known of the payload from outside of it: labels, by which payloads of the same content differ. */
+  /** CloudEvents attributes that become labels. They count in the fingerprint of the content. */
   readonly envelope: JsonObject;
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
@@ -115,7 +115,7 @@ function hostsOf(value: unknown): string[] {
   return hosts;
 }
 
-/** That of the rules, or else the given one, or else a hash of the payload without what varies between occurrences. */
+/** From the rules, else from the payload, else a hash of the payload without fields that vary between occurrences. */
 function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules): string {
   const ruled = fingerprintByRule(payload, rules.senderRules);
   // Ids of two servers of the same tool may be equal.

@@ -6,10 +6,10 @@ import type { AlertItem } from '../model/alert.ts';
 
 type IsHeartbeat = (item: AlertItem) => boolean;
 
-/** Matchers of integrations, which are parsed once and not for each delivery. */
+/** Caches parsed matchers, because every delivery of an integration brings the same text. */
 const compiled = new LRUCache<string, IsHeartbeat>({ max: 1000 });
 
-/** The items with the effect `heartbeat` for those that fire and match; '' matches none. */
+/** Marks firing items that match as heartbeats. '' marks none. */
 export function markHeartbeats<Item extends AlertItem | null>(
   items: readonly Item[],
   matchers: string,
@@ -22,12 +22,12 @@ export function markHeartbeats<Item extends AlertItem | null>(
 }
 
 function compiledFrom(text: string): IsHeartbeat {
-  const known = compiled.get(text);
-  if (known !== undefined) return known;
+  const cached = compiled.get(text);
+  if (cached !== undefined) return cached;
   const matches = compileMatchers(parseMatchers(text));
   const isHeartbeat: IsHeartbeat = (item) => {
     const alert = { ...item, match_labels: item.matchLabels, has_cut_labels: item.hasCutLabels };
-    // A delivery does not carry the name of its integration, which the matchers belong to anyway.
+    // Heartbeat matchers belong to one integration, so `cm_integration` is empty here.
     return matches(matchLabelsOf(alert, ''));
   };
   compiled.set(text, isHeartbeat);

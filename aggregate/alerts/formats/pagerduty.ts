@@ -1,7 +1,7 @@
 import { type AlertItem, DEFAULT_TITLE, type Severity } from '../model/alert.ts';
 import type { PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
-import { genericLabels } from './match-labels.ts';
+import { genericLabels } from './sender-labels.ts';
 import { prometheusSeverity } from './severity.ts';
 import { cut, get, isObject, type JsonObject, lineOf, sha256, textOf, timeOf } from './values.ts';
 
@@ -14,7 +14,7 @@ const EFFECTS = new Map<string, AlertItem['effect']>([
   ['resolve', 'resolve'],
 ]);
 
-/** Those that PagerDuty means otherwise than the labels of Prometheus. */
+/** Severities whose meaning differs from Prometheus's. */
 const SEVERITIES = new Map<string, Severity>([
   ['error', 'high'],
   ['warning', 'medium'],
@@ -30,7 +30,7 @@ export function readPagerduty(
   const dedupKey = textOf(get(event, 'dedup_key'));
   const given = get(event, 'payload');
   const payload = isObject(given) ? given : {};
-  const refused = refusalOf(effect, dedupKey, payload);
+  const refused = faultOf(effect, dedupKey, payload);
   if (effect === undefined || refused !== null) return { refused: refused ?? '' };
   const details = get(payload, 'custom_details');
   const atMs = timeOf(get(payload, 'timestamp')) ?? 0;
@@ -60,11 +60,7 @@ export function readPagerduty(
   };
 }
 
-function refusalOf(
-  effect: AlertItem['effect'] | undefined,
-  dedupKey: string,
-  payload: unknown,
-): string | null {
+function faultOf(effect: AlertItem['effect'] | undefined, dedupKey: string, payload: unknown): string | null {
   if (effect === undefined) return 'event_action: expected trigger, acknowledge or resolve';
   if (dedupKey.length > DEDUP_KEY_CHARACTERS_MAX)
     return `dedup_key: expected at most ${DEDUP_KEY_CHARACTERS_MAX} characters`;
@@ -78,8 +74,8 @@ function severityOf(value: unknown): Severity {
 }
 
 /**
- * An event as it is stored: without its key, which readers of alerts must not see, and with a key of the alert, so that
- * a replay gives the alert that the answer named.
+ * Removes `routing_key`, which is a secret. Adds a `dedup_key` to a trigger without one, so a replay gives the alert
+ * that the answer named.
  */
 export function storedEvent({ routing_key: _, ...event }: JsonObject, newDedupKey: () => string) {
   const given = textOf(get(event, 'dedup_key'));

@@ -1,7 +1,7 @@
 import { type AlertItem, DEFAULT_TITLE } from '../model/alert.ts';
 import type { PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
-import { prometheusLabels } from './match-labels.ts';
+import { prometheusLabels } from './sender-labels.ts';
 import { prometheusSeverity } from './severity.ts';
 import { shownLabels } from './shown-labels.ts';
 import {

@@ -6,7 +6,7 @@ import { type JsonObject, textOf, textsOf } from './values.ts';
 
 // Applies the rules of an integration to a payload. No function throws.
 
-/** What rules compare: numbers and booleans are as JSON writes them. */
+/** A value as rules compare it. Numbers and booleans are as in JSON. */
 const wordOf = (value: unknown): string => textOf(value).trim().toLowerCase();
 
 const isAmong = (word: string, words: readonly string[]): boolean =>
@@ -21,7 +21,7 @@ export function effectByRule(payload: JsonObject, { status }: SenderRules): Item
   return isAmong(word, status.ignored) ? 'ignore' : 'fire';
 }
 
-/** The values of the first alternative without a blank one; empty if every alternative has one. */
+/** The values of the first alternative without blanks; else []. */
 export function fingerprintByRule(payload: JsonObject, { fingerprint = [] }: SenderRules): string[][] {
   for (const paths of fingerprint) {
     const texts = paths.map((path) => textsOf(valueAt(payload, path)));

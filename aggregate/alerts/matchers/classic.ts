@@ -11,7 +11,7 @@ export function parseClassicMatchers(text: string): readonly Matcher[] {
   return splitAtCommas(inner).map(parseMatcher);
 }
 
-/** Commas between quotes separate nothing. */
+/** A comma in quotes does not separate. */
 function splitAtCommas(text: string): readonly string[] {
   const parts = [''];
   let isQuoted = false;

@@ -3,8 +3,8 @@ const TOKENS =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pP]\{[^}]*\}|\\x\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
 /**
- * How many instructions an expression compiles to, within a factor of about two. Counts without compiling, because
- * repetitions are copied, so a short expression can take seconds to compile.
+ * Estimates the number of compiled instructions, within a factor of about two. Does not compile, because repetitions
+ * are copied and a short expression can take seconds.
  */
 export function expressionSize(expression: string): number {
   const outer: number[] = [];
@@ -14,9 +14,9 @@ export function expressionSize(expression: string): number {
     size += tokens;
     atom = tokens;
   };
-  for (const [token, least, most] of expression.matchAll(TOKENS)) {
-    if (least !== undefined) {
-      const copies = Math.max(Number(least), Number(most || least), 1);
+  for (const [token, min, max] of expression.matchAll(TOKENS)) {
+    if (min !== undefined) {
+      const copies = Math.max(Number(min), Number(max || min), 1);
       size += atom * (copies - 1);
       atom *= copies;
     } else if (token === '(') {

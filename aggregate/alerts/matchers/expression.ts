@@ -10,7 +10,7 @@ const COMPILED_MAX = 2000;
  * label of 40 characters, 2 ms for the longest one.
  */
 export const EXPRESSION_SIZE_MAX = 200;
-/** Of its automaton. Those of usual expressions take a few kilobytes. */
+/** Memory of the automaton. Usual expressions take a few kilobytes. */
 const AUTOMATON_BYTES_MAX = 128 * 1024;
 
 const compiled = new LRUCache<string, RE2Set>({ max: COMPILED_MAX });
@@ -29,19 +29,19 @@ export function plainAlternatives(expression: string): ReadonlySet<string> | nul
   return new Set(texts);
 }
 
-/** Whether RE2 finds the expression in the whole text. */
+/** Whether the expression matches the whole text. */
 export function matchesWhole(expression: string, text: string): boolean {
   return compile(expression).match(text).length > 0;
 }
 
-/** Refuses what RE2 refuses, and what takes too long. */
+/** Throws `MatcherError` if RE2 rejects the expression or it compiles to too many instructions. */
 export function requireExpression(expression: string): void {
   if (plainAlternatives(expression) === null) compile(expression);
 }
 
 function compile(expression: string): RE2Set {
-  const known = compiled.get(expression);
-  if (known !== undefined) return known;
+  const cached = compiled.get(expression);
+  if (cached !== undefined) return cached;
   if (expressionSize(expression) > EXPRESSION_SIZE_MAX) {
     throw new MatcherError(
       'The regular expression is too large with its repetitions written out. Write a shorter one, or use smaller numbers in braces.',

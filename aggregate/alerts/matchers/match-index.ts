@@ -7,7 +7,7 @@ interface Entry<T> {
   readonly matches: (labels: MatchLabels) => boolean;
 }
 
-/** Finds the lists of matchers that match labels, those with an equality matcher by its name and value. */
+/** An index of matcher lists. A list with an equality matcher is found by that label; all others are scanned. */
 export class MatchIndex<T> {
   readonly #byLabel = new Map<string, Entry<T>[]>();
   readonly #others: Entry<T>[] = [];

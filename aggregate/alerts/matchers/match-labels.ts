@@ -1,15 +1,15 @@
 import type { Alert } from '../model/alert.ts';
 import type { MatchLabels } from './matcher.ts';
 
-/** What matchers read of an alert. */
+/** Fields of an alert that matchers read. */
 export type MatchedAlert = Pick<
   Alert,
   'title' | 'severity' | 'service' | 'environment' | 'tool' | 'hosts' | 'match_labels' | 'has_cut_labels'
 >;
 
 /**
- * The labels of an alert that matchers see: its sender's, then what every alert has under the names that senders use,
- * where the sender has no label of that name, and always under names of our own.
+ * The labels that matchers compare: the sender's; fields of the alert if the sender has no label of that name; and
+ * `cm_` names, which a sender cannot override.
  */
 export function matchLabelsOf(alert: MatchedAlert, integrationName: string): MatchLabels {
   const { title, severity, service, environment, tool } = alert;

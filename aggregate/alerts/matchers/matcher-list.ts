@@ -3,7 +3,7 @@ import type { Matcher, MatchLabels } from './matcher.ts';
 
 type Test = (labels: MatchLabels) => boolean;
 
-/** Whether all matchers match. Regular expressions come last, because the others are cheaper. */
+/** Returns a test for all matchers. Regular expressions run last, because they are slower. */
 export function compileMatchers(list: readonly Matcher[]): Test {
   const tests = list.map(compileMatcher).sort((a, b) => Number(a.isSlow) - Number(b.isSlow));
   return (labels) => tests.every(({ test }) => test(labels));
@@ -21,7 +21,7 @@ function compileMatcher(matcher: Matcher): { readonly isSlow: boolean; readonly 
   return { isSlow: texts === null, test };
 }
 
-/** Such a list matches nearly every alert. */
+/** A list that matches an alert without labels matches nearly every alert. */
 export const matchesEmptyLabels = (list: readonly Matcher[]): boolean =>
   compileMatchers(list)({ values: new Map(), isCut: false });
 

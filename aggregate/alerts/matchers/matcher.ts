@@ -9,13 +9,13 @@ export interface Matcher {
 /** The labels of an alert that matchers see. */
 export interface MatchLabels {
   readonly values: ReadonlyMap<string, string>;
-  /** Whether some were left out. A matcher on an absent label is then false, so that the alert pages. */
+  /** Whether some labels were left out. Matchers on absent labels are then false, so no silence hides the alert. */
   readonly isCut: boolean;
 }
 
-/** Why matchers are refused; the message is shown to the user. */
+/** Refused matchers; the message is shown to the user. */
 export class MatcherError extends Error {
-  /** Character in the text at which they cannot be read, counted from 1; 0 for matchers that were not read from a text. */
+  /** Position in the text, from 1; 0 if the matchers were not parsed from a text. */
   readonly position: number;
 
   constructor(text: string, position = 0) {

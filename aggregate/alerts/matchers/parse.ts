@@ -127,7 +127,7 @@ function textOf({ kind, text, position }: Token, expected: string): string {
   return unquoted;
 }
 
-/** The matcher, unless its regular expression is refused. */
+/** Returns the matcher. Throws if RE2 rejects its expression. */
 export function validMatcher(matcher: Matcher, position: number): Matcher {
   try {
     if (matcher.isRegex) requireExpression(matcher.value);
@@ -137,7 +137,7 @@ export function validMatcher(matcher: Matcher, position: number): Matcher {
   return matcher;
 }
 
-/** As `parseMatchers` reads it. */
+/** The inverse of `parseMatchers`. */
 export const formatMatchers = (list: readonly Matcher[]): string => list.map(formatMatcher).join(', ');
 
 const formatMatcher = (matcher: Matcher): string =>

@@ -32,7 +32,7 @@ export function unquote(quoted: string): string | null {
   }
 }
 
-/** Escapes of two or three digits are bytes, so several of them make a character. */
+/** Hexadecimal and octal escapes are bytes; several may form one character. */
 function bytesOf({ 0: text, groups = {} }: RegExpExecArray): Buffer | null {
   const { simple, hex, octal, short, long } = groups;
   if (simple !== undefined) return Buffer.from(ESCAPES[simple] ?? '');

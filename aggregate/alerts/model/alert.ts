@@ -137,7 +137,10 @@ export function alertBytes(alert: Alert): number {
   );
 }
 
-/** The alert with nothing that a sender wrote but its fingerprint. Its labels count as cut: no matcher may miss them. */
+/**
+ * The alert without its sender's texts, except the fingerprint. Its labels count as cut, so no silence matches an alert
+ * whose labels are lost.
+ */
 export const withoutTexts = (alert: Alert): Alert => ({
   ...alert,
   title: `Alert ${alert.iid}`,

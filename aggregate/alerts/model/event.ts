@@ -27,10 +27,10 @@ interface Head {
 export interface DeliveryHead extends Head {
   readonly kind: 'delivery';
   readonly integration: string;
-  /** Where and how it arrived, which decides on how it is parsed. */
+  /** Selects the parser. */
   readonly endpoint: 'http' | 'prometheus' | 'cloudevents' | 'pagerduty';
   readonly mapping: Mapping | null;
-  /** Of the integration when it was accepted. */
+  /** Rules of the integration at the time of acceptance. */
   readonly sender_rules: SenderRules | null;
   /** Matchers of the firing items that are heartbeats; '' for none. */
   readonly heartbeat_matchers: string;

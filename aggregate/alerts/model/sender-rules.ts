@@ -20,14 +20,14 @@ export interface SenderRules {
   readonly tool?: string;
   /** Where fields are: the first path with a value that is not blank. A custom mapping takes precedence. */
   readonly fields?: Readonly<Partial<Record<RuledField, readonly Path[]>>>;
-  /** Words at `path` that do not fire; all others do. */
+  /** Maps words at `path` to effects. Any other word fires. */
   readonly status?: {
     readonly path: Path;
     readonly resolved: readonly string[];
     readonly acknowledged: readonly string[];
     readonly ignored: readonly string[];
   };
-  /** The values at the first list of paths in which none is blank. */
+  /** Alternatives, each a list of paths. The first without a blank value counts. */
   readonly fingerprint?: readonly (readonly Path[])[];
   readonly severity?: {
     readonly path: Path;

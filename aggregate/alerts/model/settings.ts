@@ -6,7 +6,7 @@ const LINK_HOURS_MAX = 168;
 /** An event is looked up for as long as a retry of it may come. */
 const ALERT_EVENTS_DAYS_MIN = IDEMPOTENCY_HOURS_MAX / 24 + 1;
 
-/** A link in a message leads to its page. */
+/** A page outlives the links in its messages. */
 const PAGES_DAYS_MIN = LINK_HOURS_MAX / 24 + 1;
 
 /** Settings of alerts: what is accepted, how it is grouped, and how it is delivered. */

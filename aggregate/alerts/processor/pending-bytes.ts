@@ -1,12 +1,9 @@
-/** An owner may hold so many times what is free: four fifths of all where it is alone, less the more others hold. */
+/** Each owner may hold four times the free rest: four fifths of all if it is alone. */
 const TIMES_FREE = 4;
 
 /**
- * Bytes in memory by owner, such as the alerts of projects that wait for the store. An owner is full before all are:
- * however many flood, what is accepted of them leaves room for one that does not. What another process accepted is added
- * without being asked.
- *
- * Not `Admission`, where requests wait: a sender repeats a refused alert, and accepted ones are stored in their order.
+ * Bytes in memory by owner. Floods of some owners leave room for others, because each may hold a multiple of the free
+ * rest. Bytes that another process accepted are added without a check.
  */
 export class PendingBytes<Owner = number> {
   readonly #bytesMax: number;

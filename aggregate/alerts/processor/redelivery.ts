@@ -39,7 +39,7 @@ function withRefusedOnly(body: string, outcomes: readonly string[]): string {
   if (outcomes.every((outcome) => outcome === 'refused')) return body;
   const payload = parseExact(body);
   const isRefused = (_: unknown, item: number) => outcomes[item] === 'refused';
-  // CloudEvents
+  // A batch of CloudEvents is a list.
   if (Array.isArray(payload)) return JSON.stringify(payload.filter(isRefused));
   const items = get(payload, 'alerts');
   if (!isObject(payload) || !Array.isArray(items)) return body;

@@ -132,7 +132,7 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
   };
 }
 
-/** A repeat brings its texts and labels, and raises the severity and never lowers it. */
+/** A repeat replaces texts and labels. It can raise the severity, never lower it. */
 function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
   return {
     ...open,
@@ -158,7 +158,7 @@ const newestTexts = (open: Alert, item: AlertItem) => ({
   incident_markdown: item.incidentMarkdown || open.incident_markdown,
 });
 
-/** Only a triggered alert is acknowledged: of one that a member ignores nobody is told. */
+/** Only a triggered alert can be acknowledged; an ignored one notifies nobody anyway. */
 function acknowledge(open: Alert, { at, position, uncreated }: Occurrence): Decision {
   if (open.status !== 'triggered') return { outcome: 'unchanged', alert: null, counted: uncreated };
   const alert: Alert = {

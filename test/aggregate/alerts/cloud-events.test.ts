@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
+import { BodyError, parseDelivery, refusalOf } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { DeliveryRequest } from '../../../aggregate/alerts/model/event.ts';
 import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { alertBounds } from '../../../aggregate/alerts/model/settings.ts';
@@ -94,6 +94,12 @@ test('events are one problem if their data names it, or if only times and ids di
   expect(read({}, { groups_by_payload: false })?.fingerprint).toBe('');
 });
 
+test('a head of an older version has no heartbeat matchers', () => {
+  const { heartbeat_matchers: _, ...head } = HEAD;
+  const { items } = parseDelivery(head as DeliveryRequest, Buffer.from(JSON.stringify(event())), RULES);
+  expect(items[0]?.effect).toBe('fire');
+});
+
 describe('an event', () => {
   test.each<[string, unknown, string]>([
     ['of another version', event({ specversion: '0.3' }), 'specversion: expected 1.0'],
@@ -107,9 +113,10 @@ describe('an event', () => {
   ])('%s is refused', (_what, body, reason) => {
     expect(() => parse(body)).toThrow(BodyError);
     expect(() => parse(body)).toThrow(`events[0]: ${reason}`);
-    const { items, refused } = parse([event(), body]);
-    expect(items.map((item) => item !== null)).toEqual([true, false]);
-    expect(refused).toEqual([{ item: 1, reason: expect.stringContaining(reason) }]);
+    const parsed = parse([event(), body]);
+    expect(parsed.items.map((item) => item !== null)).toEqual([true, false]);
+    expect(parsed.refused).toEqual([{ item: 1, reason: expect.stringContaining(reason) }]);
+    expect(refusalOf(parsed)).toContain(`1 of 2 events are refused: events[1]: ${reason}`);
   });
 
   test('is one of at most 100, and of none', () => {

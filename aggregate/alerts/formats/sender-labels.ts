@@ -3,14 +3,14 @@ import { get, isObject, type JsonObject } from './values.ts';
 const LABELS_MAX = 64;
 const NAME_CHARACTERS_MAX = 128;
 const VALUE_CHARACTERS_MAX = 1024;
-/** Of all names and values together. */
+/** All names and values together. */
 const BYTES_MAX = 16 * 1024;
 /** Most bytes of UTF-8 for a unit of a text. */
 const UNIT_BYTES_MAX = 3;
 
 type Candidates = readonly (readonly [name: string, value: unknown])[];
 
-interface MatchedLabels {
+interface SenderLabels {
   readonly matchLabels: Readonly<Record<string, string>>;
   readonly hasCutLabels: boolean;
 }
@@ -19,18 +19,18 @@ interface MatchedLabels {
  * The labels of a generic payload: those of its rules, those of the object `labels` or `tags`, and its other texts,
  * numbers and booleans.
  */
-export function genericLabels(payload: JsonObject, ruled: JsonObject): MatchedLabels {
+export function genericLabels(payload: JsonObject, ruled: JsonObject): SenderLabels {
   const [list = {}] = [get(payload, 'labels'), get(payload, 'tags')].filter(isObject);
   const others = Object.entries(payload).filter(([, value]) => typeof value !== 'object');
-  return matchLabels([Object.entries(ruled), Object.entries(list), others]);
+  return limitLabels([Object.entries(ruled), Object.entries(list), others]);
 }
 
 /** The labels of an item of the Prometheus format. */
-export const prometheusLabels = (labels: unknown): MatchedLabels =>
-  matchLabels([isObject(labels) ? Object.entries(labels) : []]);
+export const prometheusLabels = (labels: unknown): SenderLabels =>
+  limitLabels([isObject(labels) ? Object.entries(labels) : []]);
 
 /** The first candidate of a name. Nearly always all are within the limits, and need not be sorted or measured. */
-function matchLabels(groups: readonly Candidates[]): MatchedLabels {
+function limitLabels(groups: readonly Candidates[]): SenderLabels {
   const taken = new Map<string, string>();
   let units = 0;
   for (const group of groups) {
@@ -48,10 +48,10 @@ function matchLabels(groups: readonly Candidates[]): MatchedLabels {
 }
 
 /**
- * The candidates within the limits, of a group in the order of the names, so that the same ones fit however a sender
- * orders them. One that is too long is left out: a part of it is another value.
+ * Takes candidates within the limits, sorted by name, so the order in a payload does not decide. A label that is too
+ * long is dropped, because a cut value would be another value.
  */
-function cutLabels(groups: readonly Candidates[]): MatchedLabels {
+function cutLabels(groups: readonly Candidates[]): SenderLabels {
   const taken = new Map<string, string>();
   let bytes = 0;
   let hasCutLabels = false;
@@ -72,13 +72,13 @@ function cutLabels(groups: readonly Candidates[]): MatchedLabels {
 
 const byName = ([a]: Candidates[number], [b]: Candidates[number]): number => (a < b ? -1 : 1);
 
-/** A text unchanged, another value as JSON; '' for a missing one, which a matcher takes for an absent label. */
+/** Texts stay unchanged, other values become JSON. A missing value is '', like an absent label. */
 function labelValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value);
 }
 
-/** A character has one or two units. */
+/** A character has one or two UTF-16 code units. */
 const isWithin = (text: string, charactersMax: number): boolean =>
   text.length <= charactersMax ||
   (text.length <= 2 * charactersMax && Array.from(text).length <= charactersMax);
