@@ -10,7 +10,7 @@ interface MatchingParts {
   readonly reader: AlertReader;
 }
 
-/** How many of the newest open alerts of a project match, and of how many. */
+/** Counts matches among the newest open alerts of a project. */
 export async function countMatching(
   { quiet, reader }: MatchingParts,
   projectId: string,
@@ -30,10 +30,10 @@ export async function countMatching(
   return { matching, open };
 }
 
-/** Labels that each kind of sender has. Others that the alert does not show may name the occurrence, such as its time. */
+/** Labels that every sender has. Other labels may name one occurrence, such as its time. */
 const USUAL_LABELS: readonly string[] = ['alertname', 'severity', 'service', 'environment', 'host'];
 
-/** Matchers for an alert and those like it: its title, its place, and the labels that its page shows. */
+/** Matchers for an alert and those like it: common labels, and the labels that its page shows. */
 export function proposedMatchers(alert: Alert, { values }: MatchLabels): readonly Matcher[] {
   const shown = new Set(alert.labels);
   return [...values]

@@ -4,7 +4,7 @@ import { newLocator } from '../../accounts/secrets.ts';
 
 interface ProjectCacheOptions<Value> {
   readonly keyValue: KeyValue;
-  /** Of the keys of the versions. */
+  /** Prefix of the keys of versions. */
   readonly name: string;
   /** Rows in memory, of all projects together. */
   readonly rowsMax: number;
@@ -12,7 +12,7 @@ interface ProjectCacheOptions<Value> {
   readonly load: (projectId: string) => Promise<Value>;
 }
 
-/** How long a process may miss a change whose process was killed before it changed the version. */
+/** Reloads after this time even if the version is unchanged: a process may die between a write and the new version. */
 const MISSED_MS_MAX = 60_000;
 
 /**
@@ -54,7 +54,7 @@ export class ProjectCache<Value extends object> {
     await this.#options.keyValue.set(this.#keyOf(projectId), newLocator());
   }
 
-  /** A store that lost its content may have lost a change, too. */
+  /** A missing version counts as a change. */
   async #begin(projectId: string): Promise<string> {
     const key = this.#keyOf(projectId);
     await this.#options.keyValue.set(key, newLocator(), { onlyIfAbsent: true });

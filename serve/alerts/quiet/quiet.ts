@@ -6,7 +6,7 @@ import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { SilenceCache } from './silence-cache.ts';
 import type { Windows } from './windows.ts';
 
-/** Why an alert pages nobody now. */
+/** Silences and windows that suppress an alert. */
 export interface QuietReasons {
   /** Ids of silences. */
   readonly silencedBy: readonly string[];
@@ -16,7 +16,7 @@ export interface QuietReasons {
   readonly until: number;
 }
 
-/** What decides whether an alert is quiet. */
+/** Fields of an alert that suppression reads. */
 type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 
 interface QuietDependencies {
@@ -26,7 +26,7 @@ interface QuietDependencies {
   readonly integrations: Pick<IntegrationCache, 'find'>;
 }
 
-/** Tells which alerts a silence or a maintenance window keeps from paging. */
+/** Finds the silences and maintenance windows that suppress alerts. */
 export class Quiet {
   readonly #deps: QuietDependencies;
 
@@ -34,7 +34,7 @@ export class Quiet {
     this.#deps = dependencies;
   }
 
-  /** By the numbers of the alerts of a project; only those that are quiet at the moment. */
+  /** Reasons by `iid`; only suppressed alerts are in the map. */
   async of(
     projectId: string,
     alerts: readonly QuietAlert[],
@@ -50,12 +50,11 @@ export class Quiet {
     return quiet;
   }
 
-  /** For an alert with some labels at a moment. */
   async ofLabels(projectId: string, labels: MatchLabels, now: number): Promise<QuietReasons> {
     return (await this.#matcherAt(projectId, now))(labels);
   }
 
-  /** Ids of the silences and maintenance windows that match alerts of a project now, by the numbers of the alerts. */
+  /** Ids of the silences and maintenance windows that match alerts of a project now, by `iid`. */
   async idsOf(
     projectId: string,
     alerts: readonly QuietAlert[],

@@ -6,7 +6,7 @@ import type { Records } from '../../stored-records/records.ts';
 import type { SilenceRow } from '../model/quiet-tables.ts';
 import { ProjectCache } from './project-cache.ts';
 
-/** What of a silence decides whether an alert is quiet. */
+/** The part of a silence that the index needs. */
 interface CachedSilence {
   readonly id: string;
   readonly startsMs: number;
@@ -18,7 +18,7 @@ interface ProjectSilences {
   readonly count: number;
 }
 
-/** More than a project may have. */
+/** Above `SILENCES_MAX`. */
 const ROWS_MAX = 20_000;
 /** Silences in memory, of all projects together: about 2 KB each. One with long matchers counts as several. */
 const CACHED_MAX = 50_000;
@@ -53,7 +53,7 @@ export class SilenceCache {
     });
   }
 
-  /** Also those that begin later. */
+  /** Includes pending silences; the caller compares times. */
   async indexOf(projectId: string): Promise<MatchIndex<CachedSilence>> {
     return (await this.#projects.get(projectId)).index;
   }

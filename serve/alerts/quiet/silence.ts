@@ -4,13 +4,13 @@ import type { SilenceRow } from '../model/quiet-tables.ts';
 export const SILENCE_STATES = ['active', 'pending', 'expired'] as const;
 export type SilenceState = (typeof SILENCE_STATES)[number];
 
-/** What somebody who creates a silence says of it. */
+/** Fields that a client sets. */
 export interface SilenceFields {
   readonly matchers: readonly Matcher[];
   /** A time in the past means now. */
   readonly starts_ms: number;
   readonly ends_ms: number;
-  /** The name that its creator gave; the author is the account. */
+  /** As the client sent it. `author_id` is the account that changed the silence last. */
   readonly created_by: string;
   readonly comment: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -45,7 +45,10 @@ export function silenceState({ starts_ms, ends_ms }: Span, now: number): Silence
   return starts_ms <= now ? 'active' : 'pending';
 }
 
-/** Whether a silence can become what is asked for; otherwise that is a new one, and the old one ends. */
+/**
+ * Alertmanager's `canUpdate`: an update keeps the id unless it changes the matchers or the past. Otherwise it creates a
+ * new silence and expires the old one.
+ */
 export function canBecome(before: Silence, after: SilenceFields, now: number): boolean {
   if (!isSameList(before.matchers, after.matchers)) return false;
   const second = (ms: number) => Math.floor(ms / 1000);

@@ -21,7 +21,7 @@ import type { SilenceCache } from './silence-cache.ts';
 
 /** Active and pending ones of a project. */
 const SILENCES_MAX = 10_000;
-/** Each is compared with every alert, since no index finds them. */
+/** Silences without an equality matcher are compared with every alert. */
 const UNINDEXED_MAX = 1000;
 const COMMENT_CHARACTERS_MAX = 1000;
 const CREATOR_CHARACTERS_MAX = 255;
@@ -37,7 +37,7 @@ interface SilencesDependencies {
   readonly clock: Clock;
   readonly locks: Locks;
   readonly cache: SilenceCache;
-  /** Called after a change was stored, so that pages follow it at once. */
+  /** Called after a change is stored, so that pages follow it at once. */
   readonly onChanged: (projectId: string) => void;
   /** Hours that a silence is kept after its end. */
   readonly retentionHours: number;
@@ -52,7 +52,7 @@ export class Silences {
     this.#deps = dependencies;
   }
 
-  /** Deletes expired silences from time to time. */
+  /** Deletes silences hourly, RETENTION_SILENCES_HOURS after their end. */
   start(onFailure: (error: unknown) => void): void {
     const { locks, records } = this.#deps;
     this.#hourly = new Hourly(
@@ -112,10 +112,7 @@ export class Silences {
     return this.#changing(projectId, () => this.#add(projectId, author, fields));
   }
 
-  /**
-   * Changes a silence. If it cannot become what is asked for, that is stored as a new one before the old one ends, so
-   * that no alert slips through between them.
-   */
+  /** Changes a silence. If the change needs a new silence, stores it before the old one ends, so there is no gap. */
   change(projectId: string, id: string, author: string, fields: SilenceFields): Promise<Silence> {
     return this.#changing(projectId, async () => {
       const before = await this.get(projectId, id);
@@ -134,7 +131,7 @@ export class Silences {
     await this.#changing(projectId, async () => this.#end(await this.get(projectId, id), author));
   }
 
-  /** The lock enforces the limits. */
+  /** The lock makes the count and the insert one step. */
   async #changing<T>(projectId: string, work: () => Promise<T>): Promise<T> {
     return this.#deps.locks.run(`silences/${projectId}`, work);
   }

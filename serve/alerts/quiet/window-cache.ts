@@ -9,7 +9,7 @@ import { type WindowTimes, windowSpans } from './window-times.ts';
 /** A window that is on. */
 interface CurrentWindow {
   readonly id: string;
-  /** When it ends, or when to ask again if that is far. */
+  /** When it ends; if that is far, when to ask again. */
   readonly until: number;
 }
 
@@ -19,7 +19,7 @@ interface StoredWindow extends WindowTimes {
   readonly is_active: boolean;
 }
 
-/** From one moment on and before another the same windows are on. */
+/** `current` holds from `from` until before `until`. */
 interface Stretch {
   readonly from: number;
   readonly until: number;
@@ -28,13 +28,13 @@ interface Stretch {
 
 interface ProjectWindows {
   readonly windows: readonly StoredWindow[];
-  /** The stretch that was asked for last. */
+  /** The span of the last question. */
   stretch: Stretch | null;
 }
 
 /** Windows in memory, of all projects together. */
 const CACHED_MAX = 20_000;
-/** How far ahead it is computed when a window begins and ends. */
+/** Horizon of the search for the next change. */
 const AHEAD_MS = 2 * DAY_MS;
 
 /** The windows of projects and which of them are on. */

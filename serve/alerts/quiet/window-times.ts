@@ -5,14 +5,14 @@ import { activeSpans, type LocatedInterval, type Span } from '../oncall/time-int
 
 /** When a maintenance window is on: within its bounds, while one of its intervals is. */
 export interface WindowTimes {
-  /** None: always. Each in its own zone. */
+  /** Empty means always. Each has its own zone. */
   readonly time_intervals: readonly LocatedInterval[];
   /** 0 for no bound. */
   readonly from_ms: number;
   readonly until_ms: number;
 }
 
-/** The stretches from one moment until another in which a window is on, in order and apart. */
+/** Spans in which the window is on, sorted and disjoint. */
 export function* windowSpans(
   { time_intervals, from_ms, until_ms }: WindowTimes,
   { from, until }: Span,
@@ -31,7 +31,7 @@ export function* windowSpans(
   yield* union(sources);
 }
 
-/** Joins lists of stretches, each in order and apart, into one. */
+/** Joins lists of sorted and disjoint spans into one. */
 function* union(sources: readonly Iterator<Span, unknown>[]): Generator<Span> {
   const heads = sources.map((source) => ({ source, next: source.next() }));
   let open: { from: number; until: number } | null = null;
@@ -51,19 +51,19 @@ function* union(sources: readonly Iterator<Span, unknown>[]): Generator<Span> {
   if (open !== null) yield open;
 }
 
-/** Which part of the future is searched before other work has its turn: some milliseconds for 20 zones. */
+/** Days searched before yielding: a few milliseconds for 20 zones. */
 const SEARCH_DAYS = 60;
-/** Far enough for ten of a window that is on once a year. */
+/** Ten occurrences of a yearly window. */
 const SEARCH_DAYS_MAX = 11 * 366;
 
 /**
- * The next stretches in which a window is on. The first begins at `from` if the window is on then; one without a
- * known end has an end of 0.
+ * The next spans in which a window is on. The first begins at `from` if the window is on then. An end of 0 is beyond
+ * the search.
  */
 export async function nextOccurrences(window: WindowTimes, from: number, count: number): Promise<Span[]> {
   const found: Span[] = [];
   const end = from + SEARCH_DAYS_MAX * DAY_MS;
-  // One more than asked for, since the last may go on behind the searched part.
+  // Search one more, because the last span may continue in the next part.
   for (let at = from; at < end && found.length <= count; at += SEARCH_DAYS * DAY_MS) {
     for (const span of windowSpans(window, { from: at, until: Math.min(at + SEARCH_DAYS * DAY_MS, end) })) {
       const last = found.at(-1);

@@ -36,7 +36,7 @@ interface WindowsDependencies {
   readonly keyValue: KeyValue;
   readonly clock: Clock;
   readonly locks: Locks;
-  /** Called after a change was stored, so that pages follow it at once. */
+  /** Called after a change is stored, so that pages follow it at once. */
   readonly onChanged: (projectId: string) => void;
 }
 
@@ -125,7 +125,7 @@ export class Windows {
     });
   }
 
-  /** The lock enforces unique names and the limit. */
+  /** The lock makes the check of name and limit and the insert one step. */
   async #changing<Result>(
     projectId: string,
     work: (windows: readonly MaintenanceWindow[]) => Promise<Result>,
