@@ -130,7 +130,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
-  silences.start(logFailure('expired silences were not deleted; the next try is in an hour'));
+  silences.start(logFailure('old silences were not deleted; the next try is in an hour'));
   eventRetention.start(
     (events) => events > 0 && app.log.info({ events }, 'old alert events were deleted'),
     logFailure('old alert events were not deleted; the next try is in an hour'),

@@ -28,7 +28,7 @@ export async function alertsJson(
   return alerts.map((alert) => alertJson(alert, users, url, silencedBy.get(alert.iid)));
 }
 
-/** Numbers of the newest open alerts that are quiet now, or of those that are not. */
+/** Numbers of the newest open alerts that are suppressed now, or of those that are not. */
 export async function quietAlerts(
   { quiet }: Pick<AnswerParts, 'quiet'>,
   reader: AlertReader,

@@ -19,7 +19,7 @@ const routeShape = z
       .min(0)
       .max(ROUTE_DELAY_SECONDS_MAX)
       .describe('how long an alert waits before it pages: one that resolves meanwhile pages nobody'),
-    continues: z.boolean().describe('whether an alert that the route takes goes on to the next routes'),
+    continues: z.boolean().describe('whether the next routes are tried for an alert that this one takes'),
     active: z.boolean().describe('false skips the route'),
   })
   .meta({ id: 'AlertRoute' });
@@ -53,7 +53,7 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
       path,
       tag,
       summary: 'List the alert routes of a project',
-      doc: 'In order: the first active route whose matchers match an alert takes it, and only one with `continues` leaves it to the next ones, too. The last route, `default`, has no matchers and takes what is left. The header ETag has the version of the list. Routes are not applied while the integration with an on-call tool is active.',
+      doc: 'In order. The first active route whose matchers all match takes the alert; with `continues`, the next routes are tried, too. The last route, `default`, has no matchers and takes the rest. The header ETag has the version of the list. Routes are not applied while the integration with an on-call tool is active.',
       role: 'Reporter',
       answer: z.array(routeShape),
     },
@@ -93,7 +93,7 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
   );
 }
 
-/** The version that If-Match asks for: null for any, and one that there never is for a tag that is not ours. */
+/** The version that If-Match asks for: null for any; -1, which no list has, for an unknown tag. */
 function versionOf(ifMatch: string | undefined): number | null {
   if (ifMatch === undefined || ifMatch.trim() === '*') return null;
   return Number(/^"(\d{1,15})"$/.exec(ifMatch.trim())?.[1] ?? -1);

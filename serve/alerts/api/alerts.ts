@@ -32,7 +32,9 @@ const filters = {
   silenced: z
     .enum(['true', 'false'])
     .optional()
-    .describe('whether a silence or a maintenance window matches now; among the newest 10,000 open alerts'),
+    .describe(
+      'whether a silence or a maintenance window matches now; lists only open alerts, the newest 10,000 of them',
+    ),
 };
 const filterSchema = z.object(filters);
 

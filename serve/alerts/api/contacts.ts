@@ -149,7 +149,7 @@ const rulesShape = z
   .object({
     default: z
       .array(ruleShape)
-      .describe('empty until they are set: then the first proved contact is told at once'),
+      .describe('empty until they are set: then the first verified contact is notified at once'),
     important: z
       .array(ruleShape)
       .describe('for steps that are marked important; empty means the default rules'),
@@ -169,7 +169,7 @@ function serveRules(api: Api, { notificationRules }: Pick<AlertDomain, 'notifica
       path,
       tag,
       summary: 'Change your notification rules',
-      doc: 'Replaces the lists that are given. They name proved contacts, 10 rules each at most.',
+      doc: 'Replaces the lists that are given. They name verified contacts, 10 rules each at most.',
       role,
       body: rulesShape.partial(),
       answer: rulesShape,

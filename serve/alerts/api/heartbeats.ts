@@ -11,7 +11,9 @@ const shape = z
     integration_id: z.string(),
     type: z
       .enum(['requests', 'posted', 'watchdog'])
-      .describe('every request of the integration, POST …/heartbeat, or a firing alert that matches'),
+      .describe(
+        'every request of the integration, POST …/heartbeat, or a firing alert that matches `heartbeat_matchers`',
+      ),
     labels: z.array(z.string()).describe('of a watchdog, as `name=value`'),
     state: z.enum(['waiting', 'beating', 'missing']).describe('`waiting` before the first beat'),
     last_beat_at: z.iso.datetime().nullable(),
@@ -61,7 +63,7 @@ export function serveHeartbeats(
       path: '/projects/:id/heartbeats/:heartbeat_id',
       tag,
       summary: 'Forget a heartbeat',
-      doc: 'Resolves the alert about it. The next beat begins the watch again. Answers 409 for every request of an integration, which is watched while its `heartbeat_minutes` are not 0.',
+      doc: 'Resolves its alert. The next beat is watched again. A heartbeat of the type `requests` gets 409: set `heartbeat_minutes` to 0 instead.',
       role: 'Maintainer',
       params,
       status: 204,

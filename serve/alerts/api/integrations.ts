@@ -4,6 +4,7 @@ import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { rulesSchema } from '../integrations/entered-rules.ts';
+import { HEARTBEAT_RULE } from '../integrations/heartbeat-settings.ts';
 import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
 import { PRESET_NAMES, presetOf } from '../integrations/presets/presets.ts';
 import { type PayloadSizes, requireSize, sampleFields } from '../integrations/samples.ts';
@@ -31,16 +32,13 @@ const fields = {
     .array(givenText().max(400))
     .optional()
     .describe('ARNs of the topics of Amazon SNS that it takes; empty: the first one that sends a message'),
-  heartbeat_minutes: z
-    .int()
-    .min(0)
-    .max(10_080)
-    .optional()
-    .describe('minutes without a beat after which an alert is created; 0 = never'),
+  heartbeat_minutes: z.int().min(0).max(10_080).optional().describe(`${HEARTBEAT_RULE} 0 = never`),
   heartbeat_matchers: givenText()
     .max(2000)
     .optional()
-    .describe('firing alerts that match are beats and open no alert; empty = every request is a beat'),
+    .describe(
+      'a firing alert that matches is a Watchdog: a beat that opens no alert; empty = there is no Watchdog',
+    ),
 };
 const changesSchema = z.object(fields);
 const params = z.object({ integration_id: z.string() });
@@ -133,10 +131,7 @@ function serveCreation(
       role: 'Maintainer',
       body: changesSchema.extend({
         type: z.enum(API_TYPE_NAMES),
-        preset: z
-          .enum(PRESET_NAMES)
-          .optional()
-          .describe('tool that sends: the integration begins with rules and a sample for it'),
+        preset: z.enum(PRESET_NAMES).optional().describe('preset for a tool: adds its rules and a sample'),
       }),
       answer: keyedIntegrationShape,
       status: 201,

@@ -33,7 +33,7 @@ const fields = {
   matchers: matchersGiven.describe('all of them must match'),
   time_intervals: intervals.describe('the window is on in any of them; an empty list means always'),
   from: givenTime.nullable().describe('null for no bound'),
-  until: givenTime.nullable().describe('not in the window itself; null for no bound'),
+  until: givenTime.nullable().describe('exclusive; null for no bound'),
   comment: givenText().max(WINDOW_COMMENT_CHARACTERS_MAX),
   active: z.boolean(),
 };
@@ -113,7 +113,7 @@ function serveWindows(api: Api, { windows }: WindowParts): void {
       path: all,
       tag,
       summary: 'Create a maintenance window',
-      doc: 'Between `from` and `until`, while one of its time intervals is on, alerts that match page nobody. They are recorded and listed as always. An alert that is still triggered when the window ends pages then. Starts and ends that the clock of a zone skips or shows twice are the first moment at which it shows that time or a later one.',
+      doc: 'Between `from` and `until`, while one of its time intervals is on, alerts that match page nobody. They are recorded and listed as usual. One that is still triggered when the window ends pages at once. A start or end that the zone skips or repeats is the first moment at or after it.',
       role: 'Maintainer',
       body: newWindow,
       answer: shape,

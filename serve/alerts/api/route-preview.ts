@@ -24,7 +24,7 @@ const targetShape = z.object({
         after_minutes: z.int(),
       }),
     )
-    .describe('who would be told now'),
+    .describe('who would be notified now'),
   gaps: z.array(
     z.object({
       reason: z.enum(GAP_REASONS),
@@ -50,7 +50,7 @@ const shape = z
       z.object({
         name: z.string(),
         active: z.boolean(),
-        is_reached: z.boolean().describe('no route before it took the alert without `continues`'),
+        is_reached: z.boolean().describe('no earlier route took the alert without `continues`'),
         takes: z.boolean(),
         matchers: z.array(z.object({ matcher: z.string(), matches: z.boolean() })),
       }),
@@ -132,7 +132,7 @@ export function serveRoutePreview(
       path: '/projects/:id/alert_routes/preview',
       tag: 'On call',
       summary: 'Preview how an alert would page',
-      doc: 'For labels, or for an alert that there is (which needs the Developer role): the result of each matcher, the silences and maintenance windows that match, and the steps of each policy with those who would be told now and every gap. Nobody is told.',
+      doc: 'For labels, or for an existing alert (needs the Developer role): the result of each matcher, the silences and maintenance windows that match, and the steps of each policy with the recipients now and every gap. Sends nothing.',
       role: 'Reporter',
       body: z.strictObject({
         labels: z.record(givenText().max(128), givenText().max(4096)).optional(),

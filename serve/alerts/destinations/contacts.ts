@@ -89,7 +89,7 @@ export class Contacts {
     return account?.id ?? (await this.proved(userId))[0] ?? null;
   }
 
-  /** A proved contact, to send to; null when there is none. */
+  /** A verified contact, to send to; null when there is none. */
   async find(id: string): Promise<Destination | null> {
     const contact = id.startsWith(ACCOUNT)
       ? await this.#accountContact(id.slice(ACCOUNT.length))

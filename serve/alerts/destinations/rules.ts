@@ -51,8 +51,8 @@ export class NotificationRulesStore {
   }
 
   /**
-   * The rules that apply to a page, with proved contacts only. If no rule has one, the first proved contact is told at once,
-   * so only a user without any contact is never reached.
+   * The rules that apply to a page, with verified contacts only. If no rule has one, the first verified contact is
+   * notified at once, so only a user without any contact is never reached.
    */
   async of(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
     const { contacts } = this.#deps;
@@ -109,7 +109,7 @@ function requireRules(field: string, rules: readonly NotificationRule[], proved:
   for (const { contactId, afterMinutes } of rules) {
     if (!proved.includes(contactId))
       throw refused(
-        `${contactId} is not one of your proved contacts. Enter the code that was sent to it first.`,
+        `${contactId} is not one of your verified contacts. Enter the code that was sent to it first.`,
       );
     if (!Number.isInteger(afterMinutes) || afterMinutes < 0 || afterMinutes > MINUTES_MAX)
       throw refused(`Enter a wait from 0 to ${MINUTES_MAX} minutes.`);

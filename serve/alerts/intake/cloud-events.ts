@@ -6,9 +6,8 @@ const PREFIX = 'ce-';
 const ATTRIBUTE = /^ce-(?!data$)[a-z0-9]+$/;
 
 /**
- * The CloudEvents of a request as they are stored; null for a request that has none. An event whose attributes are
- * headers becomes one whose attributes are in the body, so that a replay parses it alike. `check` throws for a body that
- * is not JSON.
+ * The body to store; null if the request is no CloudEvent. Attributes of `ce-` headers move into the body, so that a
+ * replay parses it alike. `check` throws for a body that is not JSON.
  */
 export function cloudEventsIn(
   headers: IncomingHttpHeaders,
@@ -26,7 +25,7 @@ export function cloudEventsIn(
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"data":`), withoutMark(body), Buffer.from('}')]);
 }
 
-/** The HTTP binding writes a value in quotes where it has to, and characters outside of ASCII percent-encoded. */
+/** A header value may be quoted and percent-encoded: HTTP binding, section 3.1.3. */
 function attributeValue(header: string): string {
   const [, quoted] = /^"(.*)"$/s.exec(header.trim()) ?? [];
   const text = quoted === undefined ? header : quoted.replace(/\\(.)/gs, '$1');

@@ -49,7 +49,7 @@ const refused = new WeakMap<FastifyRequest, Refusal>();
 
 /**
  * The webhook receiver. A request passes these checks in order: method and content type, credentials, whether the
- * integration is active, load, size, JSON, format. Credentials that are a signature of the body follow its size.
+ * integration is active, load, size, JSON, format. A signature is checked after the size, because it needs the body.
  * Senders do not retry after a 4xx response and do not follow redirects, so load is shed with 503 only.
  */
 export async function serveIntake(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
@@ -93,7 +93,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
 
 export const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
-/** No GET: a click on the address must not begin a watch. */
+/** No GET: opening the address in a browser must not count as a beat. */
 function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencies): void {
   intake.post<IntakeRequest>(HEARTBEAT_PATH, {
     schema: describeHeartbeat(),
@@ -112,13 +112,13 @@ function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencie
   });
 }
 
-/** What was received: its result, and the items that are beats. */
-interface Received extends EventResult {
+/** The result of a body, and the Watchdogs in it. */
+interface IntakeResult extends EventResult {
   readonly watchdogs: readonly Beat[];
 }
 
 /** Of a request that brings no alerts. */
-const NOTHING: Pick<Received, 'created' | 'watchdogs'> = { created: [], watchdogs: [] };
+const NOTHING: Pick<IntakeResult, 'created' | 'watchdogs'> = { created: [], watchdogs: [] };
 
 /** A body as it is stored, and the idempotency key that its sender gave. */
 interface Arrival {
@@ -147,7 +147,7 @@ export async function receive(
   pipeline: AlertPipeline,
   { integration, mapping, senderRules, isPremium }: CachedIntegration,
   { endpoint, body, key }: Arrival,
-): Promise<Received> {
+): Promise<IntakeResult> {
   const head = deliveryOf(integration, endpoint, {
     mapping,
     sender_rules: senderRules,
@@ -210,7 +210,7 @@ async function admit(
 function requireActive(request: FastifyRequest, { entry, hasKey }: Identified): CachedIntegration {
   if (!hasKey || entry === undefined) {
     throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
-      // Amazon SNS reads only the first.
+      // Amazon SNS reads only the first challenge, and needs Basic.
       'www-authenticate': 'Basic realm="Alerts", Bearer realm="Alerts"',
     });
   }

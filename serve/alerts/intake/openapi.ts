@@ -102,7 +102,7 @@ export function describePagerduty({ path, summary, description, example }: Intak
   });
 }
 
-/** The heartbeat of an integration without an alert. */
+/** Path for a beat without an alert. */
 export const HEARTBEAT_PATH = '/alerts/:endpoint/heartbeat';
 
 const SECURITY = [{ integrationKey: [] }, { integrationKeyBasic: [] }];
@@ -116,7 +116,7 @@ export function describeHeartbeat(): object {
     tag: 'Alert intake',
     summary: 'Send a heartbeat',
     description:
-      'A beat of the integration without an alert, for jobs. The request has no body. An alert is created when no beat arrives for `heartbeat_minutes`, and resolved by the next one.',
+      'Records a beat, for jobs that send no alerts. The request has no body. An alert is created after `heartbeat_minutes` without a beat, and the next beat resolves it.',
     security: SECURITY,
     params: PARAMS,
     responses: {

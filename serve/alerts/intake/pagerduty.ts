@@ -26,7 +26,7 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
   const bodyLimit = Math.min(EVENT_BYTES_MAX, bodyBytesMax);
   await app.register(async (intake) => {
     intake.removeAllContentTypeParsers();
-    // Any type: curl calls what it sends a form.
+    // Any content type, because `curl -d` sends that of a form.
     intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
       done(null, body),
     );
@@ -47,9 +47,9 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
   });
 }
 
-/** An event with its keys, and its body as it is stored. */
-export function readEvent(pipeline: AlertPipeline, given: Buffer) {
-  const event = pipeline.payloadIn(given);
+/** Parses an event; returns its keys and the body to store. */
+export function readEvent(pipeline: AlertPipeline, received: Buffer) {
+  const event = pipeline.payloadIn(received);
   if (!isObject(event)) throw new BodyError(400, 'The event must be a JSON object.');
   const stored = storedEvent(event, () => randomUUID().replaceAll('-', ''));
   return { routingKey: event.routing_key, ...stored };
@@ -71,7 +71,7 @@ async function senderOf(
 
 const NO_SENDER = 'routing_key: no active integration of the type PAGERDUTY has this key';
 
-/** Refused events of a sender with the key are counted. */
+/** Counts refusals only for a valid key. */
 const dialectOf = ({ refusals }: IntakeDependencies, bodyLimit: number): Dialect => ({
   ...intakeDialect,
   translate: (error) => {

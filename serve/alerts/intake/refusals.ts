@@ -26,11 +26,11 @@ export const withoutKey = ({ status, code, message }: Refusal): Refusal =>
     ? { status, code, message: 'The key is missing or wrong.' }
     : { status, code: `${code} without key`, message: `${message} The request had no valid key either.` };
 
-/** Of a Watchdog that is set aside; its delivery was accepted. */
+/** Counted for a Watchdog that is not watched; its delivery was accepted. */
 export const TOO_MANY_WATCHDOGS: Refusal = {
   status: 200,
   code: 'too_many_watchdogs',
-  message: `Not watched: a Watchdog beyond ${WATCHDOGS_MAX} label sets. Remove labels that change, or forget heartbeats.`,
+  message: `More than ${WATCHDOGS_MAX} label sets of Watchdogs; this one is not watched. Drop labels that change, or forget heartbeats.`,
 };
 
 const FLUSH_MS = 10_000;
@@ -44,8 +44,8 @@ interface RefusalsDependencies {
 }
 
 /**
- * Counts requests to integrations that were refused. Neither the log nor the history has them. A flood costs no more than one count and one row every ten seconds for each reason of an
- * integration; a kill loses the counts of these seconds.
+ * Counts requests to integrations that were refused. Neither the log nor the history has them. A flood costs at most one row
+ * every ten seconds for each reason of an integration; a kill loses the counts of these seconds.
  */
 export class Refusals {
   readonly #store: Store;

@@ -5,13 +5,13 @@ import type { CachedIntegration } from '../integrations/integration-cache.ts';
 import { presetOf, SIGNATURE_HEADERS } from '../integrations/presets/presets.ts';
 import { secretContext } from '../outgoing/signature.ts';
 
-/** Whether a request has a signature in the place of a key, so that it is known by its body only. */
+/** Whether a request has a signature of its body instead of a key. */
 export const isSigned = (headers: IncomingHttpHeaders): boolean =>
   headers.authorization === undefined && SIGNATURE_HEADERS.some((name) => headers[name] !== undefined);
 
 const hexOf = (key: string, body: Buffer) => createHmac('sha256', key).update(body).digest('hex');
 
-/** Checks signatures, for an unknown integration with the same work as for a known one. */
+/** Checks signatures. An unknown integration takes as long as a known one. */
 export class BodySignatures {
   readonly #seal: Seal;
   readonly #decoy: string;

@@ -17,16 +17,16 @@ interface SnsIntakeDependencies {
 }
 
 /** The alert in a message, and the id that it has in all attempts to send it. */
-interface Notified {
+interface SnsNotification {
   readonly body: Buffer;
   readonly id: string;
 }
 
-/** An id is remembered for a day, so an older message could count again. Amazon gives up after some hours at most. */
+/** Ids are remembered for a day, so an older message could count twice. Amazon retries for some hours at most. */
 const AGE_MS_MAX = DAY_MS;
 const DIGESTS = { 1: 'RSA-SHA1', 2: 'RSA-SHA256' } as const;
 
-/** Messages of Amazon SNS. They are taken if Amazon signed them, for the topics of an integration. */
+/** Accepts messages that Amazon SNS signed, from the topics of an integration. */
 export class SnsIntake {
   readonly #deps: SnsIntakeDependencies;
 
@@ -35,7 +35,7 @@ export class SnsIntake {
   }
 
   /** Throws if the message is not taken. Returns null for one about a subscription, which is confirmed later. */
-  async read(integration: IntegrationSummary, payload: unknown): Promise<Notified | null> {
+  async read(integration: IntegrationSummary, payload: unknown): Promise<SnsNotification | null> {
     const message = parseSnsMessage(payload);
     await this.#requireSigned(message);
     if (!(await this.#deps.integrations.takesTopic(integration, message.TopicArn))) {

@@ -6,8 +6,8 @@ import { HttpError, RETRY_SOON } from '../../http/errors.ts';
 const BYTES_MAX = 64 * 2 ** 20;
 
 /**
- * Bodies that are read before their sender is known, because the key or a signature is in them or of them. Many senders
- * may each begin one and never end it: an address may hold so much that a fifth is left to the others.
+ * Bodies that are read before authentication, because the key is in the body or the signature covers it. A sender may
+ * never finish one, so an address may hold at most four fifths of BYTES_MAX.
  */
 export class UnprovedBodies {
   readonly #reading = new PendingBytes<string>(BYTES_MAX);

@@ -8,6 +8,10 @@ const MINUTES_MAX = 10_080;
 /** Of a new integration: the alerts of common rule sets that fire always. */
 export const HEARTBEAT_MATCHERS = 'alertname=~"Watchdog|DeadMansSwitch"';
 
+/** What `heartbeat_minutes` do, as the page and the API say it. */
+export const HEARTBEAT_RULE =
+  'Creates an alert after this many minutes without a beat. Every request is a beat until the integration receives a Watchdog; then each Watchdog is watched on its own.';
+
 type HeartbeatSettings = Pick<Integration, 'heartbeat_minutes' | 'heartbeat_matchers'>;
 
 /** The settings of a heartbeat after a change. */

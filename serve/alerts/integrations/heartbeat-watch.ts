@@ -21,7 +21,7 @@ export interface Watch {
   readonly watched: readonly HeartbeatRow[];
   /** Those whose watch ends with this check. */
   readonly ended: readonly HeartbeatRow[];
-  /** Rows that the check changes before anything else, so that a silence counts from them after a restart. */
+  /** Rows to store first, so that a restart counts from the same time. */
   readonly changed: readonly HeartbeatRow[];
 }
 
@@ -39,7 +39,7 @@ export function watchOf(
   const watchdogs = others.filter(({ beat }) => isWatchdog(beat));
   if (integration.heartbeat_matchers !== '' && requests.watchdog_ms > 0) {
     if (!isWatched(requests)) return { watched: others, ended: [], changed: [] };
-    // A beat that was posted before the first Watchdog, perhaps to try it, counted as a request only.
+    // A beat that was posted before the first Watchdog counted as a request only.
     const posted = others.filter(({ beat }) => beat === POSTED);
     return { watched: watchdogs, ended: [requests, ...posted], changed: [] };
   }
@@ -52,7 +52,7 @@ export function watchOf(
 export const missingSince = ({ heard_ms, watched_ms }: HeartbeatRow): number =>
   Math.max(heard_ms, watched_ms);
 
-/** For how long a beat is missing while servers listened. After a gap of its period it gets a whole period. */
+/** Missing time without the time in which no server checked. After a gap of a whole period, the period starts again. */
 export function missingMs(
   sinceMs: number,
   now: number,

@@ -210,9 +210,10 @@ export class Integrations {
     return this.#update(project, id, () => NO_OLD_KEY);
   }
 
-  /** What is stored of a new key. A link signs with it, and some senders do, so that there is no second secret. */
-  #newKey(id: string, of: Pick<Integration, 'type' | 'preset'>, key: string) {
-    const sealed_key = isOncallLink(of) || signs(of) ? this.#seal.encrypt(key, secretContext(id)) : '';
+  /** Columns of a new key. It is stored encrypted, too, if requests are signed with it. */
+  #newKey(id: string, integration: Pick<Integration, 'type' | 'preset'>, key: string) {
+    const sealed_key =
+      isOncallLink(integration) || signs(integration) ? this.#seal.encrypt(key, secretContext(id)) : '';
     return { key_hash: hashSecret(key), key_created_ms: this.#clock.now(), sealed_key };
   }
 

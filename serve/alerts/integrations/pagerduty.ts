@@ -1,7 +1,7 @@
 import { newRoutingKey } from '../../accounts/secrets.ts';
 import type { IntegrationType } from './integration-type.ts';
 
-/** An event without its key. */
+/** An event; its routing key is added where it is shown. */
 export const EVENT_EXAMPLE = {
   event_action: 'trigger',
   dedup_key: 'disk/node-7',

@@ -8,7 +8,7 @@ import type { Policy } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX, ROUTES_MAX } from '../oncall/routes.ts';
 import { select } from './frame.ts';
 
-/** A route as its form has it: texts, so that what was refused is shown again. */
+/** Form values as text, so that a refused form shows them again. */
 export interface RouteDraft {
   readonly name: string;
   /** One a line. */
@@ -81,7 +81,7 @@ export function routeFields({ draft, policies, error, isDefault }: RouteFormPart
   const matching = html`${textField({ name: 'name', label: 'Name', value: draft.name, hint: 'For example, the team that the alerts are for.', fault: faultOf('name') })}
 ${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'One a line, such as severity="critical" or team=~"storage|network". An alert must match all.', fault: faultOf('matchers') })}
 ${textField({ name: 'position', label: 'Position', type: 'number', value: draft.position, hint: `1 to ${ROUTES_MAX}: the first route that matches takes the alert.`, fault: faultOf('position') })}`;
-  const checks = html`${check('continues', draft.continues, 'Continue', 'The next routes see the alerts that this one takes, too.')}
+  const checks = html`${check('continues', draft.continues, 'Continue', 'The next routes are tried, too.')}
 ${check('active', draft.active, 'Active', 'A route that is not active takes no alert.')}`;
   return html`${!isDefault && matching}
 <div class="picker">${select('policy', 'Policy', [['', 'None: nobody is paged'], ...options], draft.policy)}</div>

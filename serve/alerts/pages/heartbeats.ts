@@ -63,12 +63,12 @@ export function heartbeatCard(
           'second small',
         ),
   ]);
-  return html`<section class="card"><h2>Heartbeats</h2><p class="hint">Each is missed after ${integration.heartbeat_minutes} minutes without a beat, which creates an alert. Forget one whose source no longer exists: this resolves its alert. After 30 days without a beat it is forgotten too.</p>${table(
+  return html`<section class="card"><h2>Heartbeats</h2><p class="hint">Each creates an alert after ${integration.heartbeat_minutes} minutes without a beat. Forget a heartbeat whose source no longer exists: this resolves its alert. After 30 days without a beat it is forgotten automatically.</p>${table(
     {
       caption: 'Heartbeats',
       head: ['Heartbeat', 'Last beat', 'State', ''],
       rows,
-      empty: 'No beat is watched. The next matching alert or POST to …/heartbeat is.',
+      empty: 'No beat is watched. The next Watchdog or POST to …/heartbeat will be.',
     },
   )}</section>`;
 }

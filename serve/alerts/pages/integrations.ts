@@ -7,6 +7,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
+import { HEARTBEAT_RULE } from '../integrations/heartbeat-settings.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import { signs } from '../integrations/integrations.ts';
 import { isOncallLink } from '../integrations/oncall-link.ts';
@@ -246,8 +247,8 @@ ${await unroutedNote(parts, integration.project_id)}
 ${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.name), fault: faultOf('name') })}
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
 ${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, [integration[name]].flat().join('\n')), ...(name === 'topics' && { rows: 3 }), required: isRequired, fault: faultOf(name) }))}
-${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
-${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Alerts that are heartbeats', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Matchers as in Alertmanager. While the heartbeat is on, a firing alert that matches opens no alert, and each of its label sets is watched.' })}
+${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: `${HEARTBEAT_RULE} 0 turns the heartbeat off.` })}
+${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Watchdogs', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Matchers as in Alertmanager. While the heartbeat is on, a firing alert that matches is a beat and opens no alert. Each label set is a Watchdog of its own.' })}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
 ${!isForwarding && heartbeatCard(integration, beats, visit.token, now)}
@@ -270,7 +271,7 @@ function credentials(integration: Integration, token: Html, now: number): Html {
   const base = pathOf(integration);
   const isOldKeyValid = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
   return html`<section class="card"><h2>Authorization key</h2>
-<div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
+<div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. ${integration.sealed_key === '' ? 'Only a hash of the key is stored' : 'The key is stored encrypted, to check or make signatures'}, so it cannot be shown.</p></div>
 ${isOncallLink(integration) && integration.sealed_key === '' && html`<p class="note warn">Requests to the on-call tool are not signed: this key was made before they were. Rotate it.</p>`}
 ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / HOUR_MS)} hours.</p>`}
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}

@@ -147,7 +147,7 @@ async function sendPage(
 ${news}
 ${calendar && secretCard('Address of your calendar', calendar)}
 ${about && !isCode && html`<p class="note bad" role="alert">${refused?.error.message}</p>`}
-${proved.length === 0 && html`<p class="note warn">You have no proved contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
+${proved.length === 0 && html`<p class="note warn">You have no verified contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then you cannot be paged by e-mail.</p>`}
 ${
   list.length > 0 &&

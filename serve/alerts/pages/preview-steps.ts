@@ -25,10 +25,10 @@ const REASONS: Readonly<Record<Gap['reason'], string>> = {
   no_schedule: 'the schedule is no longer available',
   no_channel: 'the channel is no longer available, or not active',
   cannot_be_paged: 'cannot be paged: no Developer any more, or locked',
-  no_contact: 'has no proved contact',
+  no_contact: 'has no verified contact',
 };
 
-/** The steps of each policy by which an alert would page, with those who would be told now. */
+/** The steps of each policy by which an alert would page, with those whom it would notify now. */
 export async function pageCards(
   parts: PreviewPageParts,
   request: FastifyRequest,
@@ -53,7 +53,7 @@ export async function pageCards(
   };
   return html`${pages.map(
     ({ route, policy, delaySeconds, steps }) =>
-      html`<section class="card"><h2>${policy.name}</h2><p class="hint">By the route ${route}${delaySeconds > 0 && `, after ${delaySeconds} seconds`}.</p>
+      html`<section class="card"><h2>${policy.name}</h2><p class="hint">Route ${route}${delaySeconds > 0 && `, after ${delaySeconds} seconds`}.</p>
 <ol class="steps">${steps.map((step) => stepItem(step, shown))}</ol></section>`,
   )}`;
 }
@@ -64,10 +64,10 @@ ${reachesNobody && html`<p><span class="tag bad">reaches nobody now</span> The n
 ${!reachesNobody && html`<p class="hint">Then the page waits ${step.delay_minutes} min.</p>`}</li>`;
 
 function targetPart({ target, recipients, gaps }: TargetPreview, shown: Shown): Html {
-  const told = Map.groupBy(recipients, ({ user }) => user);
+  const byUser = Map.groupBy(recipients, ({ user }) => user);
   const lasting = gaps.filter(({ span }) => span === null);
   const spans = gaps.flatMap(({ span }) => (span === null ? [] : [span]));
-  return html`<p><b>${shown.targetName(target)}</b> ${[...told].map(([user, list]) => {
+  return html`<p><b>${shown.targetName(target)}</b> ${[...byUser].map(([user, list]) => {
     const contacts = list.map(
       ({ type, afterMinutes }) =>
         `${DESTINATION_LABELS[type].label}${afterMinutes > 0 ? ` after ${afterMinutes} min` : ''}`,

@@ -25,10 +25,10 @@ interface Asked {
   readonly error?: RequestRefused;
 }
 
-/** Asks for the labels of an alert, and leads to the preview of how it would page. */
+/** Asks for the labels or the number of an alert to preview. */
 export function previewForm({ membership }: Visit, { labels, alert, error }: Asked): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
-  return html`<section class="card"><h2>Preview</h2><p>How would an alert page if it came now? Nobody is told.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
+  return html`<section class="card"><h2>Preview</h2><p>How would an alert page if it came now? The preview sends nothing.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
 ${textField({ name: 'labels', label: 'Labels', value: labels, rows: 4, required: false, hint: 'One a line, such as severity="critical".', fault: faultOf('labels') })}
 ${textField({ name: 'alert', label: 'Or the number of an alert', type: 'number', value: alert, required: false, fault: faultOf('alert') })}
 <button class="second">Show preview</button></form></section>`;
@@ -111,7 +111,7 @@ function summary({ isApplied, pages, quiet }: RoutePreview): Html {
   if (pages.length === 0)
     return html`<p class="note bad">Nobody would be paged: no route with a policy takes this alert.</p>`;
   if (quiet.until > 0)
-    return html`<p class="note warn">Nobody would be paged now: the alert is quiet until a silence or a maintenance window ends.</p>`;
+    return html`<p class="note warn">Nobody would be paged now: the alert is suppressed until a silence or a maintenance window ends.</p>`;
   const names = pages.map(({ policy }) => policy.name).join(', ');
   const reaches = pages.some(({ steps }) => steps.some(({ reachesNobody }) => !reachesNobody));
   return reaches
@@ -130,7 +130,7 @@ async function quietNote(
     silencedBy.slice(0, SILENCES_SHOWN).map((id) => silences.get(projectId, id)),
   );
   const more = silencedBy.length - matching.length;
-  return html`<section class="card"><h2>Quiet</h2><ul>${matching.map(
+  return html`<section class="card"><h2>Suppressed by</h2><ul>${matching.map(
     ({ matchers, created_by, ends_ms }) =>
       html`<li>Silence of ${created_by} until ${time(ends_ms)}: <code>${formatMatchers(matchers)}</code></li>`,
   )}${more > 0 && html`<li>${more} more silences</li>`}${all

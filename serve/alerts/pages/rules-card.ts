@@ -27,8 +27,8 @@ function factsOf({ tool, fields, status, fingerprint, severity, labels }: Sender
         .join('; '),
     ],
     ['Status', status ? pathText(status.path) : ''],
-    ['Resolve', listed(status?.resolved)],
-    ['Acknowledge', listed(status?.acknowledged)],
+    ['Resolved', listed(status?.resolved)],
+    ['Acknowledged', listed(status?.acknowledged)],
     ['Ignored', listed(status?.ignored)],
     ['Fingerprint', (fingerprint ?? []).map((paths) => paths.map(pathText).join(' with ')).join(', or ')],
     [

@@ -24,7 +24,7 @@ interface RulesPageParts extends Pick<AlertDomain, 'integrations' | 'testAlerts'
   readonly frame: ProjectFrame;
 }
 
-/** The rules of an integration, which are tried on what came last before they are saved. */
+/** The rules of an integration, with a trial on recent deliveries. */
 export function serveRulesPage(pages: FastifyInstance, parts: RulesPageParts): void {
   const { frame, integrations, testAlerts } = parts;
   pages.get(`${ONE}/rules`, async (request, reply) => {
@@ -70,7 +70,7 @@ function sendRules(
   const body = html`${heading(integration, 'rules')}
 ${error && fieldOf(error) === undefined && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${tried && trialCard(tried)}
-<section class="card"><h2>Rules</h2><p class="hint">For a sender that cannot be changed. A path leads to a value of its payload: names with periods between them, numbers of list items in brackets, other names in quotes, as in data.hosts[0]."first name". They are for payloads of any tool, not for those of Alertmanager and Grafana.</p>
+<section class="card"><h2>Rules</h2><p class="hint">For a sender that cannot be changed. A path leads to a value of its payload: names with periods between them, numbers of list items in brackets, other names in quotes, as in data.hosts[0]."first name". Rules do not apply to the Prometheus format.</p>
 <form method="post" action="${pathOf(integration)}/rules">${visit.token}${rulesFields(texts, error)}
 <div class="actions"><button name="step" value="save">Save rules</button><button class="second" name="step" value="try">Try on the last deliveries</button></div></form></section>`;
   return frame.send(reply, visit, {
@@ -82,7 +82,7 @@ ${tried && trialCard(tried)}
 }
 
 const trialCard = (tried: readonly TriedItem[]): Html =>
-  html`<section class="card" role="status"><h2>What the last deliveries would do</h2><p class="hint">With these rules, which are not saved yet, and as if no alert had been open before. Equal fingerprints are one alert.</p>
+  html`<section class="card" role="status"><h2>Result for the last deliveries</h2><p class="hint">With these rules, which are not saved yet, and as if no alert were open. Equal fingerprints are one alert.</p>
 ${table({
   caption: 'Tried deliveries',
   head: ['Time', 'Outcome', 'Title', 'Severity', 'Fingerprint', 'Labels'],

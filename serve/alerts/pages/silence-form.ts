@@ -13,7 +13,7 @@ import { readerZoneOf, ZoneTimes } from './zone-times.ts';
 
 const PROPOSED_HOURS = 2;
 
-/** What a form of a silence shows. Times are by the clock of `zone`. */
+/** Form values. Times are by the clock of `zone`. */
 export interface SilenceDraft {
   readonly matchers: string;
   readonly starts: string;
@@ -63,7 +63,7 @@ export function fieldsIn(draft: SilenceDraft, now: number, username: string): Si
   };
 }
 
-/** Names by which a refusal names the fields. */
+/** API names of the fields. */
 const FIELDS = { starts: 'starts_at', ends: 'ends_at' } as const;
 
 interface SilenceFormState {
@@ -78,7 +78,7 @@ interface SilenceFormState {
 export function silenceForm({ action, token, draft, error, count }: SilenceFormState): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const hint =
-    'Alertmanager’s matchers with commas between them: name="value", !=, =~ or !~ with a regular expression. An alert must match all.';
+    'Matchers as in Alertmanager, with commas between them: name="value", !=, =~ or !~ with a regular expression. An alert must match all.';
   return html`<form method="post" action="${action}">${token}<input type="hidden" name="zone" value="${draft.zone}">
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${textField({ name: 'matchers', label: 'Matchers', rows: 5, value: draft.matchers, hint, fault: faultOf('matchers') })}

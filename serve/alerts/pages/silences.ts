@@ -17,7 +17,7 @@ const LIST = '/projects/:id/silences';
 const NEW = `${LIST}/new`;
 const PER_PAGE = 50;
 
-const LOOKS: Readonly<Record<SilenceState, string>> = { active: 'good', pending: '', expired: '' };
+const TAG_CLASSES: Readonly<Record<SilenceState, string>> = { active: 'good', pending: '', expired: '' };
 
 interface SilencePageParts extends Pick<AlertDomain, 'quiet' | 'reader' | 'silences' | 'users'> {
   readonly frame: ProjectFrame;
@@ -72,13 +72,13 @@ function serveNew(pages: FastifyInstance, parts: SilencePageParts): void {
 
 const projectOf = ({ membership }: Visit) => membership.project.id;
 
-/** What counts alerts as the visitor may read them. */
+/** Reads alerts with the access of the visitor. */
 const readable = ({ quiet, reader }: SilencePageParts, { store }: Visit) => ({
   quiet,
   reader: reader.as(store),
 });
 
-/** Those that the alert which the address names proposes; none if it names none. */
+/** Matchers that `?alert=` proposes; none without it. */
 async function matchersFor({ quiet, reader }: SilencePageParts, request: FastifyRequest, visit: Visit) {
   const { alert: text } = request.query as { readonly alert?: unknown };
   if (text === undefined) return [];
@@ -106,7 +106,7 @@ function sendForm(
   return frame.send(reply, visit, { tab: 'silences', title, body, status });
 }
 
-/** The states that the address asks for; without any, those that matter now. */
+/** The states that the address asks for; active and pending by default. */
 function statesIn(request: FastifyRequest): readonly SilenceState[] {
   const { state } = request.query as { readonly state?: unknown };
   const asked = SILENCE_STATES.filter((name) => name === state);
@@ -150,7 +150,7 @@ function rowOf(silence: Silence, visit: Visit, now: number, author: string): rea
   const by = created_by === author ? `@${author}` : `${created_by}, @${author}`;
   return [
     html`<code>${text}</code>${comment && html` <span class="under other-clock">${comment}</span>`} <span class="under other-clock">by ${by}</span>`,
-    html`<span class="tag ${LOOKS[state]}">${state}</span> ${time(starts_ms)} to\u00a0${time(ends_ms)}`,
+    html`<span class="tag ${TAG_CLASSES[state]}">${state}</span> ${time(starts_ms)} to\u00a0${time(ends_ms)}`,
     mayEnd ? button(`${listPath(visit)}/${id}/end`, visit.token, 'End', `End the silence ${text}`) : html``,
   ];
 }

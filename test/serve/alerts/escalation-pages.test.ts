@@ -55,7 +55,7 @@ test('a policy is added step by step, and new alerts are led to it', async () =>
     expect.stringMatching(/^@bob +then 10 min$/),
     expect.stringMatching(/^@ann, @bob important then 30 min$/),
   ]);
-  expect(body).toContain('@bob, @ann have no proved contact');
+  expect(body).toContain('@bob, @ann have no verified contact');
   const [policy] = await policies();
   const routes = await service.api(ann, 'GET', `/projects/${project}/alert_routes`);
   expect(routes.body).toMatchObject([{ name: 'default', policy_id: policy.id, delay_seconds: 0 }]);

@@ -36,12 +36,12 @@ async function prove(name: string): Promise<string> {
   return id;
 }
 
-test('who has no proved contact is warned until the code of one is entered', async () => {
-  expect((await browser.get(PAGE)).body).toContain('You have no proved contact');
+test('who has no verified contact is warned until the code of one is entered', async () => {
+  expect((await browser.get(PAGE)).body).toContain('You have no verified contact');
   const address = `${receiver.url}/ntfy-${people}`;
   const added = await follow('contacts', { type: 'webhook', address });
   expect(added.body).toContain(`A code was sent to ${address}.`);
-  expect(added.body).toContain('You have no proved contact');
+  expect(added.body).toContain('You have no verified contact');
   const [{ id }] = await contacts();
   const wrong = await browser.submit(PAGE, `${PAGE}/contacts/${id}/verify`, { code: 'aaaaaaaa' });
   expect([wrong.statusCode, wrong.body.includes('This code is wrong.')]).toEqual([422, true]);
@@ -49,7 +49,7 @@ test('who has no proved contact is warned until the code of one is entered', asy
   expect((await follow(`contacts/${id}/code`)).body).toContain('A new code was sent');
   expect((await follow(`contacts/${id}/verify`, { code: first })).body).toContain('This code is wrong.');
   const right = await follow(`contacts/${id}/verify`, { code: receiver.last.body.code });
-  expect(right.body).not.toContain('You have no proved contact');
+  expect(right.body).not.toContain('You have no verified contact');
   const tested = await browser.submit(PAGE, `${PAGE}/contacts/${id}/test`, {});
   expect(tested.body).toContain('The test message was accepted with status 200.');
   expect((await follow(`contacts/${id}/delete`)).body).toContain('Contact deleted.');

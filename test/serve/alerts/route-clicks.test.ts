@@ -66,7 +66,7 @@ describe.runIf(isPossible)('without a script', () => {
     await lookAt('routes');
     await page.getByLabel('Labels').fill('team=storage\nseverity=critical');
     await clickButton('Show preview');
-    expect(await text()).toContain('@ann has no proved contact');
+    expect(await text()).toContain('@ann has no verified contact');
     await lookAt('route-preview');
   });
 

@@ -120,7 +120,7 @@ test('Reporters see the routes and the preview, and change nothing', async () =>
   expect(text(preview.body)).toContain('Storage takes it team="storage" matches severity!="low" matches');
   expect(text(preview.body)).toContain('default not reached');
   expect(text(preview.body)).toContain('no step of it reaches anybody now');
-  expect(text(preview.body)).toContain('@bob has no proved contact');
+  expect(text(preview.body)).toContain('@bob has no verified contact');
   expect(preview.body).toContain('team=storage\nseverity=high</textarea>');
   expect((await reader.get(`${list()}/preview?alert=1`)).statusCode).toBe(403);
 });
@@ -135,7 +135,7 @@ test('the preview of an alert names its silences and windows', async () => {
   const ends_at = new Date(Date.now() + 3_600_000).toISOString();
   await service.api(ann, 'POST', `${at}/silences`, { matchers: ['alertname="Disk full"'], ends_at });
   const { body } = await browser.get(`${list()}/preview?labels=&alert=${iid}`);
-  expect(text(body)).toContain('the alert is quiet until');
+  expect(text(body)).toContain('the alert is suppressed until');
   expect(text(body)).toMatch(/Silence of ann until .*: alertname="Disk full" Maintenance window Disks/);
   expect(text(body)).toContain('cm_title="Disk full"');
 });

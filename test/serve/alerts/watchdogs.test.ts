@@ -173,7 +173,7 @@ describe('a Watchdog', () => {
       return (await domain.refusals.latest(source.id)).length > 0;
     });
     expect(await domain.refusals.latest(source.id)).toMatchObject([
-      { count: expect.any(Number), message: expect.stringContaining('beyond 100 label sets') },
+      { count: expect.any(Number), message: expect.stringContaining('More than 100 label sets') },
     ]);
     expect(await beating.heartbeats(source)).toHaveLength(WATCHDOGS_MAX);
   });

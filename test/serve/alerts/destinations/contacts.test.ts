@@ -259,7 +259,7 @@ describe('notification rules', () => {
     expect((await service.api(who, 'DELETE', `${all}/${chat}`)).status).toBe(204);
   });
 
-  test('name only proved contacts of their user', async () => {
+  test('name only verified contacts of their user', async () => {
     now += 3_600_000;
     const [who, other] = [await person(), await person()];
     const { id: unproved } = await added(who, 'telegram', '803');

@@ -183,8 +183,8 @@ test('the page of all schedules: now, next, gaps and my shifts', async () => {
   expect(page).toMatch(/<dt>Now<\/dt><dd><b>@dora<\/b> until <time[^>]*>Mon,? 29 Mar, 09:00/);
   expect(page).toMatch(/<dt>Next<\/dt><dd><b>@dora, @mona<\/b> from/);
   expect(page).toContain('<h2>My next shifts</h2>');
-  expect(page).toContain('@dora, @mona have no proved contact');
-  expect(await get('rita', schedule)).toContain('@dave, @dora, @mona have no proved contact');
+  expect(page).toContain('@dora, @mona have no verified contact');
+  expect(await get('rita', schedule)).toContain('@dave, @dora, @mona have no verified contact');
   expect(await get('rita', list())).toContain('You are not on call in the next 60 days.');
 });
 

@@ -181,7 +181,7 @@ export class Colleague {
   /** Adds an address of e-mail, and proves it by the code that arrives. */
   async addContact(): Promise<void> {
     await this.follow('Notifications');
-    expect(await this.text()).toContain('You have no proved contact');
+    expect(await this.text()).toContain('You have no verified contact');
     await this.choose('Type', 'E-mail');
     await this.fill('Address', this.address);
     await this.click('Add contact');

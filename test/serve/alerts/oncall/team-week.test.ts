@@ -190,7 +190,7 @@ describe.runIf(isPossible)('a week of a team of five', () => {
     nobodyElseWasPaged();
   });
 
-  test('Thursday night: maintenance keeps storage quiet until it ends', async () => {
+  test('Thursday night: maintenance keeps storage suppressed until it ends', async () => {
     await ann.tab('Maintenance');
     await ann.follow('Add window');
     await ann.fill('Name', 'New disks');
