@@ -3,6 +3,9 @@
 /** An invisible character that ends a mention or a link before it begins. */
 const BREAK = '\u200b';
 
+/** Senders can write any text where a link is meant. */
+export const isWebUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
 /** `@name` would tell people of a channel. */
 export const withoutMentions = (text: string): string => text.replaceAll('@', `@${BREAK}`);
 
@@ -12,6 +15,8 @@ export const slackText = (text: string): string =>
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
+    // A template may put a text behind its own `<`.
+    .replace(/^[!#]/, `$&${BREAK}`)
     .replace(/\](?=[([:])/g, `]${BREAK}`);
 
 /** For the Markdown of adaptive cards. */

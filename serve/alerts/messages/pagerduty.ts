@@ -1,5 +1,6 @@
 import { cut, oneLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
+import { isWebUrl } from './escape.ts';
 import type { MessageAlert, MessageEvent, PageMessage } from './message.ts';
 import type { RenderedWords } from './templates.ts';
 import { firstAlert, headlineOf } from './texts.ts';
@@ -47,8 +48,7 @@ export function pagerdutyBody(message: PageMessage, routingKey: string, words: R
   };
 }
 
-/** A runbook is a link only where it is an http or https URL: senders can write any text. */
 const linksOf = ({ url, runbook }: MessageAlert) => [
   { href: url, text: 'Alert' },
-  ...(/^https?:\/\//i.test(runbook) ? [{ href: runbook, text: 'Runbook' }] : []),
+  ...(isWebUrl(runbook) ? [{ href: runbook, text: 'Runbook' }] : []),
 ];

@@ -1,3 +1,4 @@
+import { isWebUrl } from './escape.ts';
 import { type MessageAlert, type MessageEvent, type PageMessage, testMessage } from './message.ts';
 import type { TemplateData } from './template-writer.ts';
 import { firstAlert } from './texts.ts';
@@ -21,8 +22,10 @@ export function templateData(message: PageMessage): TemplateData {
   };
 }
 
-const alertData = ({ labels, hosts, ...alert }: MessageAlert): TemplateData => ({
+/** A runbook that is no URL is left out, as templates make links of it: senders can write any text. */
+const alertData = ({ labels, hosts, runbook, ...alert }: MessageAlert): TemplateData => ({
   ...alert,
+  runbook: isWebUrl(runbook) ? runbook : '',
   hosts,
   labels: labels.slice(0, LABELS_MAX),
 });
