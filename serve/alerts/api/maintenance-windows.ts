@@ -61,7 +61,8 @@ const windowJson = (window: MaintenanceWindow) => ({
   created_at: timeText(window.created_ms),
 });
 
-const momentOf = (text: string | null): number => (text === null ? 0 : Date.parse(text));
+/** 0 stands for no bound, so a time before 1970 is its first moment. */
+const momentOf = (text: string | null): number => (text === null ? 0 : Math.max(1, Date.parse(text)));
 
 /** The fields of a request that are there. */
 function fieldsOf({
