@@ -24,7 +24,11 @@ export class MatchIndex<T> {
         null,
       );
       if (rarest == null) this.#others.push(entry);
-      else this.#byLabel.set(rarest, [...(this.#byLabel.get(rarest) ?? []), entry]);
+      else {
+        const entries = this.#byLabel.get(rarest);
+        if (entries === undefined) this.#byLabel.set(rarest, [entry]);
+        else entries.push(entry);
+      }
     }
   }
 

@@ -50,6 +50,7 @@ export class IntegrationCache {
   /** By the hash of a current or previous key. */
   #byKeyHash: ReadonlyMap<string, CachedIntegration> = new Map();
   #forwarding: ReadonlySet<string> = new Set();
+  #names: ReadonlyMap<string, string> = new Map();
   #version = '';
   #loading: Promise<void> | undefined;
 
@@ -69,6 +70,12 @@ export class IntegrationCache {
   async findByKey(key: string): Promise<CachedIntegration | undefined> {
     await this.#refresh();
     return this.#byKeyHash.get(hashSecret(key));
+  }
+
+  /** Also of a deleted one, whose alerts may still be open; '' if it never was. */
+  async nameOf(id: string): Promise<string> {
+    await this.#refresh();
+    return this.#names.get(id) ?? '';
   }
 
   /** Active integrations with a heartbeat. */
@@ -121,11 +128,13 @@ export class IntegrationCache {
       await this.#keyValue.set(VERSION_KEY, newLocator(), { onlyIfAbsent: true });
       version = (await this.#keyValue.get(VERSION_KEY)) ?? '';
     }
-    const [integrations, projects, webhooks] = await Promise.all([
-      this.#integrations.findWithout('sample', sql`deleted_ms = 0`, 'id', ROWS_MAX),
+    const [all, projects, webhooks] = await Promise.all([
+      this.#integrations.findWithout('sample', sql`1`, 'id', ROWS_MAX),
       this.#projects.find(sql`deleted_ms = 0`, 'id', ROWS_MAX),
       this.#webhooks.find(sql`deleted_ms = 0 AND is_active`, 'id', ROWS_MAX),
     ]);
+    this.#names = new Map(all.map(({ id, name }) => [id, name]));
+    const integrations = all.filter(({ deleted_ms }) => deleted_ms === 0);
     const plans = new Map(projects.map(({ id, plan }) => [id, plan]));
     this.#entries = new Map(
       integrations

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../oncall/policies.ts';
 import type { QuietReasons } from '../quiet/quiet.ts';
 
@@ -89,8 +90,6 @@ export const isCalling = ({ state }: Pick<AlertPage, 'state'>): boolean =>
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** A suppressed page is looked at so often, because the process that ends a silence may be killed before it says so. */
-const SUPPRESSED_LOOK_MS = MINUTE_MS;
 /** Interval at which a step is checked again while its calls are pending. */
 const LOOK_MS = 5_000;
 /** Delay of the reminder if nobody was reached; overrides `reminder_hours`. */
@@ -119,7 +118,7 @@ export function newPage(
  */
 function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReasons, now: number): AlertPage {
   const round = page.state === 'triggered' && page.step === 0 ? page.round + 1 : page.round;
-  const next_ms = Math.max(now, Math.min(until, now + SUPPRESSED_LOOK_MS));
+  const next_ms = Math.max(now, until);
   return { ...page, state: 'suppressed', suppressed_by: [...silencedBy, ...mutedBy], round, next_ms };
 }
 
@@ -127,8 +126,11 @@ export const SUPPRESSED = 'suppressed by a silence or a maintenance window';
 
 /** A page after silences or maintenance windows changed; null if they change nothing for it. */
 export function afterQuietChange(page: AlertPage, quiet: Quietness, now: number): AlertPage | null {
-  if (quiet !== null && isCalling(page)) return suppressed(page, quiet, now);
-  return quiet === null && page.state === 'suppressed' ? { ...page, next_ms: now } : null;
+  if (quiet === null) return page.state === 'suppressed' ? { ...page, next_ms: now } : null;
+  if (page.state !== 'suppressed' && !isCalling(page)) return null;
+  const next = suppressed(page, quiet, now);
+  const isSame = next.next_ms === page.next_ms && isDeepStrictEqual(next.suppressed_by, page.suppressed_by);
+  return page.state === 'suppressed' && isSame ? null : next;
 }
 
 /** The page after a change of its alert; `isRouted`: the route still leads to its policy. */

@@ -110,12 +110,16 @@ export class PageSteps {
 
   /** Carries out the next step of the pages of alerts at once. */
   async escalate(project: number, alerts: readonly number[], by: string): Promise<void> {
-    const { clock, locks, store } = this.#deps;
+    const { clock, locks, store, reader, quiet } = this.#deps;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
-      const pages = (await store.ofAlerts(project, alerts)).filter(isCalling);
+      const now = clock.now();
+      const found = await reader.findAll(project, alerts);
+      const quieted = await quiet.of(String(project), [...found.values()], now);
+      const pages = (await store.ofAlerts(project, alerts)).filter(
+        (page) => isCalling(page) && !quieted.has(page.alert),
+      );
       if (pages.length === 0)
         throw new RequestRefused('conflict', 'Nobody is paged for it now, so there is no next step.');
-      const now = clock.now();
       await store.log(pages.map((page) => ({ page, at: now, what: 'escalated', by })));
       await this.#carryOut(project, pages, { now, lease, isForced: true });
     });

@@ -75,12 +75,18 @@ export class PageStore extends PageReader {
     );
   }
 
-  /** Pages that call somebody, or would without a silence. */
-  unacknowledged(project: number): Promise<AlertPage[]> {
+  inStates(project: number, states: readonly AlertPage['state'][]): Promise<AlertPage[]> {
     return this.#store.rows<AlertPage>(
-      sql`SELECT * FROM ${pages} FINAL
-        WHERE project = ${project} AND state NOT IN ('acknowledged', 'closed') ORDER BY alert, policy`,
+      sql`SELECT * FROM ${pages} FINAL WHERE project = ${project} AND state IN ${states} ORDER BY alert, policy`,
     );
+  }
+
+  /** Projects with pages in some states. */
+  async projectsIn(states: readonly AlertPage['state'][]): Promise<number[]> {
+    const rows = await this.#store.rows<{ project: number }>(
+      sql`SELECT DISTINCT project FROM ${pages} FINAL WHERE state IN ${states}`,
+    );
+    return rows.map(({ project }) => project);
   }
 
   /** When the next page of a project is due; 0 when none is. */

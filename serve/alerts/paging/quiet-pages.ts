@@ -1,4 +1,5 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, Queue } from '../../../infra/ports.ts';
 import { consumerLock } from '../consequences/consequences.ts';
@@ -15,17 +16,19 @@ interface QuietPagesDependencies {
   readonly locks: Locks;
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
-  readonly quiet: Pick<Quiet, 'of'>;
+  readonly quiet: Pick<Quiet, 'of' | 'nextChange'>;
   readonly steps: Pick<PageSteps, 'wake'>;
 }
 
 const CONCURRENCY = 4;
 const PAGES_AT_ONCE = 500;
+const WAIT_MS_MAX = HOUR_MS;
+/** Of pages that call somebody, or would without a silence. */
+const UNACKNOWLEDGED_STATES = ['suppressed', 'waiting', 'triggered', 'exhausted'] as const;
 
 /**
  * Suppresses pages when a silence or a maintenance window begins to match their alerts, and lets them go on when none
- * does any more. What begins or ends by the clock is seen by the steps of the pages, and so is a change whose process
- * was killed.
+ * does any more: after each change, and when one begins or ends by the clock. A sweep finds what a killed process left.
  */
 export class QuietPages {
   readonly #deps: QuietPagesDependencies;
@@ -40,7 +43,11 @@ export class QuietPages {
 
   start(onFailure: (error: unknown) => void): void {
     const run = ({ project }: { readonly project: number }) => this.run(project);
-    this.#jobs.start({ run, unfinished: async () => [], onFailure });
+    const unfinished = async () => {
+      const projects = await this.#deps.store.projectsIn(UNACKNOWLEDGED_STATES);
+      return projects.map((project) => ({ project, name: 'quiet' }));
+    };
+    this.#jobs.start({ run, unfinished, onFailure });
   }
 
   stop(): Promise<void> {
@@ -52,21 +59,25 @@ export class QuietPages {
     this.#jobs.wake([{ project: Number(projectId), name: 'quiet' }]);
   }
 
-  async run(project: number): Promise<undefined> {
-    const { clock, locks, store, steps } = this.#deps;
+  /** Returns the milliseconds until the next silence or window begins or ends. */
+  async run(project: number): Promise<number | undefined> {
+    const { clock, locks, quiet, store, steps } = this.#deps;
+    const next = await quiet.nextChange(String(project), clock.now());
+    const states = next === null ? (['suppressed'] as const) : UNACKNOWLEDGED_STATES;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
-      for (const some of partsOf(await store.unacknowledged(project), PAGES_AT_ONCE, () => 1)) {
+      for (const some of partsOf(await store.inStates(project, states), PAGES_AT_ONCE, () => 1)) {
         const now = clock.now();
         const changed = await this.#follow(project, some, now);
         const before = new Set(some.filter(({ state }) => state === 'suppressed').map(pageKey));
         const newly = changed.filter((page) => !before.has(pageKey(page)));
+        if (changed.length === 0) continue;
         await lease.ensure();
         await store.log(newly.map((page) => ({ page, at: now, what: SUPPRESSED, by: '' })));
         await store.save(changed);
       }
     });
     steps.wake([project]);
-    return undefined;
+    return next === null ? undefined : Math.min(Math.max(0, next - clock.now()), WAIT_MS_MAX);
   }
 
   async #follow(project: number, some: readonly AlertPage[], now: number): Promise<AlertPage[]> {

@@ -22,8 +22,8 @@ type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 interface QuietDependencies {
   readonly clock: Clock;
   readonly silences: SilenceCache;
-  readonly windows: Pick<Windows, 'indexAt'>;
-  readonly integrations: Pick<IntegrationCache, 'find'>;
+  readonly windows: Pick<Windows, 'indexAt' | 'nextChange'>;
+  readonly integrations: Pick<IntegrationCache, 'nameOf'>;
 }
 
 /** Finds the silences and maintenance windows that suppress alerts. */
@@ -65,8 +65,18 @@ export class Quiet {
 
   /** The labels of an alert as matchers see them. */
   async labelsOf(alert: QuietAlert): Promise<MatchLabels> {
-    const entry = await this.#deps.integrations.find(alert.integration);
-    return matchLabelsOf(alert, entry?.integration.name ?? '');
+    return matchLabelsOf(alert, await this.#deps.integrations.nameOf(alert.integration));
+  }
+
+  /** When the next silence or window of a project begins or ends, or when to ask again; null if it has none. */
+  async nextChange(projectId: string, now: number): Promise<number | null> {
+    const { silences, windows } = this.#deps;
+    const changes = await Promise.all([
+      silences.nextChange(projectId, now),
+      windows.nextChange(projectId, now),
+    ]);
+    const known = changes.filter((at) => at !== null);
+    return known.length === 0 ? null : Math.min(...known);
   }
 
   async #matcherAt(projectId: string, now: number): Promise<(labels: MatchLabels) => Promise<QuietReasons>> {

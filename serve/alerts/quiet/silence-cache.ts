@@ -15,6 +15,8 @@ interface CachedSilence {
 
 interface ProjectSilences {
   readonly index: MatchIndex<CachedSilence>;
+  /** Starts and ends in order. */
+  readonly changes: readonly number[];
   readonly count: number;
 }
 
@@ -48,7 +50,8 @@ export class SilenceCache {
           })),
         );
         const sizes = rows.map(({ matchers }) => 1 + Math.floor(matchers.length / LONG_CHARACTERS));
-        return { index, count: sizes.reduce((sum, size) => sum + size, 0) };
+        const changes = rows.flatMap(({ starts_ms, ends_ms }) => [starts_ms, ends_ms]).sort((a, b) => a - b);
+        return { index, changes, count: sizes.reduce((sum, size) => sum + size, 0) };
       },
     });
   }
@@ -56,6 +59,12 @@ export class SilenceCache {
   /** Includes pending silences; the caller compares times. */
   async indexOf(projectId: string): Promise<MatchIndex<CachedSilence>> {
     return (await this.#projects.get(projectId)).index;
+  }
+
+  /** When the next silence begins or ends; null if none does. */
+  async nextChange(projectId: string, now: number): Promise<number | null> {
+    const { changes } = await this.#projects.get(projectId);
+    return changes.find((at) => at > now) ?? null;
   }
 
   invalidate(projectId: string): Promise<void> {

@@ -55,12 +55,21 @@ export class WindowCache {
 
   /** The windows of a project that are on at a moment. */
   async indexAt(projectId: string, now: number): Promise<MatchIndex<CurrentWindow>> {
+    return (await this.#stretchAt(await this.#projects.get(projectId), now)).current;
+  }
+
+  /** When the next window begins or ends, or when to ask again; null if the project has no windows. */
+  async nextChange(projectId: string, now: number): Promise<number | null> {
     const project = await this.#projects.get(projectId);
+    return project.windows.length === 0 ? null : (await this.#stretchAt(project, now)).until;
+  }
+
+  async #stretchAt(project: ProjectWindows, now: number): Promise<Stretch> {
     const { stretch } = project;
-    if (stretch !== null && now >= stretch.from && now < stretch.until) return stretch.current;
+    if (stretch !== null && now >= stretch.from && now < stretch.until) return stretch;
     const next = await stretchAt(project.windows, now);
     project.stretch = next;
-    return next.current;
+    return next;
   }
 }
 

@@ -71,6 +71,10 @@ export class Windows {
     return this.#cache.indexAt(projectId, now);
   }
 
+  nextChange(projectId: string, now: number): Promise<number | null> {
+    return this.#cache.nextChange(projectId, now);
+  }
+
   create(projectId: string, author: string, given: WindowFields): Promise<MaintenanceWindow> {
     return this.#changing(projectId, async (windows) => {
       if (windows.length >= WINDOWS_PER_PROJECT) {

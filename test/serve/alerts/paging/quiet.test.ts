@@ -121,6 +121,34 @@ test('an acknowledged page is left alone by silences', async () => {
   expect(await stateOf(1)).toBe('acknowledged');
 });
 
+test('a silence that begins and ends by the clock stops and resumes a page at these moments', async () => {
+  await send('db');
+  await untilEvents('triggered');
+  const [starts, ends] = [Date.now() + 1000, Date.now() + 2500];
+  await api('POST', 'silences', {
+    matchers: ['service="db"'],
+    starts_at: new Date(starts).toISOString(),
+    ends_at: new Date(ends).toISOString(),
+  });
+  await untilState(1, 'suppressed');
+  expect(Date.now()).toBeGreaterThanOrEqual(starts);
+  const escalated = await service.api(ann, 'POST', `/projects/${team.project}/alerts/1/escalate`);
+  expect(escalated.status).toBe(409);
+  await untilEvents('triggered', 'triggered');
+  expect(Date.now()).toBeGreaterThanOrEqual(ends);
+});
+
+test('an alert of a deleted integration is still silenced by the name of it', async () => {
+  await api('POST', 'silences', { matchers: ['cm_integration="Tool"'], ends_at: later(60) });
+  await send('db');
+  await untilState(1, 'suppressed');
+  await api('DELETE', `integrations/${team.source.id}`);
+  const another = await api('POST', 'silences', { matchers: ['service="web"'], ends_at: later(60) });
+  await api('DELETE', `silences/${another.id}`);
+  await new Promise((done) => setTimeout(done, 500));
+  expect(await stateOf(1)).toBe('suppressed');
+});
+
 test('an alert that ends while it is silenced was never paged', async () => {
   await silence();
   await send('db');
