@@ -127,7 +127,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   snsSubscriptions.start(logFailure('subscriptions of topics of Amazon SNS cannot be confirmed'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
   pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
-  pagerHealth.start(logFailure('the pager was not checked, or is in trouble'));
+  pagerHealth.start(logFailure('the pager was not checked, or a check failed'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   refusals.start(logFailure('refused requests cannot be counted; the next try is in some seconds'));
   silences.start(logFailure('old silences were not deleted; the next try is in an hour'));

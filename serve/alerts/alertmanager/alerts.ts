@@ -14,7 +14,7 @@ import { filtersOf } from './filters.ts';
 import { jsonArray } from './json-stream.ts';
 import { type AlertmanagerScope, flag, texts } from './scope.ts';
 
-/** How long Alertmanager lets an alert fire that is not sent again. */
+/** Alertmanager's default `resolve_timeout`. Clients treat an alert with a past `endsAt` as resolved. */
 const RESOLVE_TIMEOUT_MS = 5 * 60_000;
 
 const alertQuery = z.object({
@@ -27,7 +27,7 @@ const alertQuery = z.object({
 type AlertParts = Pick<AlertDomain, 'alertRoutes' | 'policies' | 'quiet' | 'reader'>;
 type AlertmanagerAlert = ReturnType<typeof alertJson>;
 
-/** The open alerts of a project as Alertmanager's API has them. Receivers are its escalation policies. */
+/** The open alerts of a project in the format of Alertmanager's API. Receivers are its escalation policies. */
 export function serveAlertmanagerAlerts(
   scope: AlertmanagerScope,
   domain: AlertParts,

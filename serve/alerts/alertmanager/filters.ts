@@ -4,10 +4,7 @@ import { parseMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { RequestRefused } from '../model/access.ts';
 import { MATCHERS_MAX, requireLimits } from '../model/entered-matchers.ts';
 
-/**
- * Reads filters as Alertmanager does: the classic grammar wins if both grammars can read a text and differ, because older
- * clients write it.
- */
+/** If both grammars parse a filter differently, the classic one wins, as in Alertmanager: older clients write it. */
 export const filtersOf = (texts: readonly string[]): readonly Matcher[] =>
   requireLimits(texts.slice(0, MATCHERS_MAX + 1).flatMap(filterOf), 'filter');
 

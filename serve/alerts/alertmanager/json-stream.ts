@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-/** Writes a JSON array from parts of it, so that a long one is not in memory as a whole. */
+/** Streams a JSON array, so that a long one is never in memory as a whole. */
 export function jsonArray(parts: AsyncIterable<readonly unknown[]>): Readable {
   return Readable.from(textsOf(parts));
 }

@@ -9,7 +9,7 @@ import { serveAlertmanagerAlerts } from './alerts.ts';
 import { AlertmanagerScope } from './scope.ts';
 import { serveAlertmanagerSilences } from './silences.ts';
 
-/** The release whose API this is. */
+/** Version reported to clients. */
 const VERSION = '0.28.1';
 
 interface AlertmanagerServing {
@@ -30,7 +30,7 @@ export async function serveAlertmanager(app: FastifyInstance, serving: Alertmana
     scope.add({ method: 'GET', path: '/status', role: 'Reporter' }, async () => statusJson(startedAt));
     serveAlertmanagerSilences(scope, domain, clock);
     serveAlertmanagerAlerts(scope, domain, { clock, url });
-    // Grafana probes other addresses to tell which server it talks to, and wants JSON for an answer.
+    // Grafana probes other paths to detect the server and expects JSON.
     instance.all('/alertmanager/*', { schema: { hide: true } }, async () => {
       throw new HttpError(
         'not_found',

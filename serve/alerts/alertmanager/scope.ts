@@ -8,7 +8,7 @@ import { keyOf } from '../intake/credentials.ts';
 import { type Membership, type ProjectRole, requireRole } from '../model/access.ts';
 import type { Projects } from '../projects/projects.ts';
 
-/** Where a project's Alertmanager is: what clients add to it begins with `/api/v2`. */
+/** Base URL for clients, which append `/api/v2`. */
 const BASE = '/alertmanager/:project';
 
 /** A parameter that may be repeated. */
@@ -16,7 +16,7 @@ export const texts = z
   .union([z.string(), z.array(z.string())])
   .default([])
   .transform((given) => [given].flat());
-/** A parameter that is true unless it is given. */
+/** A boolean parameter, true by default. */
 export const flag = z
   .enum(['true', 'false'])
   .default('true')
@@ -75,7 +75,7 @@ export class AlertmanagerScope {
         ...(query === undefined ? {} : { querystring: query }),
         ...(body === undefined ? {} : { body }),
       },
-      // A caller without access costs little and learns nothing.
+      // Checks access before the body is read.
       onRequest: async (request) => {
         const caller = await principalOf(accounts, request);
         requireScope(caller, 'api');

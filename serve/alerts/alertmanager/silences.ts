@@ -34,7 +34,7 @@ const silenceBody = z.object({
 
 const PATH = '/silence/:id';
 
-/** The silences of a project as Alertmanager's API has them. */
+/** The silences of a project in the format of Alertmanager's API. */
 export function serveAlertmanagerSilences(
   scope: AlertmanagerScope,
   { silences }: Pick<AlertDomain, 'silences'>,

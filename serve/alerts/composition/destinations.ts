@@ -12,7 +12,7 @@ import * as tables from '../model/oncall-tables.ts';
 export type DestinationsSettings = MailSettings &
   TelegramSettings & { readonly ALERT_PRIVATE_TARGETS: boolean };
 
-/** Where pages are sent to, and what sends them. */
+/** Destinations of pages, and their senders. */
 export interface Destinations {
   readonly channels: Channels;
   readonly contacts: Contacts;

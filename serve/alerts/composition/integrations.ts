@@ -16,7 +16,7 @@ import * as tables from '../model/tables.ts';
 import { SigningCertificates } from '../sns/certificates.ts';
 import { SnsSubscriptions } from '../sns/subscriptions.ts';
 
-/** Where the alerts of projects come from, and what arrives from there. */
+/** Integrations and intake. */
 export interface IntegrationParts {
   readonly integrations: Integrations;
   readonly oncallLinks: OncallLinks;

@@ -11,7 +11,7 @@ import { PageReader } from '../paging/page-reader.ts';
 import type { Members } from '../projects/members.ts';
 import { type Destinations, type DestinationsDependencies, openDestinations } from './destinations.ts';
 
-/** The parts of the alert domain that decide who is paged, and where. */
+/** Routes, policies and schedules: they decide who is paged. */
 export interface OncallParts extends Destinations {
   readonly alertRoutes: Routes;
   readonly policies: Policies;

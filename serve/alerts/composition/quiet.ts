@@ -16,11 +16,11 @@ interface QuietPartsDependencies {
   readonly accounts: Accounts;
   readonly cache: IntegrationCache;
   readonly settings: QuietSettings;
-  /** Called after a silence or a window changed. */
+  /** Called after a silence or a window changes. */
   readonly onChanged: (projectId: string) => void;
 }
 
-/** The parts of the alert domain that keep alerts from paging. */
+/** Silences and maintenance windows, which keep alerts from paging. */
 export interface QuietParts {
   readonly quiet: Quiet;
   readonly silences: Silences;

@@ -1,6 +1,6 @@
 import { Gauge, Histogram } from 'prom-client';
 
-/** What incidents, webhooks and on-call links measure. */
+/** Metrics of incidents, webhooks and on-call links. */
 export const consequenceMeasures = () => {
   const measures = {
     lateness: new Histogram({

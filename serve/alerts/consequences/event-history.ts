@@ -6,7 +6,7 @@ import { isTraced } from '../../../infra/tracing/start-tracing.ts';
 
 // What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
 
-/** What can happen to an alert that webhooks and on-call tools are told of. */
+/** Changes of an alert that webhooks and on-call tools are notified of. */
 export const NOTIFIED_CHANGES = ['created', 'raised', 'acknowledged', 'resolved'] as const;
 export type NotifiedChangeName = (typeof NOTIFIED_CHANGES)[number];
 
@@ -23,7 +23,7 @@ export interface DecidedChange {
   readonly by: string;
 }
 
-/** A change that webhooks and on-call tools are told of. */
+/** A change that webhooks and on-call tools are notified of. */
 export interface NotifiedChange extends DecidedChange {
   readonly name: NotifiedChangeName;
 }

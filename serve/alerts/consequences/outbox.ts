@@ -6,7 +6,7 @@ import type { NotifiedChange } from './event-history.ts';
 import type { ConsequenceProgress } from './progress.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 
-/** A change of an alert that a target is to be told of. */
+/** A change of an alert that a target is notified of. */
 export interface Notification extends Omit<NotifiedChange, 'by'> {
   readonly attempts: number;
   /** When it is due; 0 = now. */

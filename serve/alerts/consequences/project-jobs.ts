@@ -25,7 +25,7 @@ interface ProjectWork {
 }
 
 const SWEEP_MS = 30_000;
-/** How soon a task looks again for a free place. */
+/** Interval at which a task checks for a free place. */
 const FULL_MS = 250;
 const QUICK_MS = 5000;
 const QUICK_TASKS_MAX = 100_000;

@@ -41,7 +41,7 @@ interface ChannelChanges {
   readonly is_active?: boolean;
 }
 
-/** Channels of projects: where a team is told of pages. */
+/** Channels of projects, which notify a team of pages. */
 export class Channels {
   readonly #deps: ChannelsDependencies;
   /** A channel may lead to an address of anybody. */

@@ -55,7 +55,7 @@ interface ContactsDependencies {
   readonly publicUrl: () => string;
 }
 
-/** Addresses under which users are paged. Each is proved by a code, but for the confirmed e-mail of the account. */
+/** Addresses under which users are paged. Each is verified by a code, except the confirmed e-mail of the account. */
 export class Contacts {
   readonly #deps: ContactsDependencies;
   readonly #perUser: Limiter;
@@ -83,7 +83,7 @@ export class Contacts {
     return [...proved.filter(isEmail), ...proved.filter((contact) => !isEmail(contact))].map(({ id }) => id);
   }
 
-  /** The contact of a user who set no rules: the first proved one. Null when there is none. */
+  /** The contact of a user who set no rules: the first verified one. Null when there is none. */
   async preferred(userId: string): Promise<string | null> {
     const account = await this.#accountContact(userId);
     return account?.id ?? (await this.proved(userId))[0] ?? null;
@@ -147,7 +147,7 @@ export class Contacts {
     });
   }
 
-  /** Sends a new code to a contact that is not proved yet; the one before becomes invalid. */
+  /** Sends a new code to a contact that is not verified yet; the one before becomes invalid. */
   async renewCode(user: User, id: string): Promise<Contact> {
     const contact = await this.#get(user.id, id);
     if (contact.verified_ms > 0) throw new RequestRefused('conflict', 'This contact is proved already.');
@@ -156,7 +156,7 @@ export class Contacts {
     return contact;
   }
 
-  /** Proves a contact by its code. Every wrong one counts. */
+  /** Verifies a contact by its code. Every wrong one counts. */
   async verify(user: User, id: string, given: string): Promise<Contact> {
     const { clock, seal } = this.#deps;
     const code = given.toLowerCase().replace(/[\s-]/g, '');
@@ -276,7 +276,7 @@ export class Contacts {
     return { ...shown, template: '', isOfAccount: true };
   }
 
-  /** Unreadable after a change of the server's key, so it counts as not proved. */
+  /** Unreadable after a change of the server's key, so it counts as not verified. */
   #shown({ id, type, address, verified_ms, created_ms, template }: ContactMethod): Contact {
     const shown = { id, type: type as ContactType, created_ms, template, isOfAccount: false };
     try {
@@ -295,7 +295,7 @@ type Code = Pick<ContactMethod, 'code_hash' | 'code_ends_ms' | 'code_tries'>;
 
 const contextOf = (id: string): string => `contact/${id}`;
 
-/** Messages of people are the built-in ones, but where a program reads them. */
+/** Only webhook contacts have a template, because people read the others. */
 function contactTemplate(type: ContactType, before: string, changes: TemplateChanges): string {
   if (changes !== null && type !== 'webhook')
     throw new RequestRefused('bad_request', 'Only contacts of the type webhook have a template.', 'template');

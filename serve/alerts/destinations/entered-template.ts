@@ -2,7 +2,7 @@ import type { DestinationType, MessageTemplate } from '../messages/destination.t
 import { checkTemplate, NO_TEMPLATE, TemplateError, type TemplatePart } from '../messages/templates.ts';
 import { RequestRefused } from '../model/access.ts';
 
-/** Parts that are changed; '' removes one, null all. */
+/** Absent: unchanged. Empty: the built-in text. null: all built-in texts. */
 export type TemplateChanges = { readonly [Part in TemplatePart]?: string | undefined } | null;
 
 /** The column of a template with changes. Throws `RequestRefused` with the part at fault. */

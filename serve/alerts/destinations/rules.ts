@@ -7,7 +7,7 @@ import type { Contacts } from './contacts.ts';
 const RULES_MAX = 10;
 const MINUTES_MAX = 1440;
 
-/** One contact that is told of a page, and how long after it. */
+/** One contact that is notified of a page, and the delay. */
 export interface NotificationRule {
   readonly contactId: string;
   readonly afterMinutes: number;
@@ -31,7 +31,7 @@ interface NotificationRulesDependencies {
   readonly clock: Clock;
 }
 
-/** Which contacts of a user are told of a page, and when. */
+/** The contacts of a user that are notified of a page, and when. */
 export class NotificationRulesStore {
   readonly #deps: NotificationRulesDependencies;
 

@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import { SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
 import { COVERAGES } from './schedule-figures.ts';
 
-/** How the pager is: what is stored of all projects, and what this process reaches. */
+/** Metrics of the pager: stored state of all projects, and the mail server as this process sees it. */
 export const healthMeasures = () => {
   const measures = {
     pages: new Gauge({

@@ -10,7 +10,7 @@ export const UNCLOSED_STATES = PAGE_STATES.filter((state) => state !== 'closed')
 export const SILENCE_STATES = ['active', 'pending'] as const;
 
 export interface PageFigures {
-  /** Open pages by state. */
+  /** Pages that are not closed, by state. */
   readonly pages: Readonly<Record<string, number>>;
   /** How long the oldest step or message has been due. */
   readonly oldestDueMs: number;
@@ -33,8 +33,8 @@ export async function readPageFigures(store: Pick<Store, 'rows'>, now: number): 
 }
 
 /**
- * Since when the oldest message is due or under way; `now` if none is. New messages may wait behind one that their
- * destination does not accept, and after one that it accepted, to be bundled.
+ * Time of the oldest due message; `now` if none. Skips messages behind a failed one, and messages that may wait to be
+ * bundled.
  */
 async function oldestMessage(store: Pick<Store, 'rows'>, now: number): Promise<number> {
   const [row] = await store.rows<{ oldest: number }>(

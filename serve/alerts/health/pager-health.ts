@@ -6,7 +6,7 @@ import type { PageDeliveries } from '../paging/page-deliveries.ts';
 import type { PageSteps } from '../paging/page-steps.ts';
 import type { HealthMeasures } from './health-measures.ts';
 import { type PageFigures, readPageFigures, SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
-import { postHeartbeat, troubleOf } from './paging-heartbeat.ts';
+import { faultOf, postHeartbeat } from './paging-heartbeat.ts';
 import {
   COVERAGES,
   readScheduleFigures,
@@ -28,15 +28,15 @@ interface PagerHealthDependencies extends ScheduleSources {
 }
 
 const LOOK_MS = 30_000;
-/** Less than the interval of the looks, which drifts. */
+/** Below the interval of the checks, because their timer drifts. */
 const PAGES_MS = 25_000;
 const SCHEDULES_MS = 55_000;
 const HEARTBEAT_MS = 45_000;
 
-/** Set while the watcher was told less than a minute ago. */
+/** Set for HEARTBEAT_MS after a heartbeat. */
 const BEAT = 'paging-heartbeat';
 
-/** Tells operators how the pager is, every 30 seconds. */
+/** Updates the metrics of the pager every 30 seconds and sends its heartbeat. */
 export class PagerHealth {
   readonly #deps: PagerHealthDependencies;
   readonly #pages: SharedFigures<PageFigures>;
@@ -104,16 +104,16 @@ export class PagerHealth {
   }
 
   /**
-   * Tells the outside watcher that the pager works. The figures were stored moments ago, so the store takes writes. One
-   * process beats for all; if its request fails, the next look of any process tries again.
+   * Sends the heartbeat to the external monitor. The figures were stored recently, so the store takes writes. One
+   * process sends for all; the next check of any process retries a failed request.
    */
   async #beat(oldestDueMs: number): Promise<void> {
     const { keyValue, pageSteps, pageDeliveries, settings } = this.#deps;
     const url = settings.PAGING_HEARTBEAT_URL;
     if (url === undefined) return;
     const sinceSweepMs = Math.max(pageSteps.sinceSweepMs, pageDeliveries.sinceSweepMs);
-    const trouble = troubleOf({ sinceSweepMs, oldestDueMs });
-    if (trouble !== '') throw new Error(`PAGING_HEARTBEAT_URL was not told: ${trouble}`);
+    const fault = faultOf({ sinceSweepMs, oldestDueMs });
+    if (fault !== '') throw new Error(`PAGING_HEARTBEAT_URL: heartbeat not sent: ${fault}`);
     const isFirst = await keyValue.set(BEAT, '1', { ttlMs: HEARTBEAT_MS, onlyIfAbsent: true });
     if (!isFirst) return;
     try {

@@ -6,28 +6,28 @@ const SWEEP_MS_MAX = 120_000;
 const DUE_MS_MAX = 120_000;
 
 interface PagerState {
-  /** Milliseconds since the sweep of this process that ended longest ago. */
+  /** Milliseconds since the last sweep of steps or of deliveries, whichever is older. */
   readonly sinceSweepMs: number;
   readonly oldestDueMs: number;
 }
 
-/** Why an outside watcher must not be told that the pager works; '' if it works. The figures were just stored. */
-export function troubleOf({ sinceSweepMs, oldestDueMs }: PagerState): string {
+/** The reason not to send the heartbeat; '' if there is none. The figures were stored recently. */
+export function faultOf({ sinceSweepMs, oldestDueMs }: PagerState): string {
   if (sinceSweepMs > SWEEP_MS_MAX)
     return `no search for due pages has ended for ${Math.round(sinceSweepMs / 1000)} s`;
   if (oldestDueMs > DUE_MS_MAX) return `a page has been due for ${Math.round(oldestDueMs / 1000)} s`;
   return '';
 }
 
-/** Throws if the watcher does not accept the heartbeat. */
+/** Throws if the monitor does not accept the heartbeat. */
 export async function postHeartbeat(url: string): Promise<void> {
-  // The operator's own watcher may well be in a private network.
+  // The operator's own monitor may be in a private network.
   const connections = new TargetConnections(url, { allowsPrivate: true });
   try {
     const { status } = await post(connections, { headers: {}, body: '' });
     if (status < 200 || status > 299) throw new Error(`answered with ${status}`);
   } catch (error) {
-    throw new Error(`PAGING_HEARTBEAT_URL was not told: ${networkFault(error, POST_MS_MAX)}`);
+    throw new Error(`PAGING_HEARTBEAT_URL: heartbeat not sent: ${networkFault(error, POST_MS_MAX)}`);
   } finally {
     connections.close();
   }

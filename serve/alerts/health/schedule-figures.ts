@@ -16,7 +16,7 @@ export interface ScheduleSources {
   readonly schedules: Pick<Schedules, 'find' | 'gaps'>;
 }
 
-/** Looks at one schedule after the other, so that other work goes on in between. */
+/** Reads one schedule after the other, so that other work goes on in between. */
 export async function readScheduleFigures(sources: ScheduleSources): Promise<ScheduleFigures> {
   const { clock, projects, policies, schedules } = sources;
   const existing = new Set(await projects.numbers());

@@ -16,7 +16,7 @@ interface FigureRow {
   readonly figures: string;
 }
 
-/** Reading takes at most this part of the time of one process. */
+/** Largest share of the time of one process spent reading. */
 const READING_SHARE = 1 / 20;
 
 /**

@@ -22,7 +22,7 @@ export interface MessageAlert {
 
 export type MessageEvent = 'triggered' | 'acknowledged' | 'resolved' | 'exhausted' | 'test';
 
-/** What a destination is told, as plain data. */
+/** A message to a destination, as plain data. */
 export interface PageMessage {
   /** Id of its first notification, the same for every attempt: receivers recognize duplicates by it. */
   readonly key: string;

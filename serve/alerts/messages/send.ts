@@ -19,7 +19,7 @@ import { webhookBody } from './webhook.ts';
 export interface SendOutcome {
   /** Of the answer; 0 when there was none. */
   readonly status: number;
-  /** Why the message was not accepted; '' when it was. */
+  /** The reason why the message was not accepted; '' if it was. */
   readonly fault: string;
   /** Whether sending it again is of no use. */
   readonly isRefused: boolean;
@@ -75,7 +75,7 @@ export class MessageSender {
     });
   }
 
-  /** Sends a code that proves who owns a contact. */
+  /** Sends a code that verifies a contact. */
   sendCode(destination: Destination, key: string, code: string): Promise<SendOutcome> {
     return this.#deliver(destination, {
       key,

@@ -5,7 +5,7 @@ import type { PageMessage } from './message.ts';
 import type { RenderedWords } from './templates.ts';
 import { bodyOf, factsOf, firstAlert, headlineOf, markOf } from './texts.ts';
 
-/** Of UTF-16 code units. */
+/** In UTF-16 code units. */
 const TEXT_UNITS = 4096;
 const BODY_CHARACTERS = 3000;
 
@@ -49,7 +49,7 @@ function isPublicUrl(text: string): boolean {
   return host.includes('.') && !/\.(localhost|local|internal|home\.arpa)\.?$/.test(host);
 }
 
-/** What Telegram answered. */
+/** The response of Telegram. */
 interface TelegramAnswer {
   readonly isAccepted: boolean;
   readonly description: string;

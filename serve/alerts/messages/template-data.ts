@@ -6,7 +6,7 @@ import { firstAlert } from './texts.ts';
 /** Labels of an alert that templates see. */
 const LABELS_MAX = 64;
 
-/** What a template can name in a message. */
+/** Values that a template can name. */
 export function templateData(message: PageMessage): TemplateData {
   const { event, page, project, user, acknowledgeUrl, more, duplicatePossible } = message;
   return {

@@ -1,9 +1,9 @@
 import mustache from 'mustache';
 import { visible } from '../../../aggregate/alerts/formats/values.ts';
 
-/** Tokens and values of one rendering; far beyond any message that people read. */
+/** Work of one rendering, well above any real message. */
 const STEPS_MAX = 20_000;
-/** Of a value, which is escaped. */
+/** Characters of a value that count as one step, because they are escaped. */
 const CHARACTERS_PER_STEP = 100;
 
 type Value = string | number | boolean | Data | readonly Value[];
@@ -48,7 +48,7 @@ class DataContext extends mustache.Context {
 
 export interface Rendered {
   readonly text: string;
-  /** Whether the template would give more, or takes too long. */
+  /** Whether a limit stopped the rendering. */
   readonly isCut: boolean;
 }
 

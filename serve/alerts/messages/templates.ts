@@ -27,7 +27,7 @@ const CHAT_CHARACTERS_MAX = 3000;
 const TITLE_CHARACTERS_MAX = 300;
 const DEPTH_MAX = 2;
 
-/** A template that is refused; the message names the line and the character. */
+/** A refused template; the message is shown to the user. */
 export class TemplateError extends Error {
   readonly part: TemplatePart;
 
@@ -54,7 +54,7 @@ const ESCAPES: Readonly<Record<DestinationType, (text: string) => string>> = {
   webhook: plain,
 };
 
-/** Senders can write line breaks into values of a title. */
+/** The title becomes one line, because values may have line breaks. */
 export function renderWords(
   template: MessageTemplate,
   type: DestinationType,

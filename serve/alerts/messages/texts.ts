@@ -73,7 +73,7 @@ function descriptionOf(alert: MessageAlert): string {
   return lines.length > DESCRIPTION_LINES ? `${shown}\n...` : shown;
 }
 
-/** What is known of a message's alert, without blanks. */
+/** Facts about the alert of a message, without blanks. */
 export function factsOf(message: PageMessage): Fact[] {
   const alert = firstAlert(message);
   const facts = [

@@ -1,7 +1,10 @@
 import type { MessageAlert, PageMessage } from './message.ts';
 import { renderBody } from './templates.ts';
 
-/** The body for a webhook of one's own. A page is never lost for a template that gives no JSON for it. */
+/**
+ * The body for a webhook of one's own. Falls back to the built-in body if the template renders no JSON, so that no page
+ * is lost.
+ */
 export function webhookBody(message: PageMessage, template = ''): unknown {
   if (template === '') return builtInBody(message);
   const fault = 'the template gave no JSON for this message';

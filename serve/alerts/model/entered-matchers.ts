@@ -22,7 +22,10 @@ export function requireMatchers(text: string, field: string): readonly Matcher[]
   );
 }
 
-/** As `requireMatchers`, for silences and maintenance windows: it refuses a list that would match every alert. */
+/**
+ * As `requireMatchers`, but refuses a list that would match every alert: it would suppress all pages, or take every
+ * alert for a heartbeat.
+ */
 export const requireQuietMatchers = (text: string, field: string): readonly Matcher[] =>
   requireNarrow(requireMatchers(text, field), field);
 

@@ -97,7 +97,10 @@ export const alertRoutes = storedTable({
   name: 'alert_routes',
   doc: 'The list of routes of each project, from alerts to policies. The id is the project.',
   columns: {
-    /** JSON: a list of `{name, matchers, policy_id, delay_seconds, continues, is_active}` in order; the last one takes all. */
+    /**
+     * JSON: a list of `{name, matchers, policy_id, delay_seconds, continues, is_active}` in order; the last one takes
+     * the rest.
+     */
     routes: 'String',
     author_id: 'String',
     created_ms: 'Int64',

@@ -36,7 +36,7 @@ export const maintenanceWindows = storedTable({
     name: 'String',
     /** JSON: a list of `{name, value, isRegex, isEqual}`. */
     matchers: 'String',
-    /** JSON: a list of time intervals with their `location`; an empty one is always. */
+    /** JSON: a list of time intervals with their `location`; empty means always. */
     time_intervals: 'String',
     from_ms: 'Int64',
     until_ms: 'Int64',

@@ -64,7 +64,7 @@ export const integrations = storedTable({
     api_url: 'String',
     /** ARNs of the topics of Amazon SNS whose messages are taken; none until the first message. */
     topics: 'Array(String)',
-    /** Silence after which an alert is created; 0 = never. */
+    /** Minutes without a beat after which an alert is created; 0 = never. */
     heartbeat_minutes: 'UInt64',
     /** Alerts that match are beats; '' = none are. */
     heartbeat_matchers: 'String',
@@ -113,14 +113,14 @@ export const heartbeats = table({
     heard_ms: 'SimpleAggregateFunction(max, Int64)',
     /** When the watch of every request began. */
     watched_ms: 'SimpleAggregateFunction(max, Int64)',
-    /** When the watch ended; a later beat begins it again. */
+    /** When the watch ended. A later beat starts it again; in the row of every request, `watched_ms` does. */
     ended_ms: 'SimpleAggregateFunction(max, Int64)',
-    /** When a Watchdog was seen: other requests are no beats since then. Only in the row of every request. */
+    /** When a Watchdog was last seen: then plain requests no longer count. Only in the row of every request. */
     watchdog_ms: 'SimpleAggregateFunction(max, Int64)',
   },
   engine: 'AggregatingMergeTree',
   orderBy: ['project', 'integration', 'beat'],
-  // A beat is forgotten after 30 days without one; its row must not outlive a sender whose labels change.
+  // Beats are forgotten after 30 days. Rows of labels that change must not pile up.
   ttl: "toDateTime(intDiv(greatest(heard_ms, ended_ms), 1000)) + INTERVAL 60 DAY DELETE WHERE beat != ''",
 });
 

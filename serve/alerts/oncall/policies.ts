@@ -8,7 +8,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { EscalationPolicy } from '../model/oncall-tables.ts';
 
 const POLICIES_PER_PROJECT = 50;
-/** Read for figures of all projects. */
+/** Policies read for the metrics of all projects. */
 const ALL_POLICIES_MAX = 100_000;
 const NAME_CHARACTERS_MAX = 255;
 export const STEPS_MAX = 10;

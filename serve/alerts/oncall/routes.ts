@@ -28,7 +28,7 @@ export interface AlertRoute {
   readonly is_active: boolean;
 }
 
-/** Where an alert pages. */
+/** A policy that an alert pages. */
 export interface RouteTarget {
   /** The name of the route. */
   readonly route: string;
@@ -74,7 +74,7 @@ export class ProjectRoutes {
     return last < 0 ? candidates : candidates.slice(0, last + 1);
   }
 
-  /** Where an alert pages: one target for each policy, of the first route that leads to it. */
+  /** The policies that an alert pages: one target for each, of the first route that leads to it. */
   async targetsOf(labels: MatchLabels): Promise<readonly RouteTarget[]> {
     const targets = new Map<string, RouteTarget>();
     for (const { name, policy_id, delay_seconds } of await this.taking(labels)) {
@@ -110,7 +110,7 @@ export class Routes {
     return { routes: JSON.parse(row.routes) as AlertRoute[], version: row.version };
   }
 
-  /** The routes as alerts meet them: none while an external on-call tool gets the alerts. */
+  /** The routes that apply: none while an external on-call tool gets the alerts. */
   async of(projectId: string): Promise<ProjectRoutes> {
     const [{ routes }, isApplied] = await Promise.all([this.get(projectId), this.isApplied(projectId)]);
     return new ProjectRoutes(isApplied ? routes : []);

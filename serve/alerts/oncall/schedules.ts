@@ -233,7 +233,7 @@ export class Schedules {
     return shiftsBetween(await this.#data(schedule, window), window.from, window.until);
   }
 
-  /** Of the next 60 days, or of another time from now on. */
+  /** Gaps from now on, within 60 days by default. */
   async gaps(schedule: OncallSchedule, durationMs = GAP_DAYS * DAY_MS): Promise<readonly Span[]> {
     const from = this.#clock.now();
     const until = from + durationMs;

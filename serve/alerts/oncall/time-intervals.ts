@@ -149,7 +149,7 @@ const location = z
 export const locatedIntervalSchema = onlyFields({ ...fields, location }).meta({ id: 'LocatedTimeInterval' });
 export type LocatedInterval = z.output<typeof locatedIntervalSchema>;
 
-/** A stretch of time; the end is not in it. */
+/** A span of time; the end is not in it. */
 export interface Span {
   readonly from: number;
   readonly until: number;
@@ -197,7 +197,7 @@ function isDayWithin({ begin, end }: NumberRange, { day, daysInMonth }: Temporal
 /** An interval of the day before may last until the end of the day. */
 const DAYS_BEFORE = 2;
 
-/** The stretches from one moment until another in which one of the intervals is on, in order and apart. */
+/** Spans in which one of the intervals is on, sorted and disjoint. */
 export function* activeSpans(
   intervals: readonly TimeInterval[],
   clock: ZoneClock,

@@ -7,7 +7,7 @@ import type { PageStore } from './page-store.ts';
 const RESULTS = ['accepted', 'failed', 'refused'] as const;
 const UNREACHED_REASONS = ['nobody', 'refused', 'not_accepted'] as const;
 
-/** What this process counts of pages. */
+/** Metrics of paging in this process. */
 export const pageMeasures = () => {
   const measures = {
     pageNotifications: new Counter({
@@ -66,7 +66,7 @@ function kindOf({ kind, round, cycle, step }: PageNotification): string {
 
 type Call = Awaited<ReturnType<PageStore['callsOf']>>[number];
 
-/** Counts a step that the page leaves without having reached anybody. One without targets is counted when it begins. */
+/** Counts a step that the page leaves without having reached anybody. `PageSteps` counts steps without recipients. */
 export function countUnreached(
   measures: PageMeasures,
   page: AlertPage,

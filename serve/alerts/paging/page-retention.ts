@@ -12,7 +12,7 @@ interface PageRetentionDependencies {
   readonly settings: { readonly RETENTION_PAGES_DAYS: number };
 }
 
-/** Keys of one statement, which has each twice with its version. */
+/** Keys of one statement, which may list each with its version. */
 const PAGES_PER_STATEMENT = 2000;
 
 const KEY = sql`concat(toString(project), '/', toString(alert), '/', policy)`;
@@ -36,7 +36,7 @@ export class PageRetention {
     this.#hourly?.stop();
   }
 
-  /** Returns the number of deleted pages. Whole days, so that it finds something once a day. */
+  /** Returns the number of deleted pages. Rounds to whole days, so that mutations run once a day. */
   async deleteOld(): Promise<number> {
     const { clock, locks, settings } = this.#deps;
     const before = (Math.floor(clock.now() / DAY_MS) - settings.RETENTION_PAGES_DAYS) * DAY_MS;
@@ -59,20 +59,20 @@ export class PageRetention {
   }
 
   /**
-   * The pages go last, so that a kill in between leaves them to be found again. Their older rows go with them, or an open
-   * page would come back; a row that was written meanwhile stays, since its page was reopened.
+   * Deletes pages last, so a kill repeats the work. Older versions go too, else an open one would reappear. A newer row
+   * stays: the page was reopened.
    */
   async #delete(old: readonly OldPage[], before: number): Promise<void> {
     const { store } = this.#deps;
     const keys = old.map(({ key }) => key);
     const versions = old.map(({ version }) => Number(version));
-    const now = sql`SETTINGS mutations_sync = 1`;
+    const waiting = sql`SETTINGS mutations_sync = 1`;
     await store.run(
-      sql`ALTER TABLE ${pageNotifications} DELETE WHERE created_ms < ${before} AND ${KEY} IN ${keys} ${now}`,
+      sql`ALTER TABLE ${pageNotifications} DELETE WHERE created_ms < ${before} AND ${KEY} IN ${keys} ${waiting}`,
     );
-    await store.run(sql`ALTER TABLE ${pageLog} DELETE WHERE at < ${before} AND ${KEY} IN ${keys} ${now}`);
+    await store.run(sql`ALTER TABLE ${pageLog} DELETE WHERE at < ${before} AND ${KEY} IN ${keys} ${waiting}`);
     await store.run(
-      sql`ALTER TABLE ${pages} DELETE WHERE version <= transform(${KEY}, ${keys}, ${versions}, -1) ${now}`,
+      sql`ALTER TABLE ${pages} DELETE WHERE version <= transform(${KEY}, ${keys}, ${versions}, -1) ${waiting}`,
     );
   }
 }

@@ -159,7 +159,7 @@ interface FollowContext {
   readonly now: number;
 }
 
-/** The changes at which routes are read. */
+/** Changes that read the routes. */
 const ROUTED: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
 
 /** The pages of a batch of alerts, with the changes of these alerts applied. */
@@ -198,12 +198,12 @@ class PageBatch {
     if (ROUTED.has(change.name)) this.#open(change, context);
   }
 
-  /** Opens a page for each policy that an alert has none for. */
+  /** Opens missing pages. */
   #open(change: DecidedChange, { targets, severity, quiet, policyOf, now }: FollowContext): void {
     for (const { route, policyId, delaySeconds } of targets) {
-      const of = { project: this.#project, alert: change.iid, policy: policyId, route, severity };
-      if (policyOf(policyId) === null || this.#pages.has(pageKey(of))) continue;
-      const page = newPage(of, change, { delayMs: delaySeconds * 1000, quiet, now });
+      const fields = { project: this.#project, alert: change.iid, policy: policyId, route, severity };
+      if (policyOf(policyId) === null || this.#pages.has(pageKey(fields))) continue;
+      const page = newPage(fields, change, { delayMs: delaySeconds * 1000, quiet, now });
       this.#put(page);
       if (page.state === 'suppressed') this.entries.push({ page, at: change.at, what: SUPPRESSED, by: '' });
     }

@@ -7,10 +7,10 @@ import { type AlertRoute, ProjectRoutes, type Routes } from '../oncall/routes.ts
 import type { Quiet, QuietReasons } from '../quiet/quiet.ts';
 import { type StepPreview, StepPreviews, type StepPreviewsDependencies } from './step-preview.ts';
 
-/** One route, and why it takes the alert or not. */
+/** One route, and the reason why it takes the alert or not. */
 interface RouteResult {
   readonly route: AlertRoute;
-  /** Whether no active route before it took the alert for good. */
+  /** Whether no earlier route without `continues` took the alert. */
   readonly isReached: boolean;
   readonly matchers: readonly { readonly matcher: Matcher; readonly isMatch: boolean }[];
   /** Whether it is reached, active, and all of its matchers match. */
@@ -41,7 +41,7 @@ export interface RoutePreviewDependencies extends StepPreviewsDependencies {
   readonly clock: Clock;
 }
 
-/** Shows how an alert with some labels would page now, by the same parts that page. */
+/** Shows how an alert with some labels would page now, with the code that pages. */
 export async function previewRoutes(
   dependencies: RoutePreviewDependencies,
   projectId: string,

@@ -6,7 +6,7 @@ import type { Span } from '../oncall/time-intervals.ts';
 import { isCallable } from '../paging/callable.ts';
 import { type Recipient, Recipients, type RecipientsDependencies } from '../paging/recipients.ts';
 
-/** Why a target reaches nobody. */
+/** Reasons for a gap. */
 export const GAP_REASONS = [
   'nobody_on_call',
   'no_schedule',
@@ -17,7 +17,7 @@ export const GAP_REASONS = [
 
 export interface Gap {
   readonly reason: (typeof GAP_REASONS)[number];
-  /** Whom no message would reach; '' if it is not about a person. */
+  /** The person whom no message would reach; '' if it is not about a person. */
   readonly user: string;
   /** When nobody is on call; null for a gap that lasts. */
   readonly span: Span | null;
@@ -30,14 +30,14 @@ interface RecipientPreview extends Recipient {
 export interface TargetPreview {
   readonly target: PolicyTarget;
   readonly recipients: readonly RecipientPreview[];
-  /** Those of the schedule in the next 60 days, and what keeps people and channels from being told now. */
+  /** Gaps of the schedule in the next 60 days, and people and channels that cannot be notified now. */
   readonly gaps: readonly Gap[];
 }
 
 export interface StepPreview {
   readonly step: PolicyStep;
   readonly targets: readonly TargetPreview[];
-  /** Whether nobody would be told: the page goes on to the next step at once. */
+  /** Whether nobody would be notified: the page goes on to the next step at once. */
   readonly reachesNobody: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface StepPreviewsDependencies extends Omit<RecipientsDependencies, '
   readonly schedules: Pick<Schedules, 'find' | 'gaps' | 'onCall'>;
 }
 
-/** Who would be told by the steps of policies at a moment, and what is missing. */
+/** The people and channels that steps of policies would notify at a moment, and what is missing. */
 export class StepPreviews {
   readonly #deps: StepPreviewsDependencies;
   readonly #projectId: string;

@@ -44,7 +44,7 @@ export interface AlertFilter {
   readonly assignee?: string | undefined;
   readonly started_after?: number | undefined;
   readonly started_before?: number | undefined;
-  /** Numbers of the alerts that it is narrowed to. */
+  /** Only these alerts, by `iid`. */
   readonly iids?: readonly number[] | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface HistoryEntry {
 /** Events on a page of a history where none is asked for: so many were listed before there were pages. */
 export const HISTORY_PER_PAGE = 100;
 
-/** Open alerts that are compared with silences, and how many of them are in memory at the same time. */
+/** Open alerts read per request, and per part in memory. */
 const OPEN_READ_MAX = 10_000;
 const OPEN_PART = 500;
 
@@ -231,7 +231,7 @@ export class AlertReader {
     const body = row === undefined || row.body === '' ? null : parseExact(row.body);
     const items = get(body, 'alerts');
     const index = (row?.item ?? 1) - 1;
-    // Only alerts of the Prometheus format have a label for the y axis; a list is one of CloudEvents.
+    // A label for the y axis marks the Prometheus format; a list is a batch of CloudEvents.
     const list = Array.isArray(items) && alert.y_label !== '' ? items : body;
     const payload = Array.isArray(list) ? list[index] : list;
     const annotations = get(payload, 'annotations');

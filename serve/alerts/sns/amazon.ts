@@ -5,7 +5,7 @@ import { type Agent, get } from 'node:https';
 const REQUEST_MS_MAX = 10_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;
 
-/** Regions only: `sns.s3.amazonaws.com` would be the bucket of anybody. */
+/** Regions only: `sns.s3.amazonaws.com` is a bucket that anybody can own. */
 const HOST = /^sns\.[a-z]{2}(?:-[a-z]+){1,2}-\d\.amazonaws\.com(?:\.cn)?$/;
 
 /** The URL, if it leads to Amazon SNS; else null. */

@@ -9,13 +9,13 @@ const CERTIFICATES_MAX = 16;
 const FETCHES_MAX = 16;
 
 /**
- * Public keys of the certificates that Amazon SNS signs with, by URL. Amazon changes a certificate about once a year and
- * signs every message with it: each message would cost a request.
+ * Public keys of the certificates that Amazon SNS signs with, by URL. Cached, because every message names the same
+ * certificate, which changes about once a year.
  */
 export class SigningCertificates {
   readonly #agent: Agent;
   readonly #clock: Clock;
-  /** The one that was fetched first is the first. */
+  /** Oldest first. */
   readonly #keys = new Map<string, { readonly key: KeyObject; readonly until: number }>();
   readonly #fetching = new Map<string, Promise<KeyObject>>();
 

@@ -9,7 +9,7 @@ const url = text.refine(
   (given) => amazonUrl(given) !== null,
   'expected an https URL of sns.REGION.amazonaws.com',
 );
-/** A query could make the API of Amazon answer a text of the sender. */
+/** No query: on this host, API responses can echo text of the sender. */
 const isCertificate = (given: string): boolean => {
   const { pathname = '', search = '' } = URL.parse(given) ?? {};
   return pathname.endsWith('.pem') && search === '';
@@ -42,7 +42,7 @@ export function parseSnsMessage(payload: unknown): SnsMessage {
     isObject(payload) && 'Type' in payload ? '' : ' Turn off raw message delivery of the subscription.';
   throw new BodyError(
     422,
-    `No message of Amazon SNS: ${issue?.path.join('.') || 'body'}: ${issue?.message}.${hint}`,
+    `Not a message of Amazon SNS: ${issue?.path.join('.') || 'body'}: ${issue?.message}.${hint}`,
   );
 }
 

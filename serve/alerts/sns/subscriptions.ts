@@ -54,7 +54,7 @@ export class SnsSubscriptions {
     const { records, clock } = this.#deps;
     const recordId = `${id}/${sha256(topic).slice(0, 32)}`;
     await records.change(recordId, (current) => {
-      // The same request again; one with another token is of a new subscription.
+      // A repeated request changes nothing. Another token means a new subscription.
       if (current?.subscribe_url === subscribe_url) return { result: undefined };
       const next = {
         ...{ id: recordId, expires_ms: 0, project_id, integration_id: id, topic },
@@ -66,7 +66,7 @@ export class SnsSubscriptions {
     this.#jobs.wake([{ project: Number(project_id), name: recordId }]);
   }
 
-  /** Tries to confirm a subscription; returns after how many milliseconds it is tried again. */
+  /** Tries to confirm a subscription. Returns the wait before the next try, or undefined when done. */
   async confirm(id: string): Promise<number | undefined> {
     const { records, clock, agent } = this.#deps;
     const current = await records.get(id);
@@ -86,7 +86,7 @@ export class SnsSubscriptions {
     });
   }
 
-  /** Why the request failed; '' when it did not. */
+  /** The reason of the failure; '' if there is none. */
   async #request(subscribeUrl: string, agent: Agent): Promise<string> {
     const url = amazonUrl(subscribeUrl);
     if (url === null) return 'no URL of Amazon SNS';

@@ -1,7 +1,6 @@
 import { RequestRefused } from '../model/access.ts';
 
 const TOPICS_MAX = 20;
-/** Of a topic of Amazon SNS. */
 export const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}(?:\.fifo)?$/;
 
 export function requireTopics(topics: readonly string[]): void {
