@@ -23,7 +23,12 @@ describe('definitions on a cluster', () => {
   test('replicate every table that stores rows, and only those', () => {
     const pipelines = statements.flatMap((text) => /ENGINE = (\w+)/.exec(text)?.[1] ?? []);
     expect(new Set(pipelines)).toEqual(
-      new Set(['ReplicatedReplacingMergeTree', 'ReplicatedMergeTree', 'Null']),
+      new Set([
+        'ReplicatedAggregatingMergeTree',
+        'ReplicatedReplacingMergeTree',
+        'ReplicatedMergeTree',
+        'Null',
+      ]),
     );
   });
 
