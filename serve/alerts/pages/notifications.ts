@@ -54,7 +54,7 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
   const actions = {
     verify: async (user: User, id: string, form: Form) => {
       const { address } = await contacts.verify(user, id, form.text('code'));
-      return `${address} is proved.`;
+      return `${address} is verified.`;
     },
     code: async (user: User, id: string) => {
       const { address } = await contacts.renewCode(user, id);

@@ -51,11 +51,11 @@ async function signUp(context: BrowserContext): Promise<Page> {
 async function proveContact(page: Page): Promise<void> {
   await page.goto(`${origin}/profile/notifications`);
   await page.getByLabel('Type').selectOption('webhook');
-  await page.getByLabel('Address').fill(receiver.url);
+  await page.getByLabel('Address', { exact: true }).fill(receiver.url);
   await press(page, 'Add contact');
   await page.getByLabel('Code', { exact: true }).fill(newest().code);
   await press(page, 'Confirm');
-  await expect(page.getByText('is proved.').count()).resolves.toBe(1);
+  await expect(page.getByText('is verified.').count()).resolves.toBe(1);
 }
 
 /** Makes a project with an integration. Returns its path, and the address and key for alerts. */

@@ -32,7 +32,7 @@ async function prove(name: string): Promise<string> {
   await follow('contacts', { type: 'webhook', address: `${receiver.url}/${name}` });
   const { id } = (await contacts()).at(-1);
   const { body } = await follow(`contacts/${id}/verify`, { code: receiver.last.body.code });
-  expect(body).toContain('is proved.');
+  expect(body).toContain('is verified.');
   return id;
 }
 
