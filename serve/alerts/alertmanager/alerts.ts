@@ -73,6 +73,7 @@ class OpenAlerts {
     const { alertRoutes, clock, policies, projectId, query, quiet, reader, url } = this.#deps;
     const [routes, list] = await Promise.all([alertRoutes.of(projectId), policies.list(projectId)]);
     const turn = new Turn();
+    const labelsOf = await quiet.labelReader();
     const names = new Map(list.map(({ id, name }) => [id, name]));
     for await (const part of reader.openInParts(Number(projectId))) {
       const now = clock.now();
@@ -81,7 +82,7 @@ class OpenAlerts {
       for (const alert of part) {
         await turn.next();
         const why = reasons.get(alert.iid);
-        const labels = await quiet.labelsOf(alert);
+        const labels = labelsOf(alert);
         if (!(why === undefined ? query.active : query.silenced) || !this.#matches(labels)) continue;
         const targets = await routes.targetsOf(labels);
         const receivers = targets.flatMap(({ policyId }) => names.get(policyId) ?? []);

@@ -72,10 +72,10 @@ export class IntegrationCache {
     return this.#byKeyHash.get(hashSecret(key));
   }
 
-  /** Also of a deleted one, whose alerts may still be open; '' if it never was. */
-  async nameOf(id: string): Promise<string> {
+  /** By id, also of deleted integrations, whose alerts may still be open. */
+  async names(): Promise<ReadonlyMap<string, string>> {
     await this.#refresh();
-    return this.#names.get(id) ?? '';
+    return this.#names;
   }
 
   /** Active integrations with a heartbeat. */

@@ -30,7 +30,7 @@ interface PagerDependencies {
   readonly reader: Pick<AlertReader, 'findAll'>;
   readonly routes: Pick<Routes, 'of' | 'isApplied'>;
   readonly policies: Pick<Policies, 'findAll' | 'list'>;
-  readonly quiet: Pick<Quiet, 'of' | 'labelsOf'>;
+  readonly quiet: Pick<Quiet, 'of' | 'labelReader'>;
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
   readonly steps: Pick<PageSteps, 'wake'>;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
@@ -69,8 +69,10 @@ export class Pager implements EventConsumer {
       ...routed.policies,
     ]);
     const now = clock.now();
-    const reasons = await quiet.of(String(project), [...alerts.values()], now);
-    const targets = await this.#targetsOf(routed, [...alerts.values()]);
+    const routing = new Set(changes.filter(({ name }) => ROUTED.has(name)).map(({ iid }) => iid));
+    const toRoute = [...alerts.values()].filter(({ iid }) => routing.has(iid));
+    const reasons = await quiet.of(String(project), toRoute, now);
+    const targets = await this.#targetsOf(routed, toRoute);
     for (const change of changes) {
       const severity = alerts.get(change.iid)?.severity;
       if (severity === undefined) continue;
@@ -99,11 +101,9 @@ export class Pager implements EventConsumer {
     routed: ProjectRoutes,
     alerts: readonly Alert[],
   ): Promise<ReadonlyMap<number, readonly RouteTarget[]>> {
-    const { quiet } = this.#deps;
+    const labelsOf = await this.#deps.quiet.labelReader();
     const targets = new Map<number, readonly RouteTarget[]>();
-    for (const alert of alerts) {
-      targets.set(alert.iid, await routed.targetsOf(await quiet.labelsOf(alert)));
-    }
+    for (const alert of alerts) targets.set(alert.iid, await routed.targetsOf(labelsOf(alert)));
     return targets;
   }
 

@@ -19,12 +19,13 @@ export async function countMatching(
   const matches = compileMatchers(matchers);
   let matching = 0;
   let open = 0;
+  const labelsOf = await quiet.labelReader();
   const turn = new Turn();
   for await (const part of reader.openInParts(Number(projectId))) {
     open += part.length;
     for (const alert of part) {
       await turn.next();
-      if (matches(await quiet.labelsOf(alert))) matching++;
+      if (matches(labelsOf(alert))) matching++;
     }
   }
   return { matching, open };

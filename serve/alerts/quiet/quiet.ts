@@ -23,7 +23,7 @@ interface QuietDependencies {
   readonly clock: Clock;
   readonly silences: SilenceCache;
   readonly windows: Pick<Windows, 'indexAt' | 'nextChange'>;
-  readonly integrations: Pick<IntegrationCache, 'nameOf'>;
+  readonly integrations: Pick<IntegrationCache, 'names'>;
 }
 
 /** Finds the silences and maintenance windows that suppress alerts. */
@@ -41,10 +41,10 @@ export class Quiet {
     now: number,
   ): Promise<ReadonlyMap<number, QuietReasons>> {
     if (alerts.length === 0) return new Map();
-    const reasonsOf = await this.#matcherAt(projectId, now);
+    const [reasonsOf, labelsOf] = await Promise.all([this.#matcherAt(projectId, now), this.labelReader()]);
     const quiet = new Map<number, QuietReasons>();
     for (const alert of alerts) {
-      const reasons = await reasonsOf(await this.labelsOf(alert));
+      const reasons = await reasonsOf(labelsOf(alert));
       if (reasons.until > 0) quiet.set(alert.iid, reasons);
     }
     return quiet;
@@ -65,7 +65,13 @@ export class Quiet {
 
   /** The labels of an alert as matchers see them. */
   async labelsOf(alert: QuietAlert): Promise<MatchLabels> {
-    return matchLabelsOf(alert, await this.#deps.integrations.nameOf(alert.integration));
+    return (await this.labelReader())(alert);
+  }
+
+  /** Reads the labels of many alerts. */
+  async labelReader(): Promise<(alert: QuietAlert) => MatchLabels> {
+    const names = await this.#deps.integrations.names();
+    return (alert) => matchLabelsOf(alert, names.get(alert.integration) ?? '');
   }
 
   /** When the next silence or window of a project begins or ends, or when to ask again; null if it has none. */
