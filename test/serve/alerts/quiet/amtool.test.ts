@@ -25,7 +25,12 @@ async function amtool(args: readonly string[], of = project): Promise<string> {
   const url = new URL(`/alertmanager/${of}`, address);
   url.username = 'ann';
   url.password = ann.token;
-  const { stdout } = await promisify(execFile)(AMTOOL, [`--alertmanager.url=${url}`, ...args]);
+  const { stdout } = await promisify(execFile)(AMTOOL, [
+    `--alertmanager.url=${url}`,
+    // Its own 30 s are short for 1,000 silences on a busy machine.
+    '--timeout=2m',
+    ...args,
+  ]);
   return stdout.trim();
 }
 const add = (...args: string[]) => amtool(['silence', 'add', '--comment=test', '--author=ann', ...args]);
