@@ -53,9 +53,10 @@ test('steps that reach nobody are counted by the reason', async () => {
 });
 
 test('an alert is unrouted only if its project has a policy', async () => {
+  const without = await service.source(ann, await service.project(ann));
+  await service.send(without, { title: 'No policy', fingerprint: 'a' });
   const project = await service.project(ann);
   const source = await service.source(ann, project);
-  await service.send(source, { title: 'No policy', fingerprint: 'a' });
   const { status } = await service.api(ann, 'POST', `/projects/${project}/escalation_policies`, {
     name: 'Ops',
     steps: [{ targets: [{ type: 'user', id: ann.user.id }], delay_minutes: 1, important: false }],
