@@ -6,8 +6,8 @@ const PREFIX = 'ce-';
 const ATTRIBUTE = /^ce-(?!data$)[a-z0-9]+$/;
 
 /**
- * The body to store; null if the request is no CloudEvent. Attributes of `ce-` headers move into the body, so that a
- * replay parses it alike. `check` throws for a body that is not JSON.
+ * The body to store, or null for another request. The attributes in `ce-` headers become part of it, so that a replay
+ * reads the same event. `check` throws for a body that is not JSON.
  */
 export function cloudEventsIn(
   headers: IncomingHttpHeaders,

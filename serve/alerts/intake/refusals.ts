@@ -44,8 +44,8 @@ interface RefusalsDependencies {
 }
 
 /**
- * Counts requests to integrations that were refused. Neither the log nor the history has them. A flood costs at most one row
- * every ten seconds for each reason of an integration; a kill loses the counts of these seconds.
+ * Counts refused requests of integrations, which are stored nowhere else. Counts are written every ten seconds, one row
+ * for each integration and reason, so a flood costs little and a kill loses ten seconds.
  */
 export class Refusals {
   readonly #store: Store;

@@ -2,8 +2,8 @@ import type { MessageAlert, PageMessage } from './message.ts';
 import { renderBody } from './templates.ts';
 
 /**
- * The body for a webhook of one's own. Falls back to the built-in body if the template renders no JSON, so that no page
- * is lost.
+ * The body for a `webhook` destination. A template that renders no JSON is replaced by the built-in body, so that no
+ * page is lost.
  */
 export function webhookBody(message: PageMessage, template = ''): unknown {
   if (template === '') return builtInBody(message);

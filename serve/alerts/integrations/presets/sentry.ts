@@ -2,7 +2,7 @@ import type { Preset } from './preset.ts';
 
 /**
  * Webhooks of an internal integration: metric alerts, issues and issue alerts. An issue alert has the id of its issue,
- * so the end of the issue ends it. A metric alert is told apart by its rule: its ids are counted apart from those of issues.
+ * so the end of the issue ends it. The fingerprint of a metric alert has its rule, since an issue may have the same id.
  */
 export const sentry: Preset = {
   name: 'sentry',

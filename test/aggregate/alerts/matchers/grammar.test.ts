@@ -8,8 +8,8 @@ import { formatMatchers, parseMatchers } from '../../../../aggregate/alerts/matc
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /**
- * Recorded from amtool 0.28.1, the printed list for each text, or null where it is refused. To record it again with
- * another amtool of 0.27 or newer, or after adding a text: AMTOOL=PATH with this test.
+ * What amtool 0.28.1 prints for each text; null for a text that it refuses. AMTOOL=PATH with this test records it again,
+ * for a new text or another amtool. Both grammars need 0.27 or newer.
  */
 const FILE = 'test/fixtures/matchers/amtool.json';
 const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as {
