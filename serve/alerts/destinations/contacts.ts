@@ -150,7 +150,7 @@ export class Contacts {
   /** Sends a new code to a contact that is not verified yet; the one before becomes invalid. */
   async renewCode(user: User, id: string): Promise<Contact> {
     const contact = await this.#get(user.id, id);
-    if (contact.verified_ms > 0) throw new RequestRefused('conflict', 'This contact is proved already.');
+    if (contact.verified_ms > 0) throw new RequestRefused('conflict', 'This contact is verified already.');
     const code = await this.#sendCode(user.id, contact);
     await this.#change(user.id, id, (row) => ({ next: { ...row, ...code }, result: undefined }));
     return contact;

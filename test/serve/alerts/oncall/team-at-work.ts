@@ -178,7 +178,7 @@ export class Colleague {
     await this.page.waitForURL(/\/profile/);
   }
 
-  /** Adds an address of e-mail, and proves it by the code that arrives. */
+  /** Adds an address of e-mail, and verifies it by the code that arrives. */
   async addContact(): Promise<void> {
     await this.follow('Notifications');
     expect(await this.text()).toContain('You have no verified contact');
@@ -188,7 +188,7 @@ export class Colleague {
     const [subject = ''] = await this.getMail();
     await this.fill('Code', subject.slice(0, 8));
     await this.click('Confirm');
-    expect(await this.note()).toContain('is proved');
+    expect(await this.note()).toContain('is verified');
   }
 
   /** Takes screenshots as a phone and a desktop show the page, which must fit them, and be accessible. */
