@@ -16,7 +16,9 @@ import {
   type Grant,
   grants,
   type Session,
+  type SigningKey,
   sessions,
+  signingKeys,
   type User,
   users,
   type Wallet,
@@ -43,6 +45,7 @@ export interface Accounts extends RecordContext {
   readonly wallets: Records<Wallet>;
   readonly applications: Records<Application>;
   readonly grants: Records<Grant>;
+  readonly signingKeys: Records<SigningKey>;
   /** When keys and tokens were last used. */
   readonly uses: Uses;
   readonly measures: IdentityMeasures;
@@ -84,6 +87,7 @@ export function openAccounts({
     wallets: new Records(context, wallets),
     applications: new Records(context, applications),
     grants: new Records(context, grants),
+    signingKeys: new Records(context, signingKeys),
     uses: new Uses(store, clock),
   };
 }

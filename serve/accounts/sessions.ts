@@ -85,12 +85,15 @@ function markSeen(accounts: Accounts, { id }: Session, now: number): Promise<voi
   );
 }
 
-/** Starts a session with a new secret and ends the session of the browser, against session fixation. */
+/**
+ * Starts a session with a new secret and ends the session of the browser, against session fixation. `amr` says how the
+ * user has signed in.
+ */
 export async function startSession(
   accounts: Accounts,
   reply: FastifyReply,
   user: User,
-  awaits: Session['awaits'] = '',
+  { amr, awaits = '' }: { readonly amr: Session['amr']; readonly awaits?: Session['awaits'] },
 ): Promise<void> {
   const { request } = reply;
   await endSession(accounts, request);
@@ -105,6 +108,7 @@ export async function startSession(
     created_ms: now,
     seen_ms: now,
     ended_ms: 0,
+    amr,
     address: clientAddress(request),
     agent: (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX).toWellFormed(),
     expires_ms: now + lifetime,

@@ -11,7 +11,7 @@ export const users = storedTable({
     username: 'String',
     name: 'String',
     email: 'String',
-    /** When an operator vouched for the email; 0 = never. */
+    /** When the person, or an operator for them, confirmed the email; 0 = never. */
     email_confirmed_ms: 'Int64',
     /** Argon2id in the PHC form; '' when the account has no password. */
     password_hash: 'String',
@@ -26,6 +26,8 @@ export const users = storedTable({
     session_epoch: 'UInt64',
     is_operator: 'Bool',
     locked_ms: 'Int64',
+    /** When the person deleted the account; the row stays, so that no later account gets its id. */
+    deleted_ms: 'Int64',
     created_ms: 'Int64',
     last_sign_in_ms: 'Int64',
     current_sign_in_ms: 'Int64',
@@ -44,6 +46,8 @@ export const sessions = storedTable({
     created_ms: 'Int64',
     seen_ms: 'Int64',
     ended_ms: 'Int64',
+    /** How the user signed in, as in RFC 8176: pwd, swk for a wallet, otp and mfa with a second factor. */
+    amr: 'Array(LowCardinality(String))',
     address: 'String',
     agent: 'String',
   },
@@ -74,6 +78,10 @@ export const applications = storedTable({
     owner_id: 'String',
     name: 'String',
     redirect_uris: 'Array(String)',
+    /** Where a browser may go after it signed out here. */
+    post_logout_redirect_uris: 'Array(String)',
+    /** Algorithm that signs its ID tokens: RS256 or ES256. */
+    id_token_alg: 'LowCardinality(String)',
     scopes: 'Array(String)',
     /** Whether it has a client secret; public applications must use PKCE. */
     is_confidential: 'Bool',
@@ -107,11 +115,20 @@ export const grants = storedTable({
     redirect_uri: 'String',
     code_hash: 'String',
     code_challenge: 'String',
+    /** Of the authorization request; '' without one. */
+    nonce: 'String',
+    /** When and how the user of a code signed in. */
+    signed_in_ms: 'Int64',
+    amr: 'Array(LowCardinality(String))',
+    /** Resources that the tokens may be used at (RFC 8707); none = all. */
+    resources: 'Array(String)',
     code_expires_ms: 'Int64',
     code_used_ms: 'Int64',
     access_hash: 'String',
     /** A refresh may request fewer scopes than were granted. */
     access_scopes: 'Array(LowCardinality(String))',
+    /** A token request may name fewer resources than the authorization. */
+    access_resources: 'Array(String)',
     access_created_ms: 'Int64',
     /** 0 = never. */
     access_expires_ms: 'Int64',
@@ -129,6 +146,23 @@ export const grants = storedTable({
 export type Grant = RowOf<typeof grants>;
 export type GrantKind = 'code' | 'password' | 'personal' | 'key';
 
+export const signingKeys = storedTable({
+  name: 'signing_keys',
+  doc: 'Keys that sign ID tokens. The id is the kid.',
+  columns: {
+    /** RS256 or ES256. */
+    alg: 'LowCardinality(String)',
+    /** JWK as JSON. */
+    public_jwk: 'String',
+    /** JWK as JSON, encrypted. */
+    private_jwk: 'String',
+    created_ms: 'Int64',
+    /** It is published before it signs, so that clients know it by then. */
+    signs_from_ms: 'Int64',
+  },
+});
+export type SigningKey = RowOf<typeof signingKeys>;
+
 /** Separate from the grants, since it is written often and may be lost. */
 export const uses = table({
   name: 'grant_uses',
@@ -138,4 +172,12 @@ export const uses = table({
   orderBy: ['id'],
 });
 
-export const accountTables: readonly Table[] = [users, sessions, wallets, applications, grants, uses];
+export const accountTables: readonly Table[] = [
+  users,
+  sessions,
+  wallets,
+  applications,
+  grants,
+  signingKeys,
+  uses,
+];

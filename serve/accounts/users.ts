@@ -63,6 +63,7 @@ export async function createUser(accounts: Accounts, given: NewUser): Promise<Us
       session_epoch: 0,
       is_operator: given.is_operator ?? false,
       locked_ms: 0,
+      deleted_ms: 0,
       created_ms: now,
       last_sign_in_ms: 0,
       current_sign_in_ms: 0,

@@ -45,6 +45,8 @@ export async function createApplication(
       expires_ms: 0,
       owner_id,
       ...fields,
+      post_logout_redirect_uris: [],
+      id_token_alg: 'RS256',
       is_confidential: given.is_confidential,
       secret_hash: secret === null ? '' : hashSecret(secret),
       created_ms: accounts.clock.now(),

@@ -99,8 +99,9 @@ function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
     }
     // The new password ended all sessions, so this browser gets a new one.
     const changed = await accounts.users.get(user.id);
+    const amr = (await request.signedIn())?.session.amr ?? [];
     if (changed) {
-      await startSession(accounts, reply, changed);
+      await startSession(accounts, reply, changed, { amr });
       await rememberCaller(accounts, reply, changed);
     }
     const wallets = unlinked === 0 ? '' : ' All linked wallets were unlinked.';

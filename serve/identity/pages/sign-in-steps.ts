@@ -2,21 +2,28 @@ import type { FastifyReply } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { rememberCaller } from '../../accounts/devices.ts';
 import { startSession } from '../../accounts/sessions.ts';
-import type { User } from '../../accounts/tables.ts';
+import type { Session, User } from '../../accounts/tables.ts';
 import { recordSignIn } from '../../accounts/users.ts';
 import { localPath, seeOther } from '../../pages/page.ts';
 
 const HOME = '/profile';
 
+/** A user, and the factors by which they have proven who they are (RFC 8176). */
+interface ProvenUser {
+  readonly user: User;
+  readonly amr: Session['amr'];
+}
+
 /** Continues after the password or the wallet: with the second factor, if the user has one. */
 export async function continueSignIn(
   accounts: Accounts,
   reply: FastifyReply,
-  user: User,
+  proven: ProvenUser,
   next: string,
 ): Promise<FastifyReply> {
-  if (user.totp_secret === '') return completeSignIn(accounts, reply, user, next);
-  await startSession(accounts, reply, user, 'two-factor');
+  const { user, amr } = proven;
+  if (user.totp_secret === '') return completeSignIn(accounts, reply, proven, next);
+  await startSession(accounts, reply, user, { amr, awaits: 'two-factor' });
   return seeOther(reply, `/sign-in/two-factor?next=${encodeURIComponent(next)}`);
 }
 
@@ -24,12 +31,12 @@ export async function continueSignIn(
 export async function completeSignIn(
   accounts: Accounts,
   reply: FastifyReply,
-  user: User,
+  { user, amr }: ProvenUser,
   next: string,
   flash?: string,
 ): Promise<FastifyReply> {
   await recordSignIn(accounts, user);
-  await startSession(accounts, reply, user);
+  await startSession(accounts, reply, user, { amr });
   await rememberCaller(accounts, reply, user);
   return seeOther(reply, next, flash);
 }

@@ -34,7 +34,7 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
       const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, () =>
         userByPassword(accounts, login, form.text('password')),
       );
-      if (user) return await continueSignIn(accounts, reply, user, next);
+      if (user) return await continueSignIn(accounts, reply, { user, amr: ['pwd'] }, next);
     } catch (error) {
       if (!(error instanceof AttemptRefused)) throw error;
       reply.headers(error.headers);
@@ -63,7 +63,8 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
       const proven = await accounts.attempts.run({ what: 'second factor', account, ...caller }, async () =>
         (await isSecondFactor(accounts, pending.user, form.text('code'))) ? true : null,
       );
-      if (proven) return await completeSignIn(accounts, reply, pending.user, next);
+      const amr = [...pending.session.amr, 'otp', 'mfa'];
+      if (proven) return await completeSignIn(accounts, reply, { user: pending.user, amr }, next);
     } catch (error) {
       if (!(error instanceof AttemptRefused)) throw error;
       reply.headers(error.headers);

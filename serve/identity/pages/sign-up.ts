@@ -31,7 +31,8 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
       if (!(error instanceof FieldError)) throw error;
       return sendSignUp(reply, next, form, error);
     }
-    return completeSignIn(accounts, reply, user, next, 'Welcome to Chain Metrics. Your account was created.');
+    const note = 'Welcome to Chain Metrics. Your account was created.';
+    return completeSignIn(accounts, reply, { user, amr: ['pwd'] }, next, note);
   });
 }
 

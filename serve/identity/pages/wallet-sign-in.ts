@@ -73,7 +73,7 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
       accounts.attempts.signUp(address, () => signUpByWallet(accounts, proven)).catch(refused);
     const user = proof && (proof.user ?? (await signUp(proof)));
     if (user === null) return seeOther(reply, signInPath(next), refusal, 'bad');
-    return continueSignIn(accounts, reply, user, next);
+    return continueSignIn(accounts, reply, { user, amr: ['swk'] }, next);
   });
   serveLink(pages, accounts);
 }
