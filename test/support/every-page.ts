@@ -108,7 +108,7 @@ type Go = (path: string) => Promise<unknown>;
 async function makeApplication(page: Page, go: Go): Promise<string> {
   await go('/profile/applications');
   await page.getByLabel('Name', { exact: true }).fill('Block Watcher');
-  await page.getByLabel('Redirect URIs').fill('http://127.0.0.1/callback');
+  await page.getByLabel('Redirect URIs', { exact: true }).fill('http://127.0.0.1/callback');
   await page.locator('[value=read_user]').check();
   await page.getByRole('button', { name: 'Create application' }).click();
   const query = new URLSearchParams({

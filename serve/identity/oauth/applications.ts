@@ -14,11 +14,15 @@ import { redirectUriFault } from './redirect-uri.ts';
 const SECRET_PREFIX = 'cms_';
 const NAME_CHARACTERS_MAX = 60;
 const REDIRECT_URIS_MAX = 10;
+/** Algorithms that sign ID tokens; the first is the default, since every client supports it. */
+export const ID_TOKEN_ALGORITHMS = ['RS256', 'ES256'] as const;
 
 interface NewApplication {
   readonly name: string;
   /** One URI per line. */
   readonly redirect_uris: string;
+  readonly post_logout_redirect_uris: string;
+  readonly id_token_alg: string;
   readonly scopes: readonly string[];
   readonly is_confidential: boolean;
 }
@@ -45,8 +49,6 @@ export async function createApplication(
       expires_ms: 0,
       owner_id,
       ...fields,
-      post_logout_redirect_uris: [],
-      id_token_alg: 'RS256',
       is_confidential: given.is_confidential,
       secret_hash: secret === null ? '' : hashSecret(secret),
       created_ms: accounts.clock.now(),
@@ -59,7 +61,7 @@ export async function createApplication(
   });
 }
 
-/** Changes name, redirect URIs and scopes. Whether an application is confidential cannot be changed. */
+/** Changes the settings. Whether an application is confidential cannot be changed. */
 export async function updateApplication(
   accounts: Accounts,
   owner: User,
@@ -148,21 +150,36 @@ function changeOwn(
 }
 
 function validate({ settings }: Accounts, given: Omit<NewApplication, 'is_confidential'>) {
+  const rules = { insecure: settings.OAUTH_INSECURE_REDIRECTS };
   const name = applicationName(given.name);
-  const redirect_uris = [...new Set(given.redirect_uris.split(/\r?\n/).map((line) => line.trim()))].filter(
-    (line) => line !== '',
-  );
+  const redirect_uris = redirectUris(given, 'redirect_uris', rules);
   if (redirect_uris.length === 0) throw new FieldError('redirect_uris', 'Enter at least one redirect URI.');
-  if (redirect_uris.length > REDIRECT_URIS_MAX) {
-    throw new FieldError('redirect_uris', `Enter at most ${REDIRECT_URIS_MAX} redirect URIs.`);
-  }
-  for (const [i, uri] of redirect_uris.entries()) {
-    const fault = redirectUriFault(uri, { insecure: settings.OAUTH_INSECURE_REDIRECTS });
-    if (fault) throw new FieldError('redirect_uris', `Redirect URI ${i + 1} ${fault}.`);
+  const post_logout_redirect_uris = redirectUris(given, 'post_logout_redirect_uris', rules);
+  const id_token_alg = ID_TOKEN_ALGORITHMS.find((alg) => alg === given.id_token_alg);
+  if (id_token_alg === undefined) {
+    throw new FieldError('id_token_alg', `Select one of ${ID_TOKEN_ALGORITHMS.join(' and ')}.`);
   }
   const scopes = [...new Set(given.scopes)].filter(isScope);
   if (scopes.length === 0) throw new FieldError('scopes', 'Select at least one scope.');
-  return { name, redirect_uris, scopes };
+  return { name, redirect_uris, post_logout_redirect_uris, id_token_alg, scopes };
+}
+
+/** The URIs of a field with one URI per line. */
+function redirectUris(
+  given: Pick<NewApplication, 'redirect_uris' | 'post_logout_redirect_uris'>,
+  field: 'redirect_uris' | 'post_logout_redirect_uris',
+  rules: { readonly insecure: boolean },
+): string[] {
+  const lines = given[field].split(/\r?\n/).map((line) => line.trim());
+  const uris = [...new Set(lines)].filter((line) => line !== '');
+  if (uris.length > REDIRECT_URIS_MAX) {
+    throw new FieldError(field, `Enter at most ${REDIRECT_URIS_MAX} redirect URIs.`);
+  }
+  for (const [i, uri] of uris.entries()) {
+    const fault = redirectUriFault(uri, rules);
+    if (fault) throw new FieldError(field, `Redirect URI ${i + 1} ${fault}.`);
+  }
+  return uris;
 }
 
 /** Users authorize an application by its name, so it must not look like another one. */

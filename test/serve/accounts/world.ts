@@ -88,15 +88,18 @@ export function aUser({ accounts }: World, username = `user-${++made}`): Promise
 }
 
 export async function anApplication(
-  { accounts }: World,
+  { accounts }: Pick<World, 'accounts'>,
   owner: User,
-  more: { redirect_uris?: string; scopes?: string[]; is_confidential?: boolean; name?: string } = {},
+  more: Partial<Parameters<typeof createApplication>[2]> = {},
 ): Promise<{ application: Application; secret: string }> {
   const { application, secret } = await createApplication(accounts, owner, {
-    name: more.name ?? `Client ${++made}`,
-    redirect_uris: more.redirect_uris ?? CALLBACK,
-    scopes: more.scopes ?? ['api', 'read_user', 'openid', 'email'],
-    is_confidential: more.is_confidential ?? true,
+    name: `Client ${++made}`,
+    redirect_uris: CALLBACK,
+    post_logout_redirect_uris: '',
+    id_token_alg: 'RS256',
+    scopes: ['api', 'read_user', 'openid', 'email'],
+    is_confidential: true,
+    ...more,
   });
   return { application, secret: secret ?? '' };
 }

@@ -141,7 +141,14 @@ describe('malformed input gets the documented error, never a 500, and nothing is
 });
 
 describe('creating an application', () => {
-  const given = { name: 'Fine', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
+  const given = {
+    name: 'Fine',
+    redirect_uris: CALLBACK,
+    post_logout_redirect_uris: '',
+    id_token_alg: 'RS256',
+    scopes: ['api'],
+    is_confidential: true,
+  };
   const attempt = (change: object) => createApplication(world.accounts, the.user, { ...given, ...change });
 
   test.each([
@@ -184,6 +191,10 @@ describe('creating an application', () => {
   ])('refuses the redirect URI %j', async (redirect_uris) => {
     const before = await storedRows();
     await expect(attempt({ redirect_uris })).rejects.toMatchObject({ field: 'redirect_uris' });
+    if (redirect_uris !== '') {
+      const afterSignOut = attempt({ post_logout_redirect_uris: redirect_uris });
+      await expect(afterSignOut).rejects.toMatchObject({ field: 'post_logout_redirect_uris' });
+    }
     expect(await storedRows()).toBe(before);
   });
 
@@ -200,8 +211,17 @@ describe('creating an application', () => {
     'com.googleusercontent.apps.123-abc:/oauth2redirect',
     `${CALLBACK}\r\nhttps://client.example/other\n\n`,
   ])('accepts the redirect URI %j', async (redirect_uris) => {
-    expect((await attempt({ redirect_uris })).application.redirect_uris.length).toBeGreaterThan(0);
+    const { application } = await attempt({ redirect_uris, post_logout_redirect_uris: redirect_uris });
+    expect(application.redirect_uris.length).toBeGreaterThan(0);
+    expect(application.post_logout_redirect_uris).toEqual(application.redirect_uris);
   });
+
+  test.each(['none', 'HS256', 'rs256', 'RS512', ''])(
+    'refuses %j as algorithm of ID tokens',
+    async (id_token_alg) => {
+      await expect(attempt({ id_token_alg })).rejects.toMatchObject({ field: 'id_token_alg' });
+    },
+  );
 
   test('accepts plain http on every host when OAUTH_INSECURE_REDIRECTS is set', async () => {
     await using lax = await world.beside({ OAUTH_INSECURE_REDIRECTS: 'true' });

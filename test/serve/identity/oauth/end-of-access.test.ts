@@ -33,10 +33,11 @@ describe('an application that lost scopes', () => {
   const cut = async ({ application }: Party, scopes: string[]) => {
     const owner = await world.accounts.users.get(application.owner_id);
     if (owner === null) throw new Error('no owner');
-    const redirect_uris = application.redirect_uris.join('\n');
     await updateApplication(world.accounts, owner, application.id, {
       name: application.name,
-      redirect_uris,
+      redirect_uris: application.redirect_uris.join('\n'),
+      post_logout_redirect_uris: '',
+      id_token_alg: application.id_token_alg,
       scopes,
     });
   };

@@ -2,10 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createUser } from '../../../../serve/accounts/users.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
-import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { testConfig } from '../../../support/test-config.ts';
-import { CALLBACK, PASSWORD } from '../../accounts/world.ts';
+import { anApplication, CALLBACK, PASSWORD } from '../../accounts/world.ts';
 import { type Server, serve } from '../../application/cli/program.ts';
 import type { Pair } from './flow.ts';
 import { mintCode } from './mint-code.ts';
@@ -24,12 +23,11 @@ async function prepared(directory: string): Promise<{ client: Client; codes: str
   const pipeline = await openPipeline(testConfig({ DATA_DIR: directory, ...LIMITS }));
   const accounts = pipeline.accounts();
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
-  const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
-  const { application, secret } = await createApplication(accounts, user, given);
+  const { application, secret } = await anApplication({ accounts }, user, { scopes: ['api'] });
   const codes: string[] = [];
   for (let i = 0; i < ROUNDS * CODES; i++) codes.push((await mintCode(accounts, user, application)).code);
   await pipeline.close();
-  return { client: { client_id: application.id, client_secret: secret ?? '' }, codes };
+  return { client: { client_id: application.id, client_secret: secret }, codes };
 }
 
 /** The pair of a token request; null when it was refused, undefined without a response. */

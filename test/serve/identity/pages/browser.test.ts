@@ -146,6 +146,12 @@ describe.runIf(hasChromium)('in Chromium, a user', () => {
     const renewed = (await page.locator('#secret').textContent()) ?? '';
     expect(renewed).not.toBe(clientSecret);
     clientSecret = renewed;
+    await fill('Redirect URIs after sign-out', 'http://127.0.0.1/signed-out');
+    await page.getByLabel('ES256').check();
+    await press('Save changes');
+    await checkPage('08-application-changed');
+    expect(await page.getByLabel('Redirect URIs after sign-out').inputValue()).toMatch(/signed-out$/);
+    expect(await page.getByLabel('ES256').isChecked()).toBe(true);
     await go('/profile/applications');
     await checkPage('09-applications');
   });
