@@ -6,11 +6,13 @@ import type { Alert } from '../../../../aggregate/alerts/model/alert.ts';
 import { alerts } from '../../../../aggregate/alerts/model/tables.ts';
 import { sql } from '../../../../infra/sql.ts';
 import { Random } from '../../../../ingest/demo/random.ts';
+import { pageNotifications, pages } from '../../../../serve/alerts/model/oncall-tables.ts';
 import type { AlertPage } from '../../../../serve/alerts/paging/escalation.ts';
 import type { PageNotification } from '../../../../serve/alerts/paging/page-reader.ts';
-import { openPipeline } from '../../../../serve/application/compose/compose.ts';
+import { openPipeline, type Pipeline } from '../../../../serve/application/compose/compose.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { testConfig } from '../../../support/test-config.ts';
+import { fastClock } from './fast-clock.ts';
 import { PageReceiver, type ReceivedPage } from './team.ts';
 
 const PAGER = fileURLToPath(new URL('killed-pager.ts', import.meta.url));
@@ -28,42 +30,86 @@ export interface PagerOutcome {
   readonly faults: readonly string[];
 }
 
-/** Kills a pager at random moments, and compares what is stored at the end with what its receiver was sent. */
-export async function killPager(options: {
+interface KillOptions {
   readonly kills: number;
   readonly alerts: number;
   readonly seed: number;
-}): Promise<PagerOutcome> {
+}
+
+/** Kills a pager at random moments, and compares what is stored at the end with what its receiver was sent. */
+export async function killPager(options: KillOptions): Promise<PagerOutcome> {
   using directory = temporaryDirectory();
   const receiver = await PageReceiver.open();
-  const env = {
-    ...{
-      DATA_DIR: directory.path,
-      LOG_LEVEL: 'fatal',
-      ALERT_PRIVATE_TARGETS: 'true',
-      PAGE_BUNDLE_SECONDS: '0',
-    },
-    ...{ STARTED_MS: String(Date.now()), RECEIVER: receiver.url, ALERTS: String(options.alerts) },
-    SEED: String(options.seed),
-  };
-  const random = new Random(options.seed);
-  receiver.answer = () => (random.chance(FAILURES) ? 503 : 200);
+  const env = { ...environmentOf(options, receiver), DATA_DIR: directory.path };
   try {
-    for (let kill = 0; kill < options.kills; kill++) {
-      const child = await start(env);
-      const exit = once(child, 'exit');
-      await pause(random.whole(50, 1500));
-      child.kill('SIGKILL');
-      const [code] = await exit;
-      if (code !== null) throw new Error(`the pager ended by itself, with ${code}`);
+    await killAgainAndAgain(options, env, 1);
+    const pipeline = await openPipeline(testConfig(env));
+    try {
+      return { kills: options.kills, ...(await verdictOf(pipeline, receiver.received)) };
+    } finally {
+      await pipeline.close();
     }
-    const last = await start({ ...env, FINISH: '1' });
-    const [code] = await once(last, 'exit');
-    if (code !== 0) throw new Error(`the pager ended with ${code}`);
-    return { kills: options.kills, ...(await verdictOf(env, receiver.received)) };
   } finally {
     receiver.close();
   }
+}
+
+/**
+ * The same with two pagers on the services of an environment, of which one is killed while the other works. Alerts are
+ * grouped by this process, which lives on.
+ */
+export async function killPagers(
+  options: KillOptions,
+  services: Readonly<Record<string, string>>,
+): Promise<PagerOutcome> {
+  const receiver = await PageReceiver.open();
+  const env = { ...services, ...environmentOf(options, receiver) };
+  const clock = fastClock(Number(env.STARTED_MS));
+  const pipeline = await openPipeline(testConfig(env), { clock, roles: new Set(['serve']) });
+  try {
+    await pipeline.alerts();
+    await killAgainAndAgain(options, { ...env, LOCK_MS: '2000' }, 2);
+    return { kills: options.kills, ...(await verdictOf(pipeline, receiver.received)) };
+  } finally {
+    await pipeline.close();
+    receiver.close();
+  }
+}
+
+function environmentOf({ alerts, seed }: KillOptions, receiver: PageReceiver) {
+  const random = new Random(seed);
+  receiver.answer = () => (random.chance(FAILURES) ? 503 : 200);
+  return {
+    LOG_LEVEL: 'fatal',
+    ALERT_PRIVATE_TARGETS: 'true',
+    PAGE_BUNDLE_SECONDS: '0',
+    STARTED_MS: String(Date.now()),
+    RECEIVER: receiver.url,
+    ALERTS: String(alerts),
+    SEED: String(seed),
+  };
+}
+
+async function killAgainAndAgain(
+  { kills, seed }: KillOptions,
+  env: Record<string, string>,
+  pagers: number,
+): Promise<void> {
+  const random = new Random(seed);
+  const living: ChildProcess[] = [];
+  for (let kill = 0; kill < kills; kill++) {
+    while (living.length < pagers) living.push(await start(env));
+    await pause(random.whole(50, 1500));
+    const [killed] = living.splice(random.whole(0, pagers - 1), 1) as [ChildProcess];
+    const exit = once(killed, 'exit');
+    killed.kill('SIGKILL');
+    const [code] = await exit;
+    if (code !== null) throw new Error(`the pager ended by itself, with ${code}`);
+  }
+  for (const one of living) one.kill('SIGKILL');
+  const last = await start({ ...env, FINISH: '1' });
+  const [code] = await once(last, 'exit');
+  if (code !== 0) throw new Error(`the pager ended with ${code}`);
 }
 
 async function start(env: Record<string, string>): Promise<ChildProcess> {
@@ -77,31 +123,25 @@ async function start(env: Record<string, string>): Promise<ChildProcess> {
   throw new Error('the pager did not start');
 }
 
-async function verdictOf(env: Record<string, string>, received: readonly ReceivedPage[]) {
-  const pipeline = await openPipeline(testConfig(env));
-  try {
-    const { store } = pipeline.runtime;
-    const [stored, notifications, known] = await Promise.all([
-      store.rows<AlertPage>(sql`SELECT * FROM chain_metrics.pages FINAL`),
-      store.rows<PageNotification>(sql`SELECT * FROM chain_metrics.page_notifications FINAL`),
-      store.rows<Alert>(sql`SELECT * FROM ${alerts} FINAL`),
-    ]);
-    const keys = received.map(({ headers }) => String(headers['x-chain-metrics-delivery']));
-    return {
-      pages: stored.length,
-      messages: new Set(keys).size,
-      duplicates: keys.length - new Set(keys).size,
-      faults: [
-        ...unpaged(known, stored),
-        ...wrongStates(known, stored),
-        ...stored.flatMap((page) => skippedSteps(page, notifications)),
-        ...lostMessages(notifications, received),
-        ...unmarkedDuplicates(received),
-      ],
-    };
-  } finally {
-    await pipeline.close();
-  }
+async function verdictOf({ runtime: { store } }: Pipeline, received: readonly ReceivedPage[]) {
+  const [stored, notifications, known] = await Promise.all([
+    store.rows<AlertPage>(sql`SELECT * FROM ${pages} FINAL`),
+    store.rows<PageNotification>(sql`SELECT * FROM ${pageNotifications} FINAL`),
+    store.rows<Alert>(sql`SELECT * FROM ${alerts} FINAL`),
+  ]);
+  const keys = received.map(({ headers }) => String(headers['x-chain-metrics-delivery']));
+  return {
+    pages: stored.length,
+    messages: new Set(keys).size,
+    duplicates: keys.length - new Set(keys).size,
+    faults: [
+      ...unpaged(known, stored),
+      ...wrongStates(known, stored),
+      ...stored.flatMap((page) => skippedSteps(page, notifications)),
+      ...lostMessages(notifications, received),
+      ...unmarkedDuplicates(received),
+    ],
+  };
 }
 
 const unpaged = (known: readonly Alert[], stored: readonly AlertPage[]): string[] =>

@@ -5,21 +5,29 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseMatchers } from '../../../../aggregate/alerts/matchers/parse.ts';
 import { alerts as alertsTable } from '../../../../aggregate/alerts/model/tables.ts';
+import { Locks } from '../../../../infra/coordination/lock.ts';
 import { sql } from '../../../../infra/sql.ts';
 import { Random } from '../../../../ingest/demo/random.ts';
 import { createUser, findUser } from '../../../../serve/accounts/users.ts';
 import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
 import { alertMeasures } from '../../../../serve/alerts/composition/measures.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
+import { ALL_ROLES, type ProcessRole } from '../../../../serve/settings/process-roles.ts';
 import { testConfig } from '../../../support/test-config.ts';
+import { fastClock } from './fast-clock.ts';
 
-const { STARTED_MS = '0', SPEED = '60', RECEIVER = '', ALERTS = '40', SEED = '1', FINISH } = process.env;
-const started = Number(STARTED_MS);
-const clock = { now: () => Math.round(started + (Date.now() - started) * Number(SPEED)) };
+const { STARTED_MS = '0', RECEIVER = '', ALERTS = '40', SEED = '1', FINISH, LOCK_MS } = process.env;
+const clock = fastClock(Number(STARTED_MS));
 
-const pipeline = await openPipeline(testConfig(process.env), { clock });
+// With services, another process groups the alerts, and a killed pager's locks end soon.
+const roles = LOCK_MS === undefined ? ALL_ROLES : new Set<ProcessRole>();
+const pipeline = await openPipeline(testConfig(process.env), { clock, roles });
 const alerts = await pipeline.alerts();
-const accounts = pipeline.accounts();
+const opened = pipeline.accounts();
+const accounts =
+  LOCK_MS === undefined
+    ? opened
+    : { ...opened, locks: new Locks(opened.keyValue, { ttlMs: Number(LOCK_MS), waitMsMax: 20_000 }) };
 const domain = openAlertDomain({
   runtime: pipeline.runtime,
   accounts,
