@@ -204,7 +204,7 @@ const BUSY = new HttpError(
 );
 
 /** A page without what depends on who visits it. */
-const barePage = (title: string, body: Html): string =>
+export const barePage = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>${title} · Chain Metrics</title>

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { activeApplication, emptyGrant } from '../../accounts/grants.ts';
+import { emptyGrant } from '../../accounts/grants.ts';
 import { hashSecret } from '../../accounts/secrets.ts';
 import { signInPath } from '../../accounts/sessions.ts';
 import type { User } from '../../accounts/tables.ts';
@@ -10,25 +10,23 @@ import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { formOf } from '../../pages/forms.ts';
 import { seeOther } from '../../pages/page.ts';
-import type { AuthorizationRequest, RedirectTarget } from './authorization-request.ts';
+import { type AuthorizationRequest, readRequest, readTarget } from './authorization-request.ts';
+import { respond, withErrorResponse } from './authorization-response.ts';
 import { consentPage } from './consent.ts';
-import { missingParameter, OAuthError } from './errors.ts';
-import { optional, queryParameters, required, requireUnique } from './parameters.ts';
-import { readChallenge } from './pkce.ts';
+import { OAuthError } from './errors.ts';
+import { queryParameters } from './parameters.ts';
 import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
-import { isRegistered, withParameters } from './redirect-uri.ts';
-import { readScopes } from './requested-scopes.ts';
 
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   // HEAD must change nothing, and an approval issues a code.
   pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
     const form = readQuery(request);
-    const destination = await readDestination(accounts, form);
+    const target = await readTarget(accounts, form);
     const signedIn = await request.signedIn();
     const mayRedirect = signedIn !== null || isSilent(form);
-    return withErrorRedirect(reply, issuer, destination, mayRedirect ? null : request.url, async () => {
-      const authorization = readRequest(form, destination);
+    return withErrorResponse(reply, issuer, target, mayRedirect ? null : request.url, async () => {
+      const authorization = readRequest(form, target);
       const prompt = readPrompt(form, accounts.clock.now());
       const needed = neededSignIn(prompt, signedIn);
       if (needed === 'login' && prompt.isSilent) {
@@ -47,11 +45,11 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
 
   pages.post('/oauth/authorize', async (request, reply) => {
     const form = formOf(request);
-    const destination = await readDestination(accounts, form);
+    const target = await readTarget(accounts, form);
     const signedIn = await request.signedIn();
     if (signedIn === null) return seeOther(reply, signInPath(addressOf(form)));
-    return withErrorRedirect(reply, issuer, destination, null, async () => {
-      const authorization = readRequest(form, destination);
+    return withErrorResponse(reply, issuer, target, null, async () => {
+      const authorization = readRequest(form, target);
       if (form.text('decision') !== 'allow') {
         throw new OAuthError(
           'access_denied',
@@ -68,66 +66,6 @@ function readQuery(request: FastifyRequest): Form {
     return queryParameters(request);
   } catch (error) {
     throw new HttpError('bad_request', `The authorization request is invalid: ${(error as Error).message}`);
-  }
-}
-
-/** Errors in the destination are shown to the user on an error page, never by a redirect. */
-async function readDestination(accounts: Accounts, form: Form): Promise<RedirectTarget> {
-  for (const name of ['client_id', 'redirect_uri']) {
-    if (!form.text(name)) throw new HttpError('bad_request', `The authorization request has no ${name}.`);
-    if (form.getAll(name).length > 1)
-      throw new HttpError('bad_request', `The authorization request has more than one ${name}.`);
-  }
-  const application = await activeApplication(accounts, form.text('client_id'));
-  if (application === null) {
-    throw new HttpError(
-      'bad_request',
-      'The application is not registered, or it was deleted or stopped. Its developer compares client_id with the application ID.',
-    );
-  }
-  const redirectUri = form.text('redirect_uri');
-  if (!isRegistered(application.redirect_uris, redirectUri)) {
-    throw new HttpError(
-      'bad_request',
-      'The redirect_uri is not registered for the application. Its developer adds it to the redirect URIs of the application, exactly as it is sent.',
-    );
-  }
-  return { application, redirectUri, state: form.text('state') };
-}
-
-/** Errors in the other parameters are sent to the application. */
-function readRequest(form: Form, destination: RedirectTarget): AuthorizationRequest {
-  requireUnique(form);
-  const responseType = required(form, 'response_type');
-  if (responseType !== 'code') {
-    throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
-  }
-  if (!['', 'query'].includes(optional(form, 'response_mode'))) {
-    throw new OAuthError('unsupported_response_mode', 'The response_mode must be query.');
-  }
-  const { application } = destination;
-  const scopes = readScopes(optional(form, 'scope'), application.scopes, 'the application registered');
-  if (scopes.length === 0) throw new OAuthError('invalid_scope', missingParameter('scope').message);
-  return { ...destination, scopes, challenge: readChallenge(form, application) };
-}
-
-/**
- * Sends errors to the application by a redirect (RFC 6749 §4.1.2.1). `signInAt` is the address of a request that needs a
- * session first: without one, anybody could use this server to redirect a browser (RFC 9700 §4.11.2).
- */
-async function withErrorRedirect(
-  reply: FastifyReply,
-  issuer: () => string,
-  destination: RedirectTarget,
-  signInAt: string | null,
-  work: () => Promise<FastifyReply>,
-): Promise<FastifyReply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof OAuthError)) throw error;
-    if (signInAt !== null) return seeOther(reply, signInPath(signInAt));
-    return respond(reply, issuer, destination, { error: error.code, error_description: error.message });
   }
 }
 
@@ -164,19 +102,6 @@ async function approve(
     expires_ms: expires,
   });
   return respond(reply, issuer, authorization, { code: code.text });
-}
-
-/** 303 keeps browsers from repeating the POST at the application (RFC 9700 §4.12); `iss` prevents mix-up (RFC 9207). */
-function respond(
-  reply: FastifyReply,
-  issuer: () => string,
-  { redirectUri, state }: RedirectTarget,
-  answer: Readonly<Record<string, string>>,
-): FastifyReply {
-  const parameters = { ...answer, ...(state === '' ? {} : { state }), iss: issuer() };
-  return reply
-    .headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
-    .redirect(withParameters(redirectUri, parameters), 303);
 }
 
 /**

@@ -4,7 +4,7 @@ import { SCOPES } from '../../accounts/scopes.ts';
 import type { User } from '../../accounts/tables.ts';
 import { html } from '../../pages/html.ts';
 import type { Page } from '../../pages/page.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
+import { type AuthorizationRequest, parametersOf } from './authorization-request.ts';
 import { destinationOf } from './redirect-uri.ts';
 
 /** The page on which a user authorizes an application. */
@@ -12,17 +12,10 @@ export async function consentPage(
   accounts: Accounts,
   reply: FastifyReply,
   user: User,
-  { application, redirectUri, state, scopes, challenge }: AuthorizationRequest,
+  authorization: AuthorizationRequest,
 ): Promise<Page> {
+  const { application, redirectUri, scopes } = authorization;
   const owner = await accounts.users.get(application.owner_id);
-  const parameters = {
-    client_id: application.id,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: scopes.join(' '),
-    ...(state === '' ? {} : { state }),
-    ...(challenge === '' ? {} : { code_challenge: challenge, code_challenge_method: 'S256' }),
-  };
   const body = html`<div class="monogram" aria-hidden="true">${[...application.name][0]?.toUpperCase()}</div>
 <h1>Authorize ${application.name} to use your account?</h1>
 <p class="lead">${application.name} is requesting access to your Chain Metrics account, <strong>${user.username}</strong>. This application will be able to:</p>
@@ -31,7 +24,7 @@ export async function consentPage(
 <dt>Created by</dt><dd>${owner?.username ?? 'a deleted account'}</dd></dl>
 <form method="post" action="/oauth/authorize">
 ${await reply.formToken()}
-${Object.entries(parameters).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${parametersOf(authorization).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <p class="actions split spaced"><button class="second" name="decision" value="deny">Deny</button>
 <button name="decision" value="allow">Authorize</button></p>
 </form>

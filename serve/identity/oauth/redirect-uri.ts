@@ -81,8 +81,11 @@ function safeDecode(text: string): string {
   }
 }
 
+/** Whether a redirect URI is not of a private-use scheme, so that a form can be posted to it. */
+export const isWebAddress = (address: string): boolean => /^https?:/i.test(address);
+
 /** The destination of a redirect, for display. */
 export function destinationOf(address: string): string {
   const { protocol, host } = new URL(address);
-  return protocol === 'https:' || protocol === 'http:' ? host : protocol.slice(0, -1);
+  return isWebAddress(address) ? host : protocol.slice(0, -1);
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** A confidential application on another origin, as its own users meet it: a server with pages and a callback. */
 export interface ClientApplication extends AsyncDisposable {
@@ -62,7 +63,7 @@ export async function openClientApplication(): Promise<ClientApplication> {
     return ((await answer.json()) as { username: string }).username;
   };
 
-  const client = await listen(async (_request, response, url) => {
+  const client = await listen(async (request, response, url) => {
     if (url.pathname === '/') {
       page(
         response,
@@ -80,7 +81,8 @@ document.getElementById('popup').onclick = () => open('/start?state=popup', 'sig
       response.writeHead(302, { location: authorize(url.searchParams.get('state') ?? '', more) }).end();
       return;
     }
-    const { code, state, error } = Object.fromEntries(url.searchParams);
+    const answer = request.method === 'POST' ? new URLSearchParams(await text(request)) : url.searchParams;
+    const { code, state, error } = Object.fromEntries(answer);
     const user = code === undefined ? `refused: ${error}` : await userOf(code);
     if (state === 'onward') {
       response.writeHead(303, { location: `${third.origin}/?user=${user}` }).end();
