@@ -1,12 +1,11 @@
-import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { RequestRefused } from '../model/access.ts';
-import { requireMatchers } from '../model/entered-matchers.ts';
 import type { Policy } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX, ROUTES_MAX } from '../oncall/routes.ts';
 import { select } from './frame.ts';
+import { linesOf, matchersIn } from './matcher-lines.ts';
 
 /** Form values as text, so that a refused form shows them again. */
 export interface RouteDraft {
@@ -28,7 +27,7 @@ export const newDraft = (position: number): RouteDraft => ({
 
 export const draftOf = (route: AlertRoute, position: number): RouteDraft => ({
   name: route.name,
-  matchers: route.matchers.map((matcher) => formatMatchers([matcher])).join('\n'),
+  matchers: linesOf(route.matchers),
   policy: route.policy_id,
   delay: String(route.delay_seconds),
   position: String(position),
@@ -45,16 +44,6 @@ export const draftIn = (form: Form): RouteDraft => ({
   continues: form.has('continues'),
   active: form.has('active'),
 });
-
-/** Matchers in a field of several lines: each has one or more. */
-export const matchersIn = (text: string, field: string) => requireMatchers(listOfLines(text), field);
-
-const listOfLines = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) => line.trim().replace(/,$/, ''))
-    .filter((line) => line !== '')
-    .join(', ');
 
 export const routeOf = (draft: RouteDraft): AlertRoute => ({
   name: draft.name,

@@ -104,7 +104,10 @@ function serveNew(pages: FastifyInstance, parts: EscalationPageParts): void {
       const { version } = await defaultRoute(parts, visit);
       await changeDefaultRoute(parts, visit, { policy_id: policy.id }, version);
     }
-    return seeOther(reply, listPath(visit), 'Policy added.');
+    const next = form.has('route')
+      ? 'Alerts that match no other route page it.'
+      : 'Choose it in a route, so that alerts page it.';
+    return seeOther(reply, listPath(visit), `The policy ${policy.name} was added. ${next}`);
   });
 }
 

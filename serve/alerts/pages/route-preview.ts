@@ -6,9 +6,9 @@ import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused, requireRole } from '../model/access.ts';
 import { previewRoutes, type RoutePreview, type RoutePreviewDependencies } from '../preview/route-preview.ts';
-import { matchersIn } from './alert-route-form.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { matcherCodes } from './matcher-code.ts';
+import { matchersIn } from './matcher-lines.ts';
 import { type PreviewPageParts, pageCards } from './preview-steps.ts';
 
 type PreviewParts = RoutePreviewDependencies &

@@ -1,14 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
-import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { RequestRefused } from '../model/access.ts';
-import { requireQuietMatchers } from '../model/entered-matchers.ts';
 import { timeZoneName } from '../oncall/first-instant.ts';
 import type { SilenceFields } from '../quiet/silence.ts';
+import { linesOf, quietMatchersIn } from './matcher-lines.ts';
 import { readerZoneOf, ZoneTimes } from './zone-times.ts';
 
 const PROPOSED_HOURS = 2;
@@ -34,9 +33,6 @@ export function newDraft(request: FastifyRequest, matchers: readonly Matcher[], 
   };
 }
 
-const linesOf = (matchers: readonly Matcher[]): string =>
-  matchers.map((matcher) => formatMatchers([matcher])).join(',\n');
-
 export const draftIn = (form: Form): SilenceDraft => ({
   matchers: form.text('matchers'),
   starts: form.text('starts'),
@@ -54,7 +50,7 @@ export function fieldsIn(draft: SilenceDraft, now: number, username: string): Si
     return moment;
   };
   return {
-    matchers: requireQuietMatchers(draft.matchers, 'matchers'),
+    matchers: quietMatchersIn(draft.matchers, 'matchers'),
     starts_ms: draft.starts === '' ? now : momentOf('starts'),
     ends_ms: momentOf('ends'),
     created_by: username,
@@ -78,14 +74,14 @@ interface SilenceFormState {
 export function silenceForm({ action, token, draft, error, count }: SilenceFormState): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const hint =
-    'Matchers as in Alertmanager, with commas between them: name="value", !=, =~ or !~ with a regular expression. An alert must match all.';
+    'One a line, as in Alertmanager: name="value", !=, or =~ and !~ with a regular expression. An alert must match all.';
   return html`<form method="post" action="${action}">${token}<input type="hidden" name="zone" value="${draft.zone}">
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${textField({ name: 'matchers', label: 'Matchers', rows: 5, value: draft.matchers, hint, fault: faultOf('matchers') })}
-${count && html`<p class="note" role="status">${countText(count)}</p>`}
 <div class="fields">${textField({ name: 'starts', label: 'Starts', type: 'datetime-local', required: false, value: draft.starts, hint: 'Empty means now.', fault: faultOf(FIELDS.starts) })}
 ${textField({ name: 'ends', label: 'Ends', type: 'datetime-local', value: draft.ends, hint: `By the clock of ${draft.zone}.`, fault: faultOf(FIELDS.ends) })}</div>
 ${textField({ name: 'comment', label: 'Comment', required: false, value: draft.comment, hint: 'Optional. Why nobody needs to be paged.', fault: faultOf('comment') })}
+${count && html`<p class="note" role="status">${countText(count)}</p>`}
 <div class="actions"><button name="do" value="create">Create silence</button><button class="second" name="do" value="count">Count matching alerts</button></div></form>`;
 }
 

@@ -132,7 +132,7 @@ ${mayChange && html`<a class="button" href="${listPath(visit)}/new">New silence<
     ([state, label]) =>
       html`<li><a href="${listPath(visit)}${state && `?state=${state}`}"${state === chosen && html` aria-current="page"`}>${label}</a></li>`,
   )}</ul></nav>
-${table({ caption: 'Silences', head: ['Matchers', 'Lasts', ''], rows, empty: 'No silences.' })}
+${table({ caption: 'Silences', head: ['Silence', ''], rows, empty: 'No silences.' })}
 ${pager({ page, size: PER_PAGE, total: listed.total, of: 'silences' }, (to) => `${listPath(visit)}?${new URLSearchParams({ ...(chosen === '' ? {} : { state: chosen }), page: String(to) })}`)}`;
   return frame.send(reply, visit, { tab: 'silences', title: 'Silences', body });
 }
@@ -149,8 +149,8 @@ function rowOf(silence: Silence, visit: Visit, now: number, author: string): rea
   const text = formatMatchers(matchers);
   const by = created_by === author ? `@${author}` : `${created_by}, @${author}`;
   return [
-    html`<code>${text}</code>${comment && html` <span class="under other-clock">${comment}</span>`} <span class="under other-clock">by ${by}</span>`,
-    html`<span class="tag ${TAG_CLASSES[state]}">${state}</span> ${time(starts_ms)} to\u00a0${time(ends_ms)}`,
+    html`<code>${text}</code> <span class="tag ${TAG_CLASSES[state]}">${state}</span>
+<span class="under other-clock">${time(starts_ms)} to\u00a0${time(ends_ms)}</span>${comment && html` <span class="under other-clock">${comment}</span>`} <span class="under other-clock">by ${by}</span>`,
     mayEnd ? button(`${listPath(visit)}/${id}/end`, visit.token, 'End', `End the silence ${text}`) : html``,
   ];
 }

@@ -1,11 +1,10 @@
-import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { RequestRefused } from '../model/access.ts';
 import { INTERVALS_MAX, type LocatedInterval, locatedIntervalSchema } from '../oncall/time-intervals.ts';
 import type { WindowFields } from '../quiet/windows.ts';
-import { matchersIn } from './alert-route-form.ts';
+import { linesOf, matchersIn } from './matcher-lines.ts';
 import { timeZoneList } from './schedule-form.ts';
 import { ZoneTimes } from './zone-times.ts';
 
@@ -43,7 +42,7 @@ export function draftOf(window: WindowFields): WindowDraft {
   const bound = (ms: number) => (ms === 0 ? '' : times.input(ms));
   return {
     name: window.name,
-    matchers: window.matchers.map((matcher) => formatMatchers([matcher])).join('\n'),
+    matchers: linesOf(window.matchers),
     intervals: window.time_intervals.map(intervalDraft),
     from: bound(window.from_ms),
     until: bound(window.until_ms),
