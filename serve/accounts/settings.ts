@@ -1,5 +1,16 @@
 import { z } from 'zod';
 import { whole, yesNo } from '../../infra/config/kinds.ts';
+import { readResourceList } from './resource.ts';
+
+const resourceList = z
+  .string()
+  .transform((text, context) => {
+    const read = readResourceList(text);
+    if (read !== undefined) return read;
+    context.addIssue('expected absolute URIs without a fragment, separated by commas');
+    return z.NEVER;
+  })
+  .default([]);
 
 /** Settings of accounts, sign-in, keys and OAuth. */
 export const identitySettings = {
@@ -29,6 +40,9 @@ export const identitySettings = {
   ),
   OAUTH_PASSWORD_WITHOUT_CLIENT: yesNo('true').describe(
     'whether the password grant is allowed without a registered application',
+  ),
+  OAUTH_RESOURCES: resourceList.describe(
+    'APIs of other servers that accept tokens of this one: the URIs by which applications name them as `resource`, separated by commas',
   ),
   OAUTH_INSECURE_REDIRECTS: yesNo('false').describe(
     'allow redirect URIs with plain http on any host; for development only',

@@ -120,7 +120,7 @@ export const grants = storedTable({
     /** When and how the user of a code signed in. */
     signed_in_ms: 'Int64',
     amr: 'Array(LowCardinality(String))',
-    /** Resources that the tokens may be used at (RFC 8707); none = all. */
+    /** Resources that the tokens may be for (RFC 8707); none = the API of this server. */
     resources: 'Array(String)',
     code_expires_ms: 'Int64',
     code_used_ms: 'Int64',

@@ -60,6 +60,7 @@ const OAUTH_CODES: Partial<Record<HttpErrorCode, HttpErrorCode>> = {
         'unauthorized_client',
         'unsupported_grant_type',
         'invalid_scope',
+        'invalid_target',
         'access_denied',
         'unsupported_response_type',
         'unsupported_response_mode',

@@ -26,13 +26,14 @@ const STATUS_OF = {
   invalid_payload: 422,
   overloaded: 503,
 
-  // OAuth 2.0: RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 7009 §2.2.1, OpenID Connect Core §3.1.2.6
+  // OAuth 2.0: RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 8707 §2, OpenID Connect Core §3.1.2.6
   invalid_request: 400,
   invalid_client: 401,
   invalid_grant: 400,
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   invalid_scope: 400,
+  invalid_target: 400,
   access_denied: 400,
   login_required: 400,
   consent_required: 400,

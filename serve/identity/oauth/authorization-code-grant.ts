@@ -10,12 +10,14 @@ import { OAuthError } from './errors.ts';
 import { type TokenResponse, withPair } from './issue.ts';
 import { optional, required } from './parameters.ts';
 import { checkVerifierSyntax, isProven } from './pkce.ts';
+import { readAudience } from './resources.ts';
 
 /** RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5): exchanges a code for a pair of tokens, once. */
 export async function exchangeCode(
   accounts: Accounts,
   request: FastifyRequest,
   form: Form,
+  issuer: () => string,
 ): Promise<TokenResponse> {
   const application = await authenticateClient(accounts, request, form);
   const code = required(form, 'code');
@@ -42,7 +44,8 @@ export async function exchangeCode(
     if (typeof holder === 'string') throw refused();
     const scopes = scopesLeft(grant.scopes, holder.application);
     if (scopes.length === 0) throw refused();
-    const pair = withPair(accounts, { ...grant, code_used_ms: now }, scopes, now);
+    const access_resources = readAudience(form, accounts, issuer, grant.resources);
+    const pair = withPair(accounts, { ...grant, access_resources, code_used_ms: now }, scopes, now);
     return { next: pair.grant, result: pair.response };
   });
   if (response === null) throw refused();

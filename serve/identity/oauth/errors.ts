@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { NO_STORE_HEADERS } from '../../http/dialects.ts';
 import { HttpError, type HttpErrorCode } from '../../http/errors.ts';
 
-/** Codes of RFC 6749 §5.2 and §4.1.2.1, RFC 7009 §2.2.1 and OpenID Connect Core §3.1.2.6 that this server uses. */
+/** Codes of RFC 6749 §5.2 and §4.1.2.1, RFC 7009 §2.2.1, RFC 8707 §2 and OpenID Connect Core §3.1.2.6 that this server uses. */
 type OAuthCode = Extract<
   HttpErrorCode,
   | 'invalid_request'
@@ -11,6 +11,7 @@ type OAuthCode = Extract<
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'access_denied'
   | 'login_required'
   | 'consent_required'

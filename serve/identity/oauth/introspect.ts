@@ -9,8 +9,8 @@ import { neverStored } from './errors.ts';
 import { bodyParameters, required } from './parameters.ts';
 
 /**
- * RFC 7662: a confidential application queries one of its own tokens. The response to any other token is
- * `{active: false}`.
+ * RFC 7662: a confidential application queries one of its own tokens, or one for an API of another server, which has to
+ * compare `aud` with its own URI. The response to any other token is `{active: false}`.
  */
 export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   app.post('/oauth/introspect', async (request, reply) => {
@@ -24,9 +24,12 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
     const grant = token && (await accounts.grants.get(token.id));
     const now = accounts.clock.now();
     const expires = token && grant && activeUntil(grant, token, now);
-    const isOwn = grant?.application_id === application.id;
-    const holder = isOwn && expires ? await holderOf(accounts, grant) : 'revoked';
+    const mayAsk =
+      grant?.application_id === application.id ||
+      (token?.kind === 'access' && isForOtherServer(accounts, grant));
+    const holder = mayAsk && grant && expires ? await holderOf(accounts, grant) : 'revoked';
     if (!grant || !expires || typeof holder === 'string') return neverStored(reply).send({ active: false });
+    const aud = token.kind === 'refresh' ? grant.resources : grant.access_resources;
     return neverStored(reply).send({
       active: true,
       scope: scopesLeft(
@@ -37,12 +40,17 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
       username: holder.user.username,
       sub: holder.user.id,
       iss: issuer(),
+      ...(aud.length === 0 ? {} : { aud }),
       ...(token.kind === 'refresh' ? {} : { token_type: 'bearer' }),
       iat: Math.floor((token.kind === 'refresh' ? grant.refreshed_ms : grant.access_created_ms) / 1000),
       exp: Math.floor(expires / 1000),
     });
   });
 }
+
+/** That server holds the token, but no credentials of the application that it was issued to. */
+const isForOtherServer = ({ settings }: Accounts, grant: Grant | null): boolean =>
+  grant !== null && grant.access_resources.some((resource) => settings.OAUTH_RESOURCES.includes(resource));
 
 /** When the token expires; null when it is expired, revoked or not the newest of its grant. */
 function activeUntil(grant: Grant, token: Token, now: number): number | null {

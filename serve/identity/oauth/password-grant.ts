@@ -11,6 +11,7 @@ import { OAuthError } from './errors.ts';
 import { type TokenResponse, withAccess } from './issue.ts';
 import { optional, required } from './parameters.ts';
 import { readScopes } from './requested-scopes.ts';
+import { readResources } from './resources.ts';
 
 /**
  * RFC 6749 §4.3, for first-party programs. The response has neither refresh_token nor created_at. Users with
@@ -20,6 +21,7 @@ export async function passwordGrant(
   accounts: Accounts,
   request: FastifyRequest,
   form: Form,
+  issuer: () => string,
 ): Promise<TokenResponse> {
   const application = await optionalClient(accounts, request, form);
   if (application === null && !accounts.settings.OAUTH_PASSWORD_WITHOUT_CLIENT) {
@@ -31,6 +33,7 @@ export async function passwordGrant(
   const username = required(form, 'username');
   const password = required(form, 'password');
   const scopes = scopesOf(application, optional(form, 'scope'));
+  const resources = readResources(form, accounts, issuer);
   // Before the check: a password that is changed meanwhile revokes the grant.
   const now = accounts.clock.now();
   const user = await userOf(accounts, request, username, password);
@@ -42,7 +45,12 @@ export async function passwordGrant(
   }
   const application_id = application?.id ?? '';
   const empty = emptyGrant('password', { user_id: user.id, application_id, scopes, now });
-  const { grant, response } = withAccess(accounts, empty, scopes, now);
+  const { grant, response } = withAccess(
+    accounts,
+    { ...empty, resources, access_resources: resources },
+    scopes,
+    now,
+  );
   await accounts.grants.add(grant);
   return response;
 }

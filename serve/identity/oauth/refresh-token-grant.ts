@@ -11,6 +11,7 @@ import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair 
 import { optional, required } from './parameters.ts';
 import { checkVerifierSyntax, isProven } from './pkce.ts';
 import { readScopes } from './requested-scopes.ts';
+import { readAudience, requireAudienceWithin } from './resources.ts';
 
 /**
  * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old
@@ -21,6 +22,7 @@ export async function refresh(
   accounts: Accounts,
   request: FastifyRequest,
   form: Form,
+  issuer: () => string,
 ): Promise<TokenResponse> {
   const application = await authenticateClient(accounts, request, form);
   const text = required(form, 'refresh_token');
@@ -47,12 +49,14 @@ export async function refresh(
     const holder = await holderOf(accounts, grant);
     if (typeof holder === 'string') throw refused();
     const scopes = scopesOf(scopesLeft(grant.scopes, holder.application), optional(form, 'scope'));
+    const access_resources = readAudience(form, accounts, issuer, grant.resources);
     if (isRepeated) {
       const held = scopesLeft(grant.access_scopes, holder.application);
       requireWithin(held, scopes);
+      requireAudienceWithin(grant.access_resources, access_resources);
       return { result: responseAgain(grant, held, now, secrets) };
     }
-    const pair = withPair(accounts, grant, scopes, now, secrets);
+    const pair = withPair(accounts, { ...grant, access_resources }, scopes, now, secrets);
     return { next: pair.grant, result: pair.response };
   });
   if (response === null) throw refused();

@@ -34,7 +34,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     allowCrossOrigin(api);
     // Clients prove by the token in the form who they are.
     limitCallers(api, accounts, 'preHandler');
-    serveToken(api, accounts);
+    serveToken(api, accounts, issuer);
     serveRevoke(api, accounts);
     serveIntrospect(api, accounts, issuer);
     serveTokenInfo(api, accounts);

@@ -8,7 +8,12 @@ import { bodyParameters, required } from './parameters.ts';
 import { passwordGrant } from './password-grant.ts';
 import { refresh } from './refresh-token-grant.ts';
 
-type GrantHandler = (accounts: Accounts, request: FastifyRequest, form: Form) => Promise<TokenResponse>;
+type GrantHandler = (
+  accounts: Accounts,
+  request: FastifyRequest,
+  form: Form,
+  issuer: () => string,
+) => Promise<TokenResponse>;
 
 /** The supported grants. Implicit, client credentials and device grants are not supported. */
 const GRANTS: Readonly<Record<string, GrantHandler>> = {
@@ -20,7 +25,7 @@ const GRANTS: Readonly<Record<string, GrantHandler>> = {
 export const GRANT_TYPES = Object.keys(GRANTS);
 
 /** RFC 6749 §3.2: the token endpoint. */
-export function serveToken(app: FastifyInstance, accounts: Accounts): void {
+export function serveToken(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   const { tokensIssued, tokensRefused } = accounts.measures;
   for (const grant of GRANT_TYPES)
     for (const counter of [tokensIssued, tokensRefused]) counter.inc({ grant }, 0);
@@ -35,7 +40,7 @@ export function serveToken(app: FastifyInstance, accounts: Accounts): void {
       );
     }
     try {
-      const issued = await handler(accounts, request, form);
+      const issued = await handler(accounts, request, form, issuer);
       tokensIssued.inc({ grant: type });
       return neverStored(reply).send(issued);
     } catch (error) {

@@ -33,6 +33,11 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   OAUTH_REFRESH_DAYS: { byDefault: 365, good: [['1', 1]], bad: ['0'] },
   OAUTH_REFRESH_GRACE_SECONDS: { byDefault: 0, good: [['60', 60]], bad: ['-1', '61'] },
   OAUTH_PASSWORD_WITHOUT_CLIENT: { byDefault: true, good: [['false', false]], bad: ['no'] },
+  OAUTH_RESOURCES: {
+    byDefault: [],
+    good: [['https://mcp.example.com, urn:example:reports', ['https://mcp.example.com', 'urn:example:reports']]],
+    bad: ['mcp.example.com', 'localhost:3000', '/api', 'https://a.example/#b', 'https://a.example https://b.example', 'https://'],
+  },
   OAUTH_INSECURE_REDIRECTS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
   TRUST_PROXY: {
     byDefault: false,

@@ -1,0 +1,15 @@
+/** The API of this server as a resource (RFC 8707): an audience of tokens. */
+export const apiResource = (issuer: string): string => `${issuer}/api`;
+
+/** Parses a list of resources, separated by commas; undefined unless all are absolute URIs without a fragment. */
+export function readResourceList(text: string): string[] | undefined {
+  const uris = text
+    .split(',')
+    .map((uri) => uri.trim())
+    .filter((uri) => uri !== '');
+  return uris.every(isResource) ? uris : undefined;
+}
+
+/** `localhost:3000` would be a URL too, with the scheme `localhost:`. */
+const isResource = (uri: string) =>
+  /^(?:[a-z][a-z0-9+.-]*:\/\/|urn:)[\x21-\x7e]+$/i.test(uri) && !/[#"\\]/.test(uri) && URL.canParse(uri);
