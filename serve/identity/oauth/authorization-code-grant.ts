@@ -5,6 +5,7 @@ import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Application, Grant } from '../../accounts/tables.ts';
 import { readToken } from '../../accounts/tokens.ts';
 import type { Form } from '../../http/form.ts';
+import { idToken } from '../openid/id-token.ts';
 import { authenticateClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { type TokenResponse, withPair } from './issue.ts';
@@ -46,7 +47,10 @@ export async function exchangeCode(
     if (scopes.length === 0) throw refused();
     const access_resources = readAudience(form, accounts, issuer, grant.resources);
     const pair = withPair(accounts, { ...grant, access_resources, code_used_ms: now }, scopes, now);
-    return { next: pair.grant, result: pair.response };
+    const of = { grant, user: holder.user, application, scopes, accessToken: pair.response.access_token };
+    // Before the grant is written: a signature that fails leaves the code unused.
+    const id_token = await idToken(accounts, { ...of, issuer: issuer(), isRefresh: false });
+    return { next: pair.grant, result: { ...pair.response, id_token } };
   });
   if (response === null) throw refused();
   return response;

@@ -6,7 +6,9 @@ const CROSS_ORIGIN: Readonly<Record<string, string>> = {
   '/oauth/token': 'POST',
   '/oauth/revoke': 'POST',
   '/oauth/userinfo': 'GET, HEAD, POST',
+  '/.well-known/openid-configuration': 'GET, HEAD',
   '/.well-known/oauth-authorization-server': 'GET, HEAD',
+  '/oauth/discovery/keys': 'GET, HEAD',
 };
 
 /**

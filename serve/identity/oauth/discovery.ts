@@ -1,32 +1,54 @@
 import type { FastifyInstance } from 'fastify';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { SCOPE_NAMES } from '../../accounts/scopes.ts';
+import { SIGNING_ALGS, SigningKeys } from '../openid/signing-keys.ts';
 import { GRANT_TYPES } from './token.ts';
 
-/**
- * RFC 8414: the metadata of the authorization server. There is no OpenID Connect document, since the server issues no
- * ID tokens: the scope `openid` only gives access to `/oauth/userinfo`.
- */
-export function serveDiscovery(app: FastifyInstance, issuer: () => string): void {
-  app.get('/.well-known/oauth-authorization-server', async () => {
-    const base = issuer();
-    const methods = ['client_secret_basic', 'client_secret_post'];
-    return {
-      issuer: base,
-      authorization_endpoint: `${base}/oauth/authorize`,
-      token_endpoint: `${base}/oauth/token`,
-      revocation_endpoint: `${base}/oauth/revoke`,
-      introspection_endpoint: `${base}/oauth/introspect`,
-      userinfo_endpoint: `${base}/oauth/userinfo`,
-      scopes_supported: SCOPE_NAMES,
-      response_types_supported: ['code'],
-      response_modes_supported: ['query'],
-      grant_types_supported: GRANT_TYPES,
-      token_endpoint_auth_methods_supported: [...methods, 'none'],
-      revocation_endpoint_auth_methods_supported: [...methods, 'none'],
-      introspection_endpoint_auth_methods_supported: methods,
-      code_challenge_methods_supported: ['S256'],
-      authorization_response_iss_parameter_supported: true,
-      service_documentation: `${base}/docs`,
-    };
+const CLAIMS = [
+  ...['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'amr', 'nonce', 'at_hash'],
+  ...['name', 'nickname', 'preferred_username', 'profile', 'email', 'email_verified'],
+];
+
+/** OpenID Connect Discovery and RFC 8414: the metadata of the authorization server, and its public keys. */
+export function serveDiscovery(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
+  for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+    app.get(`/.well-known/${name}`, async () => metadata(issuer()));
+  }
+
+  app.get('/oauth/discovery/keys', async (_request, reply) => {
+    const keys = await new SigningKeys(accounts).published();
+    return reply.header('cache-control', 'public, max-age=3600').send({ keys });
   });
+}
+
+function metadata(issuer: string) {
+  const withSecret = ['client_secret_basic', 'client_secret_post'];
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    jwks_uri: `${issuer}/oauth/discovery/keys`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    introspection_endpoint: `${issuer}/oauth/introspect`,
+    end_session_endpoint: `${issuer}/oauth/logout`,
+    scopes_supported: SCOPE_NAMES,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'form_post'],
+    grant_types_supported: GRANT_TYPES,
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: [...withSecret, 'none'],
+    revocation_endpoint_auth_methods_supported: [...withSecret, 'none'],
+    introspection_endpoint_auth_methods_supported: withSecret,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: SIGNING_ALGS,
+    claim_types_supported: ['normal'],
+    claims_supported: CLAIMS,
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${issuer}/docs`,
+  };
 }

@@ -39,11 +39,26 @@ const USERINFO: Described = {
   },
 };
 
+const METADATA = {
+  issuer: 'https://metrics.example.com',
+  authorization_endpoint: 'https://metrics.example.com/oauth/authorize',
+  token_endpoint: 'https://metrics.example.com/oauth/token',
+  userinfo_endpoint: 'https://metrics.example.com/oauth/userinfo',
+  jwks_uri: 'https://metrics.example.com/oauth/discovery/keys',
+  revocation_endpoint: 'https://metrics.example.com/oauth/revoke',
+  introspection_endpoint: 'https://metrics.example.com/oauth/introspect',
+  end_session_endpoint: 'https://metrics.example.com/oauth/logout',
+  grant_types_supported: ['authorization_code', 'refresh_token', 'password'],
+  response_types_supported: ['code'],
+  id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+  code_challenge_methods_supported: ['S256'],
+};
+
 const DESCRIBED: Readonly<Record<string, Described>> = {
   'POST /oauth/token': {
     summary: 'Obtain or refresh tokens',
     description:
-      'Grants: `authorization_code` (with PKCE or a secret), `refresh_token`, `password`. A refresh token works once; using it again revokes all tokens of its authorization.',
+      'Grants: `authorization_code` (with PKCE or a secret), `refresh_token`, `password`. A refresh token works once; using it again revokes all tokens of its authorization. With the scope openid, the first two grants also return an ID token (OpenID Connect Core), which is valid for an hour and is verified with the keys at `/oauth/discovery/keys`.',
     form: {
       grant_type: 'authorization_code, refresh_token or password',
       ...CLIENT,
@@ -61,8 +76,9 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       access_token: 'cma_…',
       token_type: 'bearer',
       expires_in: 7200,
-      scope: 'read_user',
+      scope: 'openid read_user',
       refresh_token: 'cmr_…',
+      id_token: 'eyJhbGciOiJSUzI1NiIs…',
       created_at: 1_752_494_400,
     },
   },
@@ -128,18 +144,30 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       bot: false,
     },
   },
+  'GET /.well-known/openid-configuration': {
+    summary: 'Endpoints and capabilities for sign-in (OpenID Connect Discovery)',
+    description: 'The same document as `/.well-known/oauth-authorization-server`.',
+    answer: METADATA,
+  },
   'GET /.well-known/oauth-authorization-server': {
     summary: 'What this authorization server can do (RFC 8414)',
+    answer: METADATA,
+  },
+  'GET /oauth/discovery/keys': {
+    summary: 'The public keys that verify ID tokens (JSON Web Key Set)',
+    description:
+      'The keys change every 90 days. A new key is listed 24 hours before it signs, and an old one for 7 days after. A client may cache the keys for an hour, and asks again for a `kid` that it does not know.',
     answer: {
-      issuer: 'https://metrics.example.com',
-      authorization_endpoint: 'https://metrics.example.com/oauth/authorize',
-      token_endpoint: 'https://metrics.example.com/oauth/token',
-      revocation_endpoint: 'https://metrics.example.com/oauth/revoke',
-      introspection_endpoint: 'https://metrics.example.com/oauth/introspect',
-      userinfo_endpoint: 'https://metrics.example.com/oauth/userinfo',
-      grant_types_supported: ['authorization_code', 'refresh_token', 'password'],
-      response_types_supported: ['code'],
-      code_challenge_methods_supported: ['S256'],
+      keys: [
+        {
+          kty: 'RSA',
+          n: 'u1SU1LfVLPHCozMxH2Mo…',
+          e: 'AQAB',
+          kid: 'NzbLsXh8uDCcd…',
+          alg: 'RS256',
+          use: 'sig',
+        },
+      ],
     },
   },
 };

@@ -40,7 +40,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     serveTokenInfo(api, accounts);
     serveUserinfo(api, accounts, issuer);
     serveUser(api, accounts, issuer);
-    serveDiscovery(api, issuer);
+    serveDiscovery(api, accounts, issuer);
   });
   await app.register(async (git) => {
     describeEndpoints(git);

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { bearer, type Principal, principalOf, requireScope, TokenError } from '../../accounts/principal.ts';
+import { SCOPE_NAMES } from '../../accounts/scopes.ts';
 import { Form } from '../../http/form.ts';
+import { claimsOf } from '../openid/claims.ts';
 import { neverStored } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';
 
@@ -15,19 +17,7 @@ export function serveUserinfo(app: FastifyInstance, accounts: Accounts, issuer: 
     const caller = await tokenHolder(accounts, request);
     requireScope(caller, 'openid');
     const { user, scopes } = caller;
-    const includesEmail = scopes === 'all' || scopes.includes('email');
-    return neverStored(reply).send(
-      withoutEmpty({
-        sub: user.id,
-        name: user.name,
-        nickname: user.username,
-        preferred_username: user.username,
-        ...(includesEmail && user.email !== ''
-          ? { email: user.email, email_verified: user.email_confirmed_ms > 0 }
-          : {}),
-        profile: `${issuer()}/profile`,
-      }),
-    );
+    return neverStored(reply).send(claimsOf(user, scopes === 'all' ? SCOPE_NAMES : scopes, issuer()));
   }
 }
 
@@ -78,6 +68,3 @@ async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise
 }
 
 const isoTime = (ms: number) => (ms === 0 ? null : new Date(ms).toISOString());
-
-const withoutEmpty = (claims: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== ''));

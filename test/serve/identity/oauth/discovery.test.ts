@@ -10,7 +10,7 @@ afterAll(() => world.close());
 
 const get = (url: string, headers: Record<string, string> = {}) => world.app.inject({ url, headers });
 
-describe('discovery (RFC 8414 §3)', () => {
+describe('discovery (RFC 8414 §3, OpenID Connect Discovery §3)', () => {
   test('lists the capabilities, and each listed endpoint exists', async () => {
     const told = (await get('/.well-known/oauth-authorization-server')).json();
     expect(told).toMatchObject({
@@ -29,16 +29,22 @@ describe('discovery (RFC 8414 §3)', () => {
         'email',
       ],
     });
-    for (const [name, value] of Object.entries<string>(told).filter(([key]) => key.endsWith('_endpoint'))) {
+    const endpoints = Object.entries<string>(told).filter(([key]) => /_endpoint$|^jwks_uri$/.test(key));
+    for (const [name, value] of endpoints.filter(([key]) => key !== 'end_session_endpoint')) {
       expect(value.startsWith(told.issuer), name).toBe(true);
       const { pathname } = new URL(value);
-      const method = /authorize|userinfo/.test(pathname) ? 'GET' : 'POST';
+      const method = /authorize|userinfo|keys/.test(pathname) ? 'GET' : 'POST';
       expect((await world.app.inject({ method, url: pathname })).statusCode, name).not.toBe(404);
     }
   });
 
-  test('has no OpenID configuration, since there are no ID tokens', async () => {
-    expect((await get('/.well-known/openid-configuration')).statusCode).toBe(404);
+  test('is one document for OAuth and OpenID Connect, without null', async () => {
+    const answers = [
+      await get('/.well-known/oauth-authorization-server'),
+      await get('/.well-known/openid-configuration'),
+    ];
+    expect(answers[0]?.body).toBe(answers[1]?.body);
+    expect(answers[0]?.body).not.toContain('null');
   });
 });
 
@@ -47,7 +53,9 @@ describe('cross-origin requests', () => {
     '/oauth/token': 'POST',
     '/oauth/revoke': 'POST',
     '/oauth/userinfo': 'GET, HEAD, POST',
+    '/.well-known/openid-configuration': 'GET, HEAD',
     '/.well-known/oauth-authorization-server': 'GET, HEAD',
+    '/oauth/discovery/keys': 'GET, HEAD',
   };
   const preflight = (url: string, wanted?: string) =>
     world.app.inject({
