@@ -23,6 +23,8 @@ export interface RedirectTarget {
 export interface AuthorizationRequest extends RedirectTarget {
   readonly scopes: readonly Scope[];
   readonly challenge: string;
+  /** Repeated verbatim in the ID token; '' without one. */
+  readonly nonce: string;
 }
 
 /** Errors in the target are shown to the user on an error page, never by a redirect. */
@@ -66,7 +68,7 @@ export function readRequest(form: Form, target: RedirectTarget): AuthorizationRe
   const { application } = target;
   const scopes = readScopes(optional(form, 'scope'), application.scopes, 'the application registered');
   if (scopes.length === 0) throw new OAuthError('invalid_scope', missingParameter('scope').message);
-  return { ...target, scopes, challenge: readChallenge(form, application) };
+  return { ...target, scopes, challenge: readChallenge(form, application), nonce: optional(form, 'nonce') };
 }
 
 function checkResponseMode(wanted: string, { responseMode }: RedirectTarget): void {
@@ -81,7 +83,7 @@ function checkResponseMode(wanted: string, { responseMode }: RedirectTarget): vo
 
 /** The parameters of a request, for the form that asks for consent. */
 export function parametersOf(request: AuthorizationRequest): (readonly [name: string, value: string])[] {
-  const { application, redirectUri, state, responseMode, scopes, challenge } = request;
+  const { application, redirectUri, state, responseMode, scopes, challenge, nonce } = request;
   const parameters: (readonly [string, string])[] = [
     ['client_id', application.id],
     ['redirect_uri', redirectUri],
@@ -89,6 +91,7 @@ export function parametersOf(request: AuthorizationRequest): (readonly [name: st
     ['response_mode', responseMode],
     ['scope', scopes.join(' ')],
     ['state', state],
+    ['nonce', nonce],
     ['code_challenge', challenge],
     ['code_challenge_method', challenge === '' ? '' : 'S256'],
   ];

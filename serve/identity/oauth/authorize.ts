@@ -3,7 +3,7 @@ import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { emptyGrant } from '../../accounts/grants.ts';
 import { hashSecret } from '../../accounts/secrets.ts';
-import { signInPath } from '../../accounts/sessions.ts';
+import { type SignedIn, signInPath } from '../../accounts/sessions.ts';
 import type { User } from '../../accounts/tables.ts';
 import { makeToken } from '../../accounts/tokens.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -36,7 +36,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
         return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login'));
       }
       if (!prompt.wantsConsent && (await hasConsented(accounts, signedIn.user, authorization))) {
-        return approve(accounts, reply, issuer, signedIn.user, authorization);
+        return approve(accounts, reply, issuer, signedIn, authorization);
       }
       if (prompt.isSilent) throw new OAuthError('consent_required', 'The user has to authorize the request.');
       return reply.page(await consentPage(accounts, reply, signedIn.user, authorization));
@@ -56,7 +56,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
           'The resource owner or authorization server denied the request.',
         );
       }
-      return approve(accounts, reply, issuer, signedIn.user, authorization);
+      return approve(accounts, reply, issuer, signedIn, authorization);
     });
   });
 }
@@ -80,7 +80,7 @@ async function approve(
   accounts: Accounts,
   reply: FastifyReply,
   issuer: () => string,
-  user: User,
+  { user, session }: SignedIn,
   authorization: AuthorizationRequest,
 ): Promise<FastifyReply> {
   const now = accounts.clock.now();
@@ -98,6 +98,9 @@ async function approve(
     redirect_uri: authorization.redirectUri,
     code_hash: hashSecret(code.secret),
     code_challenge: authorization.challenge,
+    nonce: authorization.nonce,
+    signed_in_ms: session.created_ms,
+    amr: session.amr,
     code_expires_ms: expires,
     expires_ms: expires,
   });
