@@ -8,6 +8,7 @@ import { type RecordContext, Records } from '../stored-records/records.ts';
 import { AttemptLimits } from './attempts.ts';
 import { CredentialFailures } from './credential-failures.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
+import type { PersonalData } from './personal-data.ts';
 import { Seal } from './secrets.ts';
 import type { identityBounds, identitySettings } from './settings.ts';
 import {
@@ -19,11 +20,10 @@ import {
   type SigningKey,
   sessions,
   signingKeys,
-  type User,
-  users,
   type Wallet,
   wallets,
 } from './tables.ts';
+import { UserRecords } from './user-records.ts';
 import { Uses } from './uses.ts';
 
 /** The settings that identity uses: its own, the data directory and the listen address. */
@@ -40,7 +40,7 @@ export interface Accounts extends RecordContext {
   readonly limiters: Limiters;
   readonly attempts: AttemptLimits;
   readonly failures: CredentialFailures;
-  readonly users: Records<User>;
+  readonly users: UserRecords;
   readonly sessions: Records<Session>;
   readonly wallets: Records<Wallet>;
   readonly applications: Records<Application>;
@@ -49,6 +49,8 @@ export interface Accounts extends RecordContext {
   /** When keys and tokens were last used. */
   readonly uses: Uses;
   readonly measures: IdentityMeasures;
+  /** What the other domains store of people. */
+  readonly personalData: () => Promise<readonly PersonalData[]>;
 }
 
 /** A request fails when another process holds the lock of a record for longer. */
@@ -64,17 +66,19 @@ export function openAccounts({
   clock,
   settings,
   measures = identityMeasures(),
+  openPersonalData = async () => [],
 }: {
   store: Store;
   keyValue: KeyValue;
   clock: Clock;
   settings: IdentitySettings;
   measures?: IdentityMeasures;
+  openPersonalData?: (accounts: Accounts) => Promise<readonly PersonalData[]>;
 }): Accounts {
   const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
   const seal = Seal.open(settings);
   const limiters = openLimiters({ keyValue, clock }, settings);
-  return {
+  const accounts: Accounts = {
     ...context,
     settings,
     seal,
@@ -82,14 +86,16 @@ export function openAccounts({
     limiters,
     attempts: new AttemptLimits({ ...context, limiters, seal, measures }, settings),
     failures: new CredentialFailures({ limiters, perMinute: settings.FAILED_KEYS_PER_MINUTE }),
-    users: new Records(context, users),
+    users: new UserRecords(context),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),
     applications: new Records(context, applications),
     grants: new Records(context, grants),
     signingKeys: new Records(context, signingKeys),
     uses: new Uses(store, clock),
+    personalData: () => openPersonalData(accounts),
   };
+  return accounts;
 }
 
 /** Ended rows are kept this long, so that a used token can be distinguished from one that never existed. */

@@ -93,12 +93,12 @@ export async function holderOf(
 export const scopesLeft = (granted: readonly string[], application: Application | null): readonly string[] =>
   application === null ? granted : granted.filter((scope) => application.scopes.includes(scope));
 
-/** The application with an id; null when it is unknown, deleted or blocked, or its owner is locked. */
+/** The application with an id; null when it is unknown, deleted or blocked, or its owner is locked or deleted. */
 export async function activeApplication(accounts: Accounts, id: string): Promise<Application | null> {
   const application = await registeredApplication(accounts, id);
   if (application === null || application.blocked_ms > 0) return null;
   const owner = await accounts.users.get(application.owner_id);
-  return owner !== null && owner.locked_ms > 0 ? null : application;
+  return owner?.locked_ms === 0 ? application : null;
 }
 
 /** The application with an id, even one that is stopped; null when it is unknown or deleted. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { finishDeletions } from './account-removal.ts';
 import type { Accounts } from './accounts.ts';
 
 const FLUSH_MS = 10_000;
@@ -10,7 +11,7 @@ export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts
     setInterval(() => work().catch((error) => app.log.warn({ err: error }, `${what} failed`)), ms).unref();
   const timers = [
     every(FLUSH_MS, 'writing the last use of keys', () => accounts.uses.flush()),
-    every(SWEEP_MS, 'deleting expired rows', () => sweep(accounts)),
+    every(SWEEP_MS, 'deleting expired rows and finishing deletions of accounts', () => sweep(accounts)),
   ];
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer);
@@ -18,13 +19,14 @@ export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts
   });
 }
 
-/** Deletes expired rows. Of several servers, one does it per period. */
+/** Deletes expired rows, and finishes deletions of accounts. Of several servers, one does it per period. */
 export async function sweep(accounts: Accounts): Promise<void> {
   const isLeader = await accounts.keyValue.set('sweep/accounts', 'taken', {
     ttlMs: SWEEP_MS / 2,
     onlyIfAbsent: true,
   });
   if (!isLeader) return;
+  await finishDeletions(accounts);
   await accounts.sessions.removeExpired();
   await accounts.wallets.removeExpired();
   await accounts.applications.removeExpired();

@@ -1,12 +1,13 @@
 import { ProductError } from '../../infra/errors.ts';
 import { sql } from '../../infra/sql.ts';
+import { deleteAccount } from './account-removal.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { setPassword } from './password-change.ts';
 import { readableCode } from './secrets.ts';
 import type { User } from './tables.ts';
 import { disableTwoFactor } from './two-factor.ts';
-import { changeUser, createUser, findUser, signOutEverywhere } from './users.ts';
+import { changeUser, createUser, findUser, findUserOrDeleted, signOutEverywhere } from './users.ts';
 import type { UsersRequest } from './users-request.ts';
 
 /** An account as an operator sees it: no secret, and no hash of one. */
@@ -51,8 +52,9 @@ async function execute(accounts: Accounts, request: UsersRequest): Promise<Users
     const user = await createUser(accounts, { ...request, password, is_email_confirmed: true });
     return { users: [toListedUser(user)], ...(request.password === null ? { password } : {}) };
   }
+  if (request.action === 'delete') return deleteByOperator(accounts, request.username);
   const user = await findUser(accounts, request.username);
-  if (user === null) throw new ProductError('usage', `there is no account ${request.username}`);
+  if (user === null) throw noAccount(request.username);
   const password =
     request.action === 'reset-password' && request.password === null ? generatePassword() : undefined;
   await change(accounts, user, request, password);
@@ -60,10 +62,22 @@ async function execute(accounts: Accounts, request: UsersRequest): Promise<Users
   return { users: [toListedUser(changed)], ...(password === undefined ? {} : { password }) };
 }
 
+/** Finds an account whose deletion was interrupted, too. */
+async function deleteByOperator(accounts: Accounts, username: string): Promise<UsersResult> {
+  const user = await findUserOrDeleted(accounts, username);
+  if (user === null) throw noAccount(username);
+  const obstacles = await deleteAccount(accounts, user);
+  if (obstacles.length === 0) return { users: [toListedUser(user)] };
+  const reasons = obstacles.map(({ text }) => text).join(' ');
+  throw new ProductError('usage', `the account ${user.username} cannot be deleted yet: ${reasons}`);
+}
+
+const noAccount = (username: string) => new ProductError('usage', `there is no account ${username}`);
+
 async function change(
   accounts: Accounts,
   user: User,
-  request: Exclude<UsersRequest, { action: 'list' | 'create' }>,
+  request: Exclude<UsersRequest, { action: 'list' | 'create' | 'delete' }>,
   password: string | undefined,
 ): Promise<void> {
   const { id } = user;

@@ -16,5 +16,6 @@ export const usersRequest = z.discriminatedUnion('action', [
   z.object({ action: z.literal('lock'), username: z.string() }),
   z.object({ action: z.literal('unlock'), username: z.string() }),
   z.object({ action: z.literal('sign-out'), username: z.string() }),
+  z.object({ action: z.literal('delete'), username: z.string() }),
 ]);
 export type UsersRequest = z.output<typeof usersRequest>;

@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import { sql } from '../../infra/sql.ts';
+import type { Records } from '../stored-records/records.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { displayName } from './names.ts';
@@ -40,8 +41,9 @@ export async function createUser(accounts: Accounts, given: NewUser): Promise<Us
   const password_hash = given.password === null ? '' : await hashPassword(given.password);
   // The lock keeps names, emails and ids unique.
   return accounts.locks.run('sign-up', async (lease) => {
-    if (await findUser(accounts, username)) throw new FieldError('username', 'Username is already taken.');
-    if (email !== '' && (await findUser(accounts, email))) {
+    if (await findUserOrDeleted(accounts, username))
+      throw new FieldError('username', 'Username is already taken.');
+    if (email !== '' && (await findUserOrDeleted(accounts, email))) {
       throw new FieldError('email', 'Email is already taken. Sign in instead.');
     }
     const [row] = await accounts.store.rows<{ newest: number }>(
@@ -75,11 +77,18 @@ export async function createUser(accounts: Accounts, given: NewUser): Promise<Us
 }
 
 /** Finds an account by username or email, case-insensitively. */
-export async function findUser({ users }: Accounts, login: string): Promise<User | null> {
+export const findUser = ({ users }: Pick<Accounts, 'users'>, login: string): Promise<User | null> =>
+  findIn(users, login);
+
+/** The same with accounts that are being deleted. */
+export const findUserOrDeleted = ({ users }: Accounts, login: string): Promise<User | null> =>
+  findIn(users.withDeleted, login);
+
+async function findIn(records: Pick<Records<User>, 'find'>, login: string): Promise<User | null> {
   const wanted = login.trim().toLowerCase();
   if (wanted === '') return null;
   const column = wanted.includes('@') ? sql`email` : sql`username`;
-  const [user] = await users.find(sql`${column} = ${wanted}`, 'toUInt64(id)', 1);
+  const [user] = await records.find(sql`${column} = ${wanted}`, 'toUInt64(id)', 1);
   return user ?? null;
 }
 

@@ -5,7 +5,7 @@ import type { Accounts } from './accounts.ts';
 import { KEYS_PER_ACCOUNT } from './limits.ts';
 import { newLocator } from './secrets.ts';
 import type { User, Wallet } from './tables.ts';
-import { createUser, findUser } from './users.ts';
+import { createUser, findUserOrDeleted } from './users.ts';
 import { isScheme, isSignedBy, type Scheme } from './wallet-signature.ts';
 
 const CHALLENGE_MS = 5 * 60_000;
@@ -136,7 +136,9 @@ export function signUpByWallet(accounts: Accounts, { challenge }: WalletProof): 
     const meanwhile = await userOf(accounts, challenge);
     if (meanwhile !== null) return meanwhile;
     const name = usernameOf(challenge);
-    const username = (await findUser(accounts, name)) ? `${name}-${randomBytes(4).toString('hex')}` : name;
+    const username = (await findUserOrDeleted(accounts, name))
+      ? `${name}-${randomBytes(4).toString('hex')}`
+      : name;
     const created = await createUser(accounts, { username, email: '', password: null });
     await saveWallet(accounts, challenge, created.id, accounts.clock.now());
     return created;

@@ -276,14 +276,21 @@ export class Contacts {
     return { ...shown, template: '', isOfAccount: true };
   }
 
-  /** Unreadable after a change of the server's key, so it counts as not verified. */
-  #shown({ id, type, address, verified_ms, created_ms, template }: ContactMethod): Contact {
-    const shown = { id, type: type as ContactType, created_ms, template, isOfAccount: false };
-    try {
-      return { ...shown, address: this.#deps.seal.decrypt(address, contextOf(id)), verified_ms };
-    } catch (error) {
-      return { ...shown, address: ignore('contacts.decrypt', '')(error), verified_ms: 0 };
-    }
+  /** One that is unreadable counts as not verified. */
+  #shown(row: ContactMethod): Contact {
+    const { id, type, verified_ms, created_ms, template } = row;
+    const address = contactAddress(this.#deps.seal, row);
+    const shown = { id, type: type as ContactType, address, created_ms, template, isOfAccount: false };
+    return { ...shown, verified_ms: address === '' ? 0 : verified_ms };
+  }
+}
+
+/** The address of a contact; '' if it is unreadable, as after a change of the server's key. */
+export function contactAddress(seal: Seal, { id, address }: ContactMethod): string {
+  try {
+    return seal.decrypt(address, contextOf(id));
+  } catch (error) {
+    return ignore('contacts.decrypt', '')(error);
   }
 }
 

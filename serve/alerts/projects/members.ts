@@ -153,12 +153,10 @@ export class Members {
     });
   }
 
+  /** Without deleted accounts. */
   async #countOwners(projectId: string): Promise<number> {
-    const owners = await this.#records.find(
-      sql`project_id = ${projectId} AND access_level = ${PROJECT_ROLES.Owner}`,
-      'id',
-    );
-    return owners.length;
+    const members = await this.list(projectId);
+    return members.filter(({ level }) => level === PROJECT_ROLES.Owner).length;
   }
 }
 

@@ -4,9 +4,9 @@ import { findUser } from '../../accounts/users.ts';
 
 /** Finds users of the identity domain. */
 export class UserLookup {
-  readonly #accounts: Accounts;
+  readonly #accounts: Pick<Accounts, 'users'>;
 
-  constructor(accounts: Accounts) {
+  constructor(accounts: Pick<Accounts, 'users'>) {
     this.#accounts = accounts;
   }
 

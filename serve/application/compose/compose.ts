@@ -196,7 +196,9 @@ function construct(parts: Parts): Pipeline {
       return aggregator.settled();
     },
     alerts,
-    accounts: once(() => identityModule.open({ ...runtime, settings: config, measures: measures.identity })),
+    accounts: once(() =>
+      identityModule.open({ ...runtime, settings: config, measures: measures.identity, openPersonalData }),
+    ),
     close: async () => {
       aggregator.stop();
       for (const one of retentions) one.stop();
@@ -207,6 +209,12 @@ function construct(parts: Parts): Pipeline {
       await parts.stopTracing();
     },
   };
+}
+
+/** Loaded when it is needed: commands that touch no account start without it. */
+async function openPersonalData(accounts: Accounts) {
+  const { AlertPersonalData } = await import('../../alerts/composition/personal-data.ts');
+  return [new AlertPersonalData(accounts)];
 }
 
 const startAlerts = ({ runtime, config, roles, logger }: Parts) =>

@@ -53,6 +53,11 @@ describe('chain-metrics users', () => {
       /^1 +alice +alice@example\.org/,
     );
     expect(server.logged()).not.toContain('wholly');
+
+    expect((await runHere(['users', 'delete', 'alice'], env)).stdout).toMatch(/^alice is deleted/);
+    expect((await user()).status).toBe(401);
+    expect((await signIn(server.url, 'alice', 'a wholly new password')).status).toBe(400);
+    expect((await runHere(['users', 'list'], env)).stdout).toBe('There is no account yet.\n');
   });
 
   test('reports an error in one line', async () => {
@@ -60,6 +65,7 @@ describe('chain-metrics users', () => {
     await runHere(['users', 'create', 'bob'], env);
     const wrong: [string[], RegExp][] = [
       [['users', 'lock', 'nobody'], /there is no account nobody/],
+      [['users', 'delete', 'nobody'], /there is no account nobody/],
       [['users', 'confirm-email', 'bob'], /the account bob has no email/],
       [['applications', 'block', 'f'], /there is no application f/],
       [['users', 'create', 'bob'], /username: Username is already taken/],

@@ -72,6 +72,7 @@ const SIMPLE = {
   lock: 'refuse sign-in and every token and key of the account',
   unlock: 'remove the lock',
   'sign-out': 'end every session of the account',
+  delete: 'delete the account and everything that is only about its person',
 } as const;
 
 const simple = Object.entries(SIMPLE).map(([name, description]) => {
@@ -117,6 +118,7 @@ function textOf(order: UsersRequest, { users, password }: UsersResult): string {
     lock: 'is locked: no sign-in, and no token or key of it works',
     unlock: 'is unlocked',
     'sign-out': 'is signed out everywhere',
+    delete: 'is deleted; its names are free again',
   };
   const secret = password === undefined ? '' : `password: ${password}\nIt is shown this once.\n`;
   return `${user?.username} ${done[order.action]}\n${secret}`;

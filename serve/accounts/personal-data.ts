@@ -1,0 +1,71 @@
+import type { Store } from '../../infra/ports.ts';
+import { ident, join, type Sql, sql } from '../../infra/sql.ts';
+import type { Table } from '../../infra/table.ts';
+import type { User } from './tables.ts';
+
+/** Something that a user has to do before the account can be deleted. */
+export interface Obstacle {
+  readonly text: string;
+  /** The page on which they do it. */
+  readonly path: string;
+}
+
+/** What a domain stores of people besides their accounts. The composition root collects it from the domains. */
+export interface PersonalData {
+  /** None if the account can be deleted. */
+  obstacles(user: User): Promise<readonly Obstacle[]>;
+  /** What others lose with the account, by kind: the question before a deletion shows it. */
+  duties(user: User): Promise<Readonly<Record<string, readonly string[]>>>;
+  /** Everything stored of the user by kind, without secrets and hashes. */
+  export(user: User): Promise<Readonly<Record<string, unknown>>>;
+  /** Gives up what must not stay without a user. Returns what could not be given up. */
+  leave(user: User): Promise<readonly Obstacle[]>;
+  /** Removes what belongs to the user alone; called after the account is deleted, and again after a kill. */
+  remove(user: User): Promise<void>;
+}
+
+/** Rows about a user. */
+export interface PersonalRows {
+  readonly table: Table;
+  readonly where: Sql;
+  /** Columns of the export. Those that end in `_ms` become times: `created_ms` is exported as `created_at`. */
+  readonly columns: readonly string[];
+}
+
+/** More rows than a person makes by hand; the export names the kinds of which it has only so many. */
+const ROWS_MAX = 100_000;
+
+/** Reads rows of each kind, in the order of their columns. */
+export async function exportRows(
+  store: Pick<Store, 'rows'>,
+  kinds: Readonly<Record<string, PersonalRows>>,
+): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const [kind, rows] of Object.entries(kinds)) {
+    const exported = await readRows(store, rows);
+    found[kind] = exported;
+    if (exported.length === ROWS_MAX) found[`${kind}_limit`] = ROWS_MAX;
+  }
+  return found;
+}
+
+/** Only rows that replace others need FINAL: those that a kill repeats are equal. */
+async function readRows(
+  store: Pick<Store, 'rows'>,
+  { table, where, columns }: PersonalRows,
+): Promise<Record<string, unknown>[]> {
+  const final = /MergeTree\(/.test(table.engine) ? sql`FINAL` : sql``;
+  const rows = await store.rows<Record<string, unknown>>(
+    sql`SELECT DISTINCT ${join(columns.map(ident))} FROM ${table} ${final} WHERE ${where}
+      ORDER BY ${join(columns.map(ident))} LIMIT ${ROWS_MAX}`,
+  );
+  return rows.map((row) => Object.fromEntries(Object.entries(row).map(exportedField)));
+}
+
+function exportedField([name, value]: readonly [string, unknown]): readonly [string, unknown] {
+  if (!name.endsWith('_ms')) return [name, value];
+  return [name.replace(/_ms$/, '_at'), exportedTime(Number(value))];
+}
+
+/** Null for none. */
+export const exportedTime = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString());

@@ -1,0 +1,23 @@
+import { type Sql, sql } from '../../infra/sql.ts';
+import { type RecordContext, Records } from '../stored-records/records.ts';
+import { type User, users } from './tables.ts';
+
+/** Accounts. Outside its removal, one that was deleted is as absent as one that never existed. */
+export class UserRecords extends Records<User> {
+  /** With deleted accounts: their names stay taken until everything of them is removed. */
+  readonly withDeleted: Records<User>;
+
+  constructor(context: RecordContext) {
+    super(context, users);
+    this.withDeleted = new Records<User>(context, users);
+  }
+
+  override async get(id: string): Promise<User | null> {
+    const user = await super.get(id);
+    return user !== null && user.deleted_ms > 0 ? null : user;
+  }
+
+  override find(where: Sql, orderBy: string, limit?: number): Promise<User[]> {
+    return super.find(sql`deleted_ms = 0 AND (${where})`, orderBy, limit);
+  }
+}
