@@ -17,16 +17,19 @@ export interface Confirmation {
   /** Name that has to be typed. */
   readonly name?: string;
   readonly fault?: string | null;
+  /** More that the form asks for. */
+  readonly fields?: Html | false;
 }
 
 /** Asks before something ends that cannot be brought back. */
 export function confirmation(asked: Confirmation): Html {
-  const { question, facts, consequence, action, token, submit, back, name, fault } = asked;
+  const { question, facts, consequence, action, token, submit, back, name, fault, fields } = asked;
   return html`<section class="card confirm"><h1>${question}</h1>
 <dl class="facts">${facts.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>
 <p class="note warn">${consequence}</p>
 <form method="post" action="${action}">${token}<input type="hidden" name="confirmed" value="yes">
 ${name !== undefined && textField({ name: 'name', label: `Type ${shownName(name)} to confirm`, fault })}
+${fields}
 <div class="actions"><button class="danger">${submit}</button><a class="button second" href="${back}">Cancel</a></div></form></section>`;
 }
 

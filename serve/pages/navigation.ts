@@ -24,4 +24,5 @@ export const NAVIGATION: readonly { readonly href: string; readonly label: strin
   { href: '/profile/wallets', label: 'Wallets' },
   { href: '/profile/security', label: 'Security' },
   { href: '/profile/sessions', label: 'Active sessions' },
+  { href: '/profile/account', label: 'Export and deletion' },
 ];

@@ -35,6 +35,8 @@ const PROFILE = [
   '/wallets',
   '/security',
   '/sessions',
+  '/account',
+  '/account/delete',
 ];
 const PROJECT = [
   '/alerts',

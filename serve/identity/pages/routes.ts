@@ -3,6 +3,7 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import { serveAssets } from '../../pages/assets.ts';
 import { servePages } from '../../pages/page.ts';
+import { serveAccount } from './account.ts';
 import { serveApplications } from './applications.ts';
 import { serveKeys } from './keys.ts';
 import { serveProfileOverview } from './overview.ts';
@@ -27,5 +28,6 @@ export async function serveProfilePages(app: FastifyInstance, accounts: Accounts
     serveWalletPages(pages, accounts);
     serveSecurity(pages, accounts);
     serveSessions(pages, accounts);
+    serveAccount(pages, accounts);
   });
 }
