@@ -1,14 +1,15 @@
 import type { Accounts } from '../../accounts/accounts.ts';
 import { activeApplication } from '../../accounts/grants.ts';
-import type { Scope } from '../../accounts/scopes.ts';
+import { isScope, type Scope } from '../../accounts/scopes.ts';
 import type { Application } from '../../accounts/tables.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
-import { missingParameter, OAuthError } from './errors.ts';
+import { OAuthError } from './errors.ts';
 import { optional, required, requireUnique } from './parameters.ts';
 import { readChallenge } from './pkce.ts';
 import { isRegistered, isWebAddress } from './redirect-uri.ts';
 import { readScopes } from './requested-scopes.ts';
+import { readResources } from './resources.ts';
 
 /** Where the response goes. It is validated first: before that, no redirect is allowed (RFC 6749 §4.1.2.1). */
 export interface RedirectTarget {
@@ -25,6 +26,8 @@ export interface AuthorizationRequest extends RedirectTarget {
   readonly challenge: string;
   /** Repeated verbatim in the ID token; '' without one. */
   readonly nonce: string;
+  /** Of RFC 8707; none when the tokens are for the API of this server. */
+  readonly resources: readonly string[];
 }
 
 /** Errors in the target are shown to the user on an error page, never by a redirect. */
@@ -57,18 +60,52 @@ export async function readTarget(accounts: Accounts, form: Form): Promise<Redire
   };
 }
 
-/** Errors in the other parameters are sent to the application. */
-export function readRequest(form: Form, target: RedirectTarget): AuthorizationRequest {
+/** Errors in the other parameters are sent to the application. Parameters without a meaning here are ignored. */
+export function readRequest(
+  accounts: Accounts,
+  issuer: () => string,
+  form: Form,
+  target: RedirectTarget,
+): AuthorizationRequest {
   requireUnique(form);
+  checkSupported(form);
   const responseType = required(form, 'response_type');
   if (responseType !== 'code') {
     throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
   }
   checkResponseMode(optional(form, 'response_mode'), target);
   const { application } = target;
-  const scopes = readScopes(optional(form, 'scope'), application.scopes, 'the application registered');
-  if (scopes.length === 0) throw new OAuthError('invalid_scope', missingParameter('scope').message);
-  return { ...target, scopes, challenge: readChallenge(form, application), nonce: optional(form, 'nonce') };
+  return {
+    ...target,
+    scopes: scopesOf(application, optional(form, 'scope')),
+    challenge: readChallenge(form, application),
+    nonce: optional(form, 'nonce'),
+    resources: readResources(form, accounts, issuer),
+  };
+}
+
+/** OpenID Connect Core §6 and §7.2.1: parameters that change the request, so that ignoring them would be wrong. */
+function checkSupported(form: Form): void {
+  for (const name of ['request', 'request_uri'] as const) {
+    if (form.text(name) === '') continue;
+    throw new OAuthError(
+      `${name}_not_supported`,
+      `The server does not support ${name}. Send the parameters of the request object one by one.`,
+    );
+  }
+  if (form.text('registration') === '') return;
+  throw new OAuthError(
+    'registration_not_supported',
+    'The server does not support registration. Register the application on the page Applications.',
+  );
+}
+
+/** Without a scope, those that the application registered (RFC 6749 §3.3). */
+function scopesOf({ scopes: registered }: Application, wanted: string): Scope[] {
+  if (wanted === '') return registered.filter(isScope);
+  const scopes = readScopes(wanted, registered, 'the application registered');
+  if (scopes.length > 0) return scopes;
+  throw new OAuthError('invalid_scope', 'The scope names nothing that the user can grant.');
 }
 
 function checkResponseMode(wanted: string, { responseMode }: RedirectTarget): void {
@@ -83,7 +120,7 @@ function checkResponseMode(wanted: string, { responseMode }: RedirectTarget): vo
 
 /** The parameters of a request, for the form that asks for consent. */
 export function parametersOf(request: AuthorizationRequest): (readonly [name: string, value: string])[] {
-  const { application, redirectUri, state, responseMode, scopes, challenge, nonce } = request;
+  const { application, redirectUri, state, responseMode, scopes, challenge } = request;
   const parameters: (readonly [string, string])[] = [
     ['client_id', application.id],
     ['redirect_uri', redirectUri],
@@ -91,9 +128,10 @@ export function parametersOf(request: AuthorizationRequest): (readonly [name: st
     ['response_mode', responseMode],
     ['scope', scopes.join(' ')],
     ['state', state],
-    ['nonce', nonce],
+    ['nonce', request.nonce],
     ['code_challenge', challenge],
     ['code_challenge_method', challenge === '' ? '' : 'S256'],
+    ...request.resources.map((uri) => ['resource', uri] as const),
   ];
   return parameters.filter(([, value]) => value !== '');
 }

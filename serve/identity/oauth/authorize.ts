@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { emptyGrant } from '../../accounts/grants.ts';
+import { apiResource } from '../../accounts/resource.ts';
 import { hashSecret } from '../../accounts/secrets.ts';
 import { type SignedIn, signInPath } from '../../accounts/sessions.ts';
 import type { User } from '../../accounts/tables.ts';
@@ -14,6 +15,7 @@ import { type AuthorizationRequest, readRequest, readTarget } from './authorizat
 import { respond, withErrorResponse } from './authorization-response.ts';
 import { consentPage } from './consent.ts';
 import { OAuthError } from './errors.ts';
+import { readHint } from './id-token-hint.ts';
 import { queryParameters } from './parameters.ts';
 import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
 
@@ -26,16 +28,20 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     const signedIn = await request.signedIn();
     const mayRedirect = signedIn !== null || isSilent(form);
     return withErrorResponse(reply, issuer, target, mayRedirect ? null : request.url, async () => {
-      const authorization = readRequest(form, target);
-      const prompt = readPrompt(form, accounts.clock.now());
-      const needed = neededSignIn(prompt, signedIn);
+      const authorization = readRequest(accounts, issuer, form, target);
+      const now = accounts.clock.now();
+      const prompt = readPrompt(form, now);
+      const hint = await readHint(accounts, issuer, form, target.application);
+      // A hint that cannot be verified does not stop a user who can see who is signed in.
+      const hinted = prompt.isSilent ? hint : hint || null;
+      const needed = neededSignIn(prompt, signedIn, hinted);
       if (needed === 'login' && prompt.isSilent) {
         throw new OAuthError('login_required', 'The user has to sign in.');
       }
       if (needed !== null || signedIn === null) {
-        return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login'));
+        return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login', hinted, now));
       }
-      if (!prompt.wantsConsent && (await hasConsented(accounts, signedIn.user, authorization))) {
+      if (!prompt.wantsConsent && (await hasConsented(accounts, issuer, signedIn.user, authorization))) {
         return approve(accounts, reply, issuer, signedIn, authorization);
       }
       if (prompt.isSilent) throw new OAuthError('consent_required', 'The user has to authorize the request.');
@@ -43,13 +49,18 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     });
   });
 
-  pages.post('/oauth/authorize', async (request, reply) => {
+  // Before the form token is checked, which only the form that asks for consent has.
+  const preValidation = async (request: FastifyRequest, reply: FastifyReply) => {
+    const form = formOf(request);
+    if (!form.has('decision')) return seeOther(reply, addressOf(form));
+  };
+  pages.post('/oauth/authorize', { preValidation }, async (request, reply) => {
     const form = formOf(request);
     const target = await readTarget(accounts, form);
     const signedIn = await request.signedIn();
     if (signedIn === null) return seeOther(reply, signInPath(addressOf(form)));
     return withErrorResponse(reply, issuer, target, null, async () => {
-      const authorization = readRequest(form, target);
+      const authorization = readRequest(accounts, issuer, form, target);
       if (form.text('decision') !== 'allow') {
         throw new OAuthError(
           'access_denied',
@@ -69,7 +80,10 @@ function readQuery(request: FastifyRequest): Form {
   }
 }
 
-/** The request that an authorization page was made for. */
+/**
+ * The request of a form, as a GET: of the page that asks for consent, or of an application that posts its request (OpenID
+ * Connect Core §3.1.2.1). Browsers send the session's cookie with a GET from another site, and not with a POST.
+ */
 function addressOf(form: Form): string {
   const parameters = new URLSearchParams(form);
   for (const name of ['form_token', 'decision']) parameters.delete(name);
@@ -101,6 +115,7 @@ async function approve(
     nonce: authorization.nonce,
     signed_in_ms: session.created_ms,
     amr: session.amr,
+    resources: authorization.resources,
     code_expires_ms: expires,
     expires_ms: expires,
   });
@@ -108,13 +123,14 @@ async function approve(
 }
 
 /**
- * Whether the user has an active grant with all requested scopes. A public application is never approved like this,
- * since it cannot be authenticated.
+ * Whether the user has an active grant with all requested scopes and resources. A public application is never approved
+ * like this, since it cannot be authenticated.
  */
 async function hasConsented(
   accounts: Accounts,
+  issuer: () => string,
   user: User,
-  { application, scopes }: AuthorizationRequest,
+  { application, scopes, resources }: AuthorizationRequest,
 ): Promise<boolean> {
   if (!application.is_confidential) return false;
   const active = await accounts.grants.find(
@@ -123,5 +139,15 @@ async function hasConsented(
     'id',
     100,
   );
-  return active.some((grant) => scopes.every((scope) => grant.scopes.includes(scope)));
+  const wanted = resourcesOf(resources, issuer);
+  return active.some((grant) => {
+    const granted = resourcesOf(grant.resources, issuer);
+    return (
+      scopes.every((scope) => grant.scopes.includes(scope)) && wanted.every((uri) => granted.includes(uri))
+    );
+  });
 }
+
+/** Without resources, an authorization is one for the API of this server. */
+const resourcesOf = (resources: readonly string[], issuer: () => string): readonly string[] =>
+  resources.length === 0 ? [apiResource(issuer())] : resources;

@@ -14,13 +14,14 @@ export async function consentPage(
   user: User,
   authorization: AuthorizationRequest,
 ): Promise<Page> {
-  const { application, redirectUri, scopes } = authorization;
+  const { application, redirectUri, scopes, resources } = authorization;
   const owner = await accounts.users.get(application.owner_id);
   const body = html`<div class="monogram" aria-hidden="true">${[...application.name][0]?.toUpperCase()}</div>
 <h1>Authorize ${application.name} to use your account?</h1>
 <p class="lead">${application.name} is requesting access to your Chain Metrics account, <strong>${user.username}</strong>. This application will be able to:</p>
 <ul class="asks">${scopes.map((scope) => html`<li><b>${SCOPES[scope].title}</b><span>${SCOPES[scope].detail}</span></li>`)}</ul>
 <dl class="facts"><dt>Redirects to</dt><dd><strong>${destinationOf(redirectUri)}</strong></dd>
+${resources.length > 0 && html`<dt>Access to</dt><dd>${resources.join(', ')}</dd>`}
 <dt>Created by</dt><dd>${owner?.username ?? 'a deleted account'}</dd></dl>
 <form method="post" action="/oauth/authorize">
 ${await reply.formToken()}

@@ -17,6 +17,9 @@ type OAuthCode = Extract<
   | 'consent_required'
   | 'unsupported_response_type'
   | 'unsupported_response_mode'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'registration_not_supported'
   | 'server_error'
   | 'temporarily_unavailable'
 >;

@@ -20,9 +20,15 @@ const VALUE_CHARACTERS_MAX = 8 * 1024;
 /** Makes the scope accept form-encoded bodies and refuse all others with `invalid_request`. */
 export async function acceptParameters(app: FastifyInstance): Promise<void> {
   await acceptForms(app, { bodyLimit: BODY_BYTES_MAX });
-  app.addContentTypeParser('*', (_request, payload, done) => {
+  app.addContentTypeParser('*', ({ headers }, payload, done) => {
     payload.resume();
-    done(new OAuthError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded.'));
+    const [type = ''] = (headers['content-type'] ?? '').split(';');
+    done(
+      new OAuthError(
+        'invalid_request',
+        `The body is ${printable(type) || 'of no type'}. Send the parameters as application/x-www-form-urlencoded.`,
+      ),
+    );
   });
 }
 

@@ -12,6 +12,8 @@ interface Prompt {
   readonly wantsAccountChoice: boolean;
   /** Milliseconds since the epoch: an earlier sign-in is not enough. 0 = any sign-in. */
   readonly signedInAfter: number;
+  /** Whether this request has led to the sign-in page before. */
+  readonly isBack: boolean;
 }
 
 /** In the address to which the user returns, it replaces what the sign-in has fulfilled. */
@@ -31,15 +33,13 @@ export function readPrompt(form: Form, now: number): Prompt {
   if (values.has('none') && values.size > 1) {
     throw new OAuthError('invalid_request', 'prompt=none cannot be combined with other values.');
   }
+  const earlier = earlierRequest(form, now);
   return {
     isSilent: values.has('none'),
     wantsConsent: values.has('consent'),
     wantsAccountChoice: values.has('select_account'),
-    signedInAfter: Math.max(
-      values.has('login') ? now : 0,
-      oldestSignIn(form, now),
-      earlierRequest(form, now),
-    ),
+    signedInAfter: Math.max(values.has('login') ? now : 0, oldestSignIn(form, now), earlier),
+    isBack: earlier > 0,
   };
 }
 
@@ -57,20 +57,41 @@ function earlierRequest(form: Form, now: number): number {
   return time > 0 && time <= now ? time : 0;
 }
 
-/** The sign-in that a request needs first; null when the session is enough. */
-export function neededSignIn(prompt: Prompt, signedIn: SignedIn | null): 'login' | 'select_account' | null {
+/** A page that a request needs first. */
+type SignInPage = 'login' | 'select_account';
+
+/** The sign-in that a request needs first; null when the session is enough. `hinted` is the id of a user. */
+export function neededSignIn(
+  prompt: Prompt,
+  signedIn: SignedIn | null,
+  hinted: string | null,
+): SignInPage | null {
   if (signedIn === null || signedIn.session.created_ms < prompt.signedInAfter) return 'login';
+  if (hinted !== null && hinted !== signedIn.user.id) {
+    if (!prompt.isBack) return 'login';
+    throw new OAuthError(
+      'login_required',
+      'The user signed in to another account than the one that id_token_hint names.',
+    );
+  }
   return prompt.wantsAccountChoice ? 'select_account' : null;
 }
 
 /** The sign-in page, which leads back to the request without what it has fulfilled. */
-export function signInFirst(url: string, prompt: Prompt, needed: 'login' | 'select_account'): string {
+export function signInFirst(
+  url: string,
+  prompt: Prompt,
+  needed: SignInPage,
+  hinted: string | null,
+  now: number,
+): string {
+  // A hint is compared once with the user who signs in, so that a wrong one leads to no circle.
+  const after = hinted !== null && needed === 'login' ? now : prompt.signedInAfter;
+  if (!prompt.wantsAccountChoice && after === 0) return signInPath(url);
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
-  const fulfils = prompt.wantsAccountChoice || prompt.signedInAfter > 0;
-  if (!fulfils) return signInPath(url);
   const rest = new URLSearchParams(query);
   for (const name of ['prompt', 'max_age', SIGNED_IN_AFTER]) rest.delete(name);
   if (prompt.wantsConsent) rest.set('prompt', 'consent');
-  if (prompt.signedInAfter > 0) rest.set(SIGNED_IN_AFTER, String(prompt.signedInAfter));
+  if (after > 0) rest.set(SIGNED_IN_AFTER, String(after));
   return `/sign-in?again=${needed}&next=${encodeURIComponent(`${path}?${rest}`)}`;
 }

@@ -29,7 +29,7 @@ export function redirectUriFault(text: string, { insecure }: RedirectRules): str
     return 'uses plain http; use https, or http on localhost, 127.0.0.1 or [::1]';
   }
   if (PRIVATE_USE.test(text)) return null;
-  return `uses the scheme ${url.protocol}; use https, or a reversed domain name with a path such as org.example.app:/callback or org.example.app://callback`;
+  return `uses the scheme ${url.protocol}; use https, or a reversed domain name in lower case with a path, such as org.example.app:/callback or org.example.app://callback`;
 }
 
 function hostFault(text: string, url: URL): string | null {

@@ -5,12 +5,15 @@ import { printable } from './parameters.ts';
 /** So many refused scopes are named; an error description has to stay short. */
 const NAMED_MAX = 5;
 
+/** Every code flow gives a refresh token, whether or not this scope of OpenID Connect Core §11 asks for one. */
+const IGNORED = 'offline_access';
+
 /**
  * Parses a space-separated list of scopes and removes duplicates. Throws `invalid_scope` with the names of those that do
  * not exist or are not `allowed`; `limit` says who did not allow them.
  */
 export function readScopes(list: string, allowed: readonly string[], limit: string): Scope[] {
-  const names = [...new Set(list.split(' ').filter((name) => name !== ''))];
+  const names = [...new Set(list.split(' ').filter((name) => name !== '' && name !== IGNORED))];
   const refused = names.filter((name) => !isScope(name) || !allowed.includes(name));
   if (refused.length === 0) return names.filter(isScope);
   const named = refused.slice(0, NAMED_MAX).map(printable).join(', ');

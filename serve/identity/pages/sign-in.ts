@@ -4,7 +4,6 @@ import { AttemptRefused } from '../../accounts/attempts.ts';
 import { callerOf } from '../../accounts/devices.ts';
 import { activeApplication } from '../../accounts/grants.ts';
 import { clearSessionCookie, endSession, pendingSessionOf, signInPath } from '../../accounts/sessions.ts';
-import type { Application } from '../../accounts/tables.ts';
 import { isSecondFactor } from '../../accounts/two-factor.ts';
 import { userByPassword } from '../../accounts/users.ts';
 import { textField } from '../../pages/fields.ts';
@@ -98,13 +97,15 @@ async function sendSignIn(
 ): Promise<FastifyReply> {
   const token = await reply.formToken();
   const isOpen = accounts.settings.SIGN_UP === 'open';
-  const application = await applicationOf(accounts, next);
+  const request = authorizationRequest(next);
+  const application = await activeApplication(accounts, request?.get('client_id') ?? '');
+  const hint = application === null ? undefined : (request?.get('login_hint') ?? undefined);
   const body = html`<h1>Sign in to Chain Metrics</h1>
 ${application && html`<p>The application <b>${application.name}</b> asks you to sign in. You decide afterwards what it may do.</p>`}
 ${fault && html`<p class="note bad" role="alert">${fault}</p>`}
 ${choice && html`<p><a class="button second whole" href="${next}">Continue as ${choice}</a></p><p class="or">or</p>`}
 <form method="post" action="/sign-in">${token}<input type="hidden" name="next" value="${next}">
-${textField({ name: 'login', label: 'Username or email', value: login, autocomplete: 'username' })}
+${textField({ name: 'login', label: 'Username or email', value: login ?? hint, autocomplete: 'username' })}
 ${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
 <button class="whole">Sign in</button></form>
 <p class="or">or</p>
@@ -119,11 +120,10 @@ ${isOpen && html`<p class="aside">Don’t have an account yet? <a href="/sign-up
   });
 }
 
-/** The application that sent the visitor here; null where none did. */
-async function applicationOf(accounts: Accounts, next: string): Promise<Application | null> {
+/** The parameters of the authorization request that sent the visitor here; null where none did. */
+function authorizationRequest(next: string): URLSearchParams | null {
   const { pathname, searchParams } = new URL(next, 'http://localhost');
-  const id = searchParams.get('client_id');
-  return pathname !== '/oauth/authorize' || id === null ? null : activeApplication(accounts, id);
+  return pathname === '/oauth/authorize' ? searchParams : null;
 }
 
 async function sendSecondFactor(

@@ -16,10 +16,11 @@ import {
   verifierOf,
 } from './flow.ts';
 
+const RESOURCES = ['https://a.example', 'https://b.example'];
 let world: World;
 let the: Party;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ OAUTH_RESOURCES: RESOURCES.join() });
   the = await party(world);
 });
 afterAll(() => world.close());
@@ -53,7 +54,7 @@ describe('a redirect_uri of a native application', () => {
 });
 
 describe('resource and audience (RFC 8707 §2)', () => {
-  const several = { resource: ['https://a.example', 'https://b.example'], audience: ['x', 'y', 'z'] };
+  const several = { resource: RESOURCES, audience: ['x', 'y', 'z'] };
 
   test('may come several times, at the authorization and at the token endpoint', async () => {
     const page = await the.browser.get(authorizeUrl(the, several));

@@ -144,7 +144,7 @@ describe('errors that are sent to the application (RFC 6749 §4.1.2.1)', () => {
     ['unsupported_response_type', 'the implicit grant, which is not offered', { response_type: 'token' }],
     ['unsupported_response_type', 'a hybrid flow', { response_type: 'code id_token' }],
     ['unsupported_response_mode', 'another response_mode', { response_mode: 'fragment' }],
-    ['invalid_scope', 'no scope', { scope: '' }],
+    ['invalid_scope', 'a scope without names', { scope: ' ' }],
     ['invalid_scope', 'an unknown scope', { scope: 'api everything' }],
     ['invalid_scope', 'a scope beyond the registered ones', { scope: 'write_repository' }],
     ['invalid_scope', 'scopes parted by a line break', { scope: 'api\nread_user' }],
