@@ -1,10 +1,13 @@
 import type { z } from 'zod';
 import { Locks } from '../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../infra/days.ts';
-import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
+import type { Clock, KeyValue, Queue, Store } from '../../infra/ports.ts';
 import { type Limiters, openLimiters } from '../http/limiter.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import { Mailer } from '../mail/mailer.ts';
+import type { MailSettings } from '../mail/settings.ts';
 import { type RecordContext, Records } from '../stored-records/records.ts';
+import { AccountMails } from './account-mails.ts';
 import { AttemptLimits } from './attempts.ts';
 import { CredentialFailures } from './credential-failures.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
@@ -26,10 +29,11 @@ import {
 import { UserRecords } from './user-records.ts';
 import { Uses } from './uses.ts';
 
-/** The settings that identity uses: its own, the data directory and the listen address. */
+/** The settings that identity uses: its own, those of mail, the data directory and the listen address. */
 type IdentitySettings = Readonly<
   z.output<z.ZodObject<typeof identitySettings>> &
     typeof identityBounds &
+    MailSettings &
     Pick<HttpSettings, 'HOST' | 'PORT' | 'LIMITS_WITHOUT_REDIS'> & { DATA_DIR: string }
 >;
 
@@ -40,6 +44,8 @@ export interface Accounts extends RecordContext {
   readonly limiters: Limiters;
   readonly attempts: AttemptLimits;
   readonly failures: CredentialFailures;
+  readonly mailer: Mailer;
+  readonly mails: AccountMails;
   readonly users: UserRecords;
   readonly sessions: Records<Session>;
   readonly wallets: Records<Wallet>;
@@ -63,6 +69,7 @@ const RECORD_LOCKS = { ttlMs: 30_000, waitMsMax: 20_000 };
 export function openAccounts({
   store,
   keyValue,
+  queue,
   clock,
   settings,
   measures = identityMeasures(),
@@ -70,6 +77,7 @@ export function openAccounts({
 }: {
   store: Store;
   keyValue: KeyValue;
+  queue: Pick<Queue, 'add' | 'process'>;
   clock: Clock;
   settings: IdentitySettings;
   measures?: IdentityMeasures;
@@ -78,6 +86,7 @@ export function openAccounts({
   const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
   const seal = Seal.open(settings);
   const limiters = openLimiters({ keyValue, clock }, settings);
+  const mailer = new Mailer(settings);
   const accounts: Accounts = {
     ...context,
     settings,
@@ -86,6 +95,8 @@ export function openAccounts({
     limiters,
     attempts: new AttemptLimits({ ...context, limiters, seal, measures }, settings),
     failures: new CredentialFailures({ limiters, perMinute: settings.FAILED_KEYS_PER_MINUTE }),
+    mailer,
+    mails: new AccountMails({ queue, clock, limiters, mailer }),
     users: new UserRecords(context),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),

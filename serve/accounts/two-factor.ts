@@ -52,8 +52,11 @@ export async function enableTwoFactor(
   return codes;
 }
 
-export function disableTwoFactor(accounts: Accounts, id: string): Promise<User | null> {
-  return changeUser(accounts, id, () => ({ totp_secret: '', totp_step: 0, recovery_hashes: [] }));
+export async function disableTwoFactor(accounts: Accounts, id: string): Promise<void> {
+  const changed = await changeUser(accounts, id, ({ totp_secret }) =>
+    totp_secret === '' ? null : { totp_secret: '', totp_step: 0, recovery_hashes: [] },
+  );
+  if (changed !== null) await accounts.mails.notify(changed, 'two-factor-disabled');
 }
 
 /** Replaces all recovery codes. */

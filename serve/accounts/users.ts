@@ -142,7 +142,8 @@ function usernameOf(given: string): string {
   return username;
 }
 
-function emailOf(given: string): string {
+/** The normalized address; '' for none. Throws a `FieldError` for a text that is none. */
+export function emailOf(given: string): string {
   const email = given.trim().toLowerCase();
   if (email === '') return '';
   const isAddress = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(email);

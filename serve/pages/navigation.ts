@@ -22,6 +22,7 @@ export const NAVIGATION: readonly { readonly href: string; readonly label: strin
   { href: '/profile/applications', label: 'Applications' },
   { href: '/profile/authorized-applications', label: 'Authorized applications' },
   { href: '/profile/wallets', label: 'Wallets' },
+  { href: '/profile/email', label: 'Email' },
   { href: '/profile/security', label: 'Security' },
   { href: '/profile/sessions', label: 'Active sessions' },
   { href: '/profile/account', label: 'Export and deletion' },

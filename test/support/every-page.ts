@@ -24,7 +24,15 @@ export const CONSOLE_PAGES = [
   '/docs/guides/metrics',
   '/nowhere',
 ];
-const PUBLIC = [...CONSOLE_PAGES, '/charts/daily-tps?range=all', ...LISTS, '/sign-in', '/sign-up'];
+const PUBLIC = [
+  ...CONSOLE_PAGES,
+  '/charts/daily-tps?range=all',
+  ...LISTS,
+  '/sign-in',
+  '/sign-up',
+  '/forgotten-password',
+  '/reset-password?link=x',
+];
 const PROFILE = [
   '',
   '/notifications',
@@ -33,6 +41,7 @@ const PROFILE = [
   '/applications',
   '/authorized-applications',
   '/wallets',
+  '/email',
   '/security',
   '/sessions',
   '/account',

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { Mailer } from '../../mail/mailer.ts';
-import type { MailSettings } from '../../mail/settings.ts';
+import type { Mailer } from '../../mail/mailer.ts';
 import { Records } from '../../stored-records/records.ts';
 import { Channels } from '../destinations/channels.ts';
 import { Contacts } from '../destinations/contacts.ts';
@@ -9,8 +8,7 @@ import { NotificationRulesStore } from '../destinations/rules.ts';
 import { MessageSender, type TelegramSettings } from '../messages/send.ts';
 import * as tables from '../model/oncall-tables.ts';
 
-export type DestinationsSettings = MailSettings &
-  TelegramSettings & { readonly ALERT_PRIVATE_TARGETS: boolean };
+export type DestinationsSettings = TelegramSettings & { readonly ALERT_PRIVATE_TARGETS: boolean };
 
 /** Destinations of pages, and their senders. */
 export interface Destinations {
@@ -33,8 +31,7 @@ export interface DestinationsDependencies {
 export function openDestinations(dependencies: DestinationsDependencies): Destinations {
   const { accounts, runtime, settings, publicUrl, policiesUsing } = dependencies;
   const { clock } = runtime;
-  const { limiters, locks, seal, users } = accounts;
-  const mailer = new Mailer(settings);
+  const { limiters, locks, mailer, seal, users } = accounts;
   const messageSender = new MessageSender({
     clock,
     mailer,

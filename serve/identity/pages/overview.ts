@@ -29,7 +29,7 @@ export function serveProfileOverview(pages: FastifyInstance, accounts: Accounts,
 <div class="tiles">${tiles.map(([href, count, label]) => html`<a class="tile" href="${href}"><strong>${count}</strong><span>${label}${count !== 1 && 's'}</span></a>`)}</div>
 <section class="card"><h2>Account</h2><dl class="facts">
 <dt>Username</dt><dd>${user.username}</dd>
-<dt>Email</dt><dd>${user.email || 'Not set'}${user.email !== '' && user.email_confirmed_ms === 0 && html` <span class="tag warn">Not confirmed</span>`}</dd>
+<dt>Email</dt><dd>${user.email || 'Not set'}${user.email !== '' && user.email_confirmed_ms === 0 && html` <span class="tag warn">Not confirmed</span> <a href="/profile/email">Confirm email</a>`}</dd>
 <dt>Member since</dt><dd>${time(user.created_ms)}</dd>
 <dt>Previous sign-in</dt><dd>${time(user.last_sign_in_ms)}</dd>
 <dt>Two-factor authentication</dt><dd>${user.totp_secret === '' ? html`<span class="tag warn">Disabled</span> <a href="/profile/security">Enable two-factor authentication</a>` : html`<span class="tag good">Enabled</span>`}</dd>

@@ -5,6 +5,8 @@ import { serveAssets } from '../../pages/assets.ts';
 import { servePages } from '../../pages/page.ts';
 import { serveAccount } from './account.ts';
 import { serveApplications } from './applications.ts';
+import { serveEmail } from './email.ts';
+import { serveForgottenPassword } from './forgotten-password.ts';
 import { serveKeys } from './keys.ts';
 import { serveProfileOverview } from './overview.ts';
 import { serveSecurity } from './security.ts';
@@ -21,11 +23,13 @@ export async function serveProfilePages(app: FastifyInstance, accounts: Accounts
   await servePages(app, accounts, async (pages) => {
     serveSignIn(pages, accounts);
     serveSignUp(pages, accounts);
+    serveForgottenPassword(pages, accounts);
     serveWallets(pages, accounts, origin);
     serveProfileOverview(pages, accounts, origin);
     serveKeys(pages, accounts);
     serveApplications(pages, accounts);
     serveWalletPages(pages, accounts);
+    serveEmail(pages, accounts);
     serveSecurity(pages, accounts);
     serveSessions(pages, accounts);
     serveAccount(pages, accounts);

@@ -108,6 +108,7 @@ ${choice && html`<p><a class="button second whole" href="${next}">Continue as ${
 ${textField({ name: 'login', label: 'Username or email', value: login ?? hint, autocomplete: 'username' })}
 ${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
 <button class="whole">Sign in</button></form>
+<p class="aside"><a href="/forgotten-password">Forgotten password?</a></p>
 <p class="or">or</p>
 ${walletButton({ token, purpose: 'sign in', next })}
 ${isOpen && html`<p class="aside">Don’t have an account yet? <a href="/sign-up?next=${encodeURIComponent(next)}">Create account</a></p>`}`;

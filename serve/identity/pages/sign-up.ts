@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ignore } from '../../../infra/ignore.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { FieldError, faultOf } from '../../accounts/field-error.ts';
 import { PASSWORD_CHARACTERS_MIN } from '../../accounts/passwords.ts';
@@ -31,7 +32,8 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
       if (!(error instanceof FieldError)) throw error;
       return sendSignUp(reply, next, form, error);
     }
-    const note = 'Welcome to Chain Metrics. Your account was created.';
+    const link = (await hasRequestedLink(accounts, user)) ? ' A link that confirms your email was sent.' : '';
+    const note = `Welcome to Chain Metrics. Your account was created.${link}`;
     return completeSignIn(accounts, reply, { user, amr: ['pwd'] }, next, note);
   });
 }
@@ -44,6 +46,12 @@ const signUp = (accounts: Accounts, request: FastifyRequest, form: Form): Promis
       password: form.text('password'),
     }),
   );
+
+/** Without a mail the account works as well: its page of the email sends another link. */
+async function hasRequestedLink({ mailer, mails }: Accounts, user: User): Promise<boolean> {
+  if (user.email === '' || !mailer.isConfigured) return false;
+  return mails.requestConfirmation(user, user.email).then(() => true, ignore('sign-up.mail', false));
+}
 
 function requireOpenSignUp({ settings }: Accounts): void {
   if (settings.SIGN_UP === 'open') return;

@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify';
+import { DAY_MS } from '../../../infra/days.ts';
+import type { WaitingMail } from '../../accounts/account-mails.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import type { User } from '../../accounts/tables.ts';
+import { findUser } from '../../accounts/users.ts';
+import { publicUrl } from '../../http/public-url.ts';
+import { linkPath } from './links.ts';
+import { type LetterTopic, letterOf } from './texts.ts';
+
+const RETRY_MS_MIN = 5000;
+const GIVE_UP_MS = DAY_MS;
+
+/** Starts the jobs that send mails of accounts. */
+export function startAccountMails(app: FastifyInstance, accounts: Accounts): void {
+  const send = (mail: WaitingMail) => sendMail(app, accounts, mail);
+  accounts.mails
+    .process(send)
+    .catch((error) => app.log.error({ err: error }, 'mails of accounts are not sent'));
+}
+
+/** Makes one attempt. Returns after how many milliseconds the next one follows: the wait doubles each time. */
+async function sendMail(
+  app: FastifyInstance,
+  accounts: Accounts,
+  mail: WaitingMail,
+): Promise<number | undefined> {
+  const planned = await planOf(accounts, mail);
+  if (planned === null) return undefined;
+  const { to, key, requested_ms } = mail;
+  const origin = publicUrl(app, accounts.settings);
+  const letter = letterOf(planned.topic, { ...planned, origin });
+  const sent = await accounts.mailer.send({ ...letter, to, id: key, thread: '', isImportant: false });
+  if (sent.fault === '') return undefined;
+  const age = accounts.clock.now() - requested_ms;
+  const isGivenUp = sent.isRefused || age > GIVE_UP_MS;
+  const { topic } = planned;
+  app.log.warn({ topic, reason: sent.fault, isGivenUp }, 'a mail of an account was not accepted');
+  return isGivenUp ? undefined : Math.max(RETRY_MS_MIN, age);
+}
+
+interface PlannedLetter {
+  readonly topic: LetterTopic;
+  readonly username: string;
+  readonly path: string;
+}
+
+/** Null if there is nothing to send, as for an address that no account has confirmed. */
+async function planOf(
+  accounts: Accounts,
+  { topic, to, user_id }: WaitingMail,
+): Promise<PlannedLetter | null> {
+  const user = await (user_id === '' ? findUser(accounts, to) : accounts.users.get(user_id));
+  if (user === null || user.locked_ms > 0) return null;
+  const { username } = user;
+  if (topic === 'reset-password')
+    return isConfirmed(user) ? { topic, username, path: linkPath(accounts, topic, user, to) } : null;
+  if (topic !== 'confirm-email') return { topic, username, path: '/forgotten-password' };
+  const holder = await findUser(accounts, to);
+  if (holder === null || !isConfirmed(holder))
+    return { topic, username, path: linkPath(accounts, topic, user, to) };
+  return holder.id === user.id ? null : { topic: 'email-taken', username, path: '' };
+}
+
+const isConfirmed = ({ email_confirmed_ms }: User): boolean => email_confirmed_ms > 0;
