@@ -17,7 +17,17 @@ export interface Guide {
 /** The guides by the reader they are for, in the order in which they are best read. */
 const CONTENTS: Readonly<Record<string, readonly string[]>> = {
   'Read the metrics': ['quick-start', 'api', 'metrics', 'how-it-works'],
-  'Build on it': ['typescript', 'python', 'oauth', 'alerts', 'on-call', 'moving', 'raw-data', 'raw-tables'],
+  'Build on it': [
+    'typescript',
+    'python',
+    'sign-in',
+    'oauth',
+    'alerts',
+    'on-call',
+    'moving',
+    'raw-data',
+    'raw-tables',
+  ],
   'Load data': ['backfill'],
   'Run it': [
     'command-line',

@@ -13,10 +13,10 @@ export const blocksOf = (markdown: string, language: string): Block[] =>
     name === language ? [{ kind, code }] : [],
   );
 
-/** The `sh` blocks of one kind in a guide, for the tests that run them in a place of their own. */
-export function guideBlocks(guide: string, kind: string): string[] {
+/** The blocks of one kind in a guide, for the tests that run them in a place of their own. */
+export function guideBlocks(guide: string, kind: string, language = 'sh'): string[] {
   const { text = '' } = [...readGuides().values()].flat().find(({ name }) => name === guide) ?? {};
-  const found = blocksOf(text, 'sh').filter((block) => block.kind === kind);
-  if (found.length === 0) throw new Error(`the guide ${guide} has no block of the kind ${kind}`);
+  const found = blocksOf(text, language).filter((block) => block.kind === kind);
+  if (found.length === 0) throw new Error(`the guide ${guide} has no block ${language} ${kind}`);
   return found.map(({ code }) => code);
 }

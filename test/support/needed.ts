@@ -10,10 +10,12 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/sbin/fcgiwrap': 'fcgiwrap',
 };
 
-/** A runtime that is no package of Debian's. */
+/** Programs that are no packages of Debian's. */
 export const DENO = '/usr/local/bin/deno';
+export const OAUTH2_PROXY = '/usr/local/bin/oauth2-proxy';
 const INSTALLS: Readonly<Record<string, string>> = {
   [DENO]: 'npm install --global --prefix /usr/local deno',
+  [OAUTH2_PROXY]: 'GOBIN=/usr/local/bin go install github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6',
 };
 
 /** A browser that tests can drive. */
