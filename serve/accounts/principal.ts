@@ -8,12 +8,15 @@
  * An access token, a personal access token or an API key comes as `Authorization: Bearer …`, a personal access token also
  * as `PRIVATE-TOKEN: …`. A session cookie is accepted only for requests that change nothing; forms of pages are protected
  * by their token.
+ *
+ * A token whose audience is another resource (RFC 8707) is refused, except by the endpoints that tell about tokens.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Addressed } from '../http/client-address.ts';
 import { HttpError } from '../http/errors.ts';
+import { publicUrl } from '../http/public-url.ts';
 import type { Accounts } from './accounts.ts';
 import { holderOf, scopesLeft } from './grants.ts';
+import { apiResource, resourceMetadataUrl } from './resource.ts';
 import type { Scope } from './scopes.ts';
 import { isSecretOf } from './secrets.ts';
 import { sessionOf } from './sessions.ts';
@@ -45,7 +48,10 @@ export class TokenError extends HttpError {
   }
 }
 
-type BearerFault = 'unknown' | 'expired' | 'revoked' | 'locked';
+type BearerFault = 'unknown' | 'expired' | 'revoked' | 'locked' | 'for another resource';
+
+/** The tokens that an endpoint accepts: those for the API of this server, or those for any resource. */
+type Audience = 'api' | 'any';
 
 const PRINCIPAL_TYPES: Partial<Record<TokenKind, Principal['by']>> = {
   access: 'access token',
@@ -58,6 +64,8 @@ const FAULTS: Record<BearerFault, string> = {
   expired: 'Token is expired. You can either do re-authorization or token refresh.',
   revoked: 'Token was revoked. You have to re-authorize from the user.',
   locked: 'The account of this token is locked.',
+  'for another resource':
+    'The token is for another resource. Request one whose resource is that of the API, as its metadata names it.',
 };
 
 /**
@@ -67,16 +75,24 @@ const FAULTS: Record<BearerFault, string> = {
 export function bearer(
   accounts: Accounts,
   text: string,
-  sender: Addressed,
+  request: FastifyRequest,
+  audience: Audience = 'api',
 ): Promise<Principal | BearerFault> {
-  return accounts.failures.look(sender, {
+  return accounts.failures.look(request, {
     isStored: async () => accounts.grants.has(readToken(text)?.id ?? ''),
-    find: () => findBearer(accounts, text),
+    find: () => findBearer(accounts, text, audience === 'any' ? null : issuerOf(accounts, request)),
     isFailure: (found) => typeof found === 'string',
   });
 }
 
-async function findBearer(accounts: Accounts, text: string): Promise<Principal | BearerFault> {
+const issuerOf = ({ settings }: Accounts, request: FastifyRequest) => publicUrl(request.server, settings);
+
+/** With an issuer, the token must be for its API. */
+async function findBearer(
+  accounts: Accounts,
+  text: string,
+  issuer: string | null,
+): Promise<Principal | BearerFault> {
   const token = readToken(text);
   const by = token && PRINCIPAL_TYPES[token.kind];
   if (!token || !by) return 'unknown';
@@ -86,6 +102,7 @@ async function findBearer(accounts: Accounts, text: string): Promise<Principal |
   if (!isOfKind) return 'unknown';
   const fault = faultOf(grant, accounts.clock.now());
   if (fault) return fault;
+  if (issuer !== null && !isFor(apiResource(issuer), grant)) return 'for another resource';
   const holder = await holderOf(accounts, grant);
   if (typeof holder === 'string') return holder;
   accounts.uses.record(grant.id);
@@ -98,6 +115,10 @@ function faultOf(grant: Grant, now: number): BearerFault | null {
   if (grant.access_expires_ms > 0 && grant.access_expires_ms <= now) return 'expired';
   return null;
 }
+
+/** A token without an audience is one for the API. */
+const isFor = (resource: string, { access_resources }: Grant) =>
+  access_resources.length === 0 || access_resources.includes(resource);
 
 const isOfApplication = ({ kind }: Grant) => kind === 'code' || kind === 'password';
 
@@ -124,28 +145,43 @@ export const duplicateToken = () =>
   );
 
 /** The caller of a request; throws a `TokenError` with 401 when there is none. */
-export async function principalOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
+export async function principalOf(
+  accounts: Accounts,
+  request: FastifyRequest,
+  audience: Audience = 'api',
+): Promise<Principal> {
   if (hasDuplicateToken(request)) throw duplicateToken();
   const { authorization } = request.headers;
+  // RFC 9728 §5.1: the metadata of the API leads a client to the authorization server.
+  const metadata: Record<string, string> =
+    audience === 'api' ? { resource_metadata: resourceMetadataUrl(issuerOf(accounts, request)) } : {};
   if (authorization !== undefined) {
-    const found = await bearer(accounts, bearerText(authorization), request);
-    if (typeof found === 'string') throw new TokenError('invalid_token', FAULTS[found]);
+    const found = await bearer(accounts, bearerText(authorization), request, audience);
+    if (typeof found === 'string') throw new TokenError('invalid_token', FAULTS[found], metadata);
     return found;
   }
   const isSafe = request.method === 'GET' || request.method === 'HEAD';
   const signedIn = isSafe ? await sessionOf(accounts, request) : null;
   if (signedIn === null)
-    throw new TokenError('unauthorized', 'Sign in, or send a token as `Authorization: Bearer TOKEN`.');
+    throw new TokenError(
+      'unauthorized',
+      'Sign in, or send a token as `Authorization: Bearer TOKEN`.',
+      metadata,
+    );
   return { by: 'session', user: signedIn.user, scopes: 'all', grant: null };
 }
 
 /** The account that a request proves to act for by a token or a session; null where it proves none. */
-export async function provenAccount(accounts: Accounts, request: FastifyRequest): Promise<string | null> {
+export async function provenAccount(
+  accounts: Accounts,
+  request: FastifyRequest,
+  audience: Audience = 'api',
+): Promise<string | null> {
   const { authorization } = request.headers;
   try {
     if (authorization === undefined) return (await sessionOf(accounts, request))?.user.id ?? null;
     const text = bearerText(authorization);
-    const found = text === '' ? 'unknown' : await bearer(accounts, text, request);
+    const found = text === '' ? 'unknown' : await bearer(accounts, text, request, audience);
     return typeof found === 'string' ? null : found.user.id;
   } catch (error) {
     // Its sender has failed too often.

@@ -1,6 +1,10 @@
 /** The API of this server as a resource (RFC 8707): an audience of tokens. */
 export const apiResource = (issuer: string): string => `${issuer}/api`;
 
+/** Where its metadata is: RFC 9728 §3.1 puts the well-known path before the path of the resource. */
+export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
+export const resourceMetadataUrl = (issuer: string): string => `${issuer}${RESOURCE_METADATA_PATH}/api`;
+
 /** Parses a list of resources, separated by commas; undefined unless all are absolute URIs without a fragment. */
 export function readResourceList(text: string): string[] | undefined {
   const uris = text

@@ -19,6 +19,7 @@ const EXPOSED = [
   'X-Provisional-From',
   'X-Truncated',
   'X-Unknown-Chain',
+  'WWW-Authenticate',
 ];
 
 /** What an answer says that pages of every origin may read. */

@@ -143,9 +143,10 @@ export const alertmanagerDialect: Dialect = {
       'bad_request',
       issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`).join('; '),
     ),
-  send: ({ status, message }, _request, reply) => {
-    if (status === 401)
-      reply.header('www-authenticate', 'Basic realm="Chain Metrics", Bearer realm="Chain Metrics"');
+  send: ({ status, message, headers }, _request, reply) => {
+    const { 'www-authenticate': bearer } = headers;
+    // Its clients send the token as a password, too.
+    if (status === 401 && bearer) reply.header('www-authenticate', `Basic realm="Chain Metrics", ${bearer}`);
     if (status === 409 || status === 415 || status === 422) reply.code(400);
     return reply.type('application/json').send(JSON.stringify(message));
   },

@@ -115,7 +115,11 @@ async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Pr
     return await principalOf(accounts, request);
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
-    throw new HttpError('unauthorized', 'This API key is unknown or was revoked.', error.headers);
+    throw new HttpError(
+      'unauthorized',
+      'This API key or access token is unknown, expired or revoked, or it is for another resource.',
+      error.headers,
+    );
   }
 }
 

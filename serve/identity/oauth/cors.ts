@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { RESOURCE_METADATA_PATH } from '../../accounts/resource.ts';
 import { UNDER_LOAD } from '../../http/route.ts';
 
 /** Paths that pages of other origins may call, with the allowed methods. */
@@ -9,6 +10,8 @@ const CROSS_ORIGIN: Readonly<Record<string, string>> = {
   '/.well-known/openid-configuration': 'GET, HEAD',
   '/.well-known/oauth-authorization-server': 'GET, HEAD',
   '/oauth/discovery/keys': 'GET, HEAD',
+  [RESOURCE_METADATA_PATH]: 'GET, HEAD',
+  [`${RESOURCE_METADATA_PATH}/api`]: 'GET, HEAD',
 };
 
 /**

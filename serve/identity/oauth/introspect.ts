@@ -50,7 +50,7 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
 
 /** That server holds the token, but no credentials of the application that it was issued to. */
 const isForOtherServer = ({ settings }: Accounts, grant: Grant | null): boolean =>
-  grant !== null && grant.access_resources.some((resource) => settings.OAUTH_RESOURCES.includes(resource));
+  grant?.access_resources.some((resource) => settings.OAUTH_RESOURCES.includes(resource)) ?? false;
 
 /** When the token expires; null when it is expired, revoked or not the newest of its grant. */
 function activeUntil(grant: Grant, token: Token, now: number): number | null {

@@ -67,6 +67,8 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       code_verifier: 'PKCE: 43 to 128 characters of A-Z, a-z, 0-9, hyphen, dot, underscore and tilde',
       refresh_token: 'refresh token of the newest pair',
       scope: 'with refresh_token or password: space-separated scopes',
+      resource:
+        'URI of an API that the token is for (RFC 8707), of those that the user authorized; may be sent several times',
       username: 'password grant: user name or e-mail address',
       password: 'password grant: password; not for accounts with two-factor authentication',
     },
@@ -103,7 +105,9 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
     answer: {},
   },
   'POST /oauth/introspect': {
-    summary: 'Whether a token of the application is active (RFC 7662)',
+    summary: 'Whether a token is active (RFC 7662)',
+    description:
+      'An application with a secret asks about its own tokens, and about access tokens for APIs of other servers, which have to find their URI in `aud`. Any other token is not active.',
     form: { ...CLIENT, token: 'access or refresh token' },
     required: ['token'],
     request: { ...CLIENT_EXAMPLE, token: 'cma_…' },
@@ -114,6 +118,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       username: 'alice',
       sub: '1',
       iss: 'https://metrics.example.com',
+      aud: ['https://metrics.example.com/api'],
       token_type: 'bearer',
       iat: 1_752_494_400,
       exp: 1_752_501_600,
@@ -148,6 +153,17 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
     summary: 'Endpoints and capabilities for sign-in (OpenID Connect Discovery)',
     description: 'The same document as `/.well-known/oauth-authorization-server`.',
     answer: METADATA,
+  },
+  'GET /.well-known/oauth-protected-resource/api': {
+    summary: 'Where to get tokens for this API (RFC 9728)',
+    answer: {
+      resource: 'https://metrics.example.com/api',
+      authorization_servers: ['https://metrics.example.com'],
+      scopes_supported: ['api', 'read_user'],
+      bearer_methods_supported: ['header', 'query'],
+      resource_name: 'Chain Metrics API',
+      resource_documentation: 'https://metrics.example.com/docs',
+    },
   },
   'GET /.well-known/oauth-authorization-server': {
     summary: 'What this authorization server can do (RFC 8414)',

@@ -12,7 +12,7 @@ const CREDENTIALS = ['refresh_token', 'code', 'token', 'access_token'];
 export async function provenHolder(accounts: Accounts, request: FastifyRequest): Promise<string | null> {
   const form = formOf(request);
   const text = CREDENTIALS.map((name) => form.text(name)).find((value) => value !== '');
-  if (text === undefined) return provenAccount(accounts, request);
+  if (text === undefined) return provenAccount(accounts, request, 'any');
   const token = readToken(text);
   // Many ids are asked for together: invented tokens cost little.
   if (token === null || !(await accounts.grants.has(token.id))) return null;

@@ -14,6 +14,7 @@ import { serveIntrospect } from './introspect.ts';
 import { describeEndpoints } from './openapi.ts';
 import { acceptParameters } from './parameters.ts';
 import { provenHolder } from './proven-holder.ts';
+import { serveResourceMetadata } from './resource-metadata.ts';
 import { serveRevoke } from './revoke.ts';
 import { serveToken } from './token.ts';
 import { serveTokenInfo } from './token-info.ts';
@@ -41,6 +42,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     serveUserinfo(api, accounts, issuer);
     serveUser(api, accounts, issuer);
     serveDiscovery(api, accounts, issuer);
+    serveResourceMetadata(api, issuer);
   });
   await app.register(async (git) => {
     describeEndpoints(git);

@@ -56,11 +56,11 @@ async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise
     if (request.headers.authorization !== undefined) {
       throw new TokenError('invalid_request', 'Send the token once: in the header or in the form.');
     }
-    const found = await bearer(accounts, given, request);
+    const found = await bearer(accounts, given, request, 'any');
     if (typeof found === 'string') throw new TokenError('invalid_token', 'The access token is invalid');
     return found;
   }
-  const caller = await principalOf(accounts, request);
+  const caller = await principalOf(accounts, request, 'any');
   // A page of another origin must not learn who is signed in.
   if (caller.by === 'session')
     throw new TokenError('unauthorized', 'Send a token as `Authorization: Bearer TOKEN`.');

@@ -59,7 +59,10 @@ describe('an API key', () => {
     const answer = await ask({ authorization });
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
-    expect(answer.json()).toMatchObject({ status: 401, detail: 'This API key is unknown or was revoked.' });
+    expect(answer.json()).toMatchObject({
+      status: 401,
+      detail: 'This API key or access token is unknown, expired or revoked, or it is for another resource.',
+    });
   });
 
   test('with any wrong character is 401, also after the correct key was cached', async () => {

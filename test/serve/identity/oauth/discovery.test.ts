@@ -56,6 +56,8 @@ describe('cross-origin requests', () => {
     '/.well-known/openid-configuration': 'GET, HEAD',
     '/.well-known/oauth-authorization-server': 'GET, HEAD',
     '/oauth/discovery/keys': 'GET, HEAD',
+    '/.well-known/oauth-protected-resource': 'GET, HEAD',
+    '/.well-known/oauth-protected-resource/api': 'GET, HEAD',
   };
   const preflight = (url: string, wanted?: string) =>
     world.app.inject({
