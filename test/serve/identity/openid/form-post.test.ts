@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launchBrowser } from '../../../support/browser.ts';
-import { CHROMIUM, canRun } from '../../../support/needed.ts';
 import { type Answer, Browser, hiddenFields } from '../../accounts/browser.ts';
-import { anApplication, aUser, openWorld, PASSWORD, type World } from '../../accounts/world.ts';
+import { openWorld, type World } from '../../accounts/world.ts';
 import { authorizeUrl, decide, exchangeOf, type Party, party, post } from '../oauth/flow.ts';
-import { openClientApplication } from '../pages/client-application.ts';
 
 let world: World;
 let the: Party;
@@ -69,44 +66,5 @@ describe('response_mode=form_post (OAuth 2.0 Form Post Response Mode §2)', () =
     const url = authorizeUrl(the, { ...FORM_POST, scope: 'everything' });
     const answer = await new Browser(world.app).get(url);
     expect(answer.headers.location).toBe(`/sign-in?next=${encodeURIComponent(url)}`);
-  });
-});
-
-describe.runIf(canRun(CHROMIUM))('in Chromium, response_mode=form_post', () => {
-  test.each([true, false])('reaches the application, with scripts: %s', async (javaScriptEnabled) => {
-    const issuer = await world.beside({});
-    const address = await issuer.app.listen({ host: '127.0.0.1', port: 0 });
-    await using client = await openClientApplication();
-    const user = await aUser(world);
-    const { application, secret } = await anApplication(world, user, { redirect_uris: client.redirectUri });
-    client.register({ issuer: address, id: application.id, secret });
-    const browser = await launchBrowser();
-    try {
-      const page = await (await browser.newContext({ javaScriptEnabled })).newPage();
-      page.setDefaultTimeout(15_000);
-      const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
-      const shown = async () => {
-        if (!javaScriptEnabled) await press('Continue');
-        await page.waitForURL(/^http:\/\/localhost:/);
-        return page.locator('#user').textContent();
-      };
-      const start = `${client.origin}/start?more=%26response_mode%3Dform_post`;
-      await page.goto(start);
-      await page.getByLabel('Username or email').fill(user.username);
-      await page.getByLabel('Password').fill(PASSWORD);
-      await press('Sign in');
-      await press('Deny');
-      expect(await shown()).toBe('refused: access_denied');
-      await page.goto(start);
-      await press('Authorize');
-      expect(await shown()).toBe(user.username);
-      // Authorized before, the user passes through; the application sends them on to a third origin.
-      await page.goto(`${start}&state=onward`);
-      expect(await shown()).toBe(user.username);
-      expect(new URL(page.url()).origin).toBe(client.onward);
-    } finally {
-      await browser.close();
-      await issuer.close();
-    }
   });
 });
