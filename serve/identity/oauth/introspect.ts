@@ -36,7 +36,7 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
         token.kind === 'refresh' ? grant.scopes : grant.access_scopes,
         holder.application,
       ).join(' '),
-      client_id: grant.application_id,
+      ...(grant.application_id === '' ? {} : { client_id: grant.application_id }),
       username: holder.user.username,
       sub: holder.user.id,
       iss: issuer(),

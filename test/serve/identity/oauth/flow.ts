@@ -46,7 +46,10 @@ export function authorizeUrl({ application, callback }: Party, more: Fields = {}
 export async function decide(the: Party, more: Fields = {}, decision = 'allow'): Promise<Answer> {
   const page = await the.browser.get(authorizeUrl(the, more));
   if (page.statusCode !== 200) return page;
-  return the.browser.post('/oauth/authorize', { ...hiddenFields(page.body, '/oauth/authorize'), decision });
+  // Of several resources, `hiddenFields` keeps the last.
+  const { resource } = more;
+  const fields = { ...hiddenFields(page.body, '/oauth/authorize'), ...(resource && { resource }), decision };
+  return the.browser.post('/oauth/authorize', fields);
 }
 
 export function answerOf(answer: Answer): URLSearchParams {
