@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -9,6 +8,7 @@ import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Policy } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTES_MAX } from '../oncall/routes.ts';
 import { draftIn, draftOf, newDraft, type RouteDraft, routeFields, routeOf } from './alert-route-form.ts';
+import { serveConfirmed } from './confirmed.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { matcherCodes } from './matcher-code.ts';
 import { previewForm } from './route-preview.ts';
@@ -146,36 +146,32 @@ async function changeList(
 
 function serveDeletion(pages: FastifyInstance, parts: RoutePageParts): void {
   const { frame, alertRoutes } = parts;
-  const ask = async (reply: FastifyReply, visit: Visit, error: RequestRefused | null, status: number) => {
-    const position = positionOf(reply.request);
-    const { routes, version } = await alertRoutes.get(visit.membership.project.id);
-    const route = routes[position - 1];
-    if (route === undefined || position === routes.length)
-      throw new RequestRefused('not_found', 'Route Not Found');
-    const path = `${listPath(visit)}/${position}`;
-    const body = html`${error && html`<p class="note bad" role="alert">${error.message}</p>`}${confirmation({
+  serveConfirmed(pages, frame, {
+    path: `${ONE}/delete`,
+    tab: 'routes',
+    find: async (request, visit) => {
+      const position = positionOf(request);
+      const { routes, version } = await alertRoutes.get(visit.membership.project.id);
+      const route = routes[position - 1];
+      if (route === undefined || position === routes.length)
+        throw new RequestRefused('not_found', 'Route Not Found');
+      return { position, route, version };
+    },
+    asked: ({ position, route, version }, visit) => ({
       question: `Delete the route ${route.name}?`,
       facts: [['Matchers', matcherList(route)]],
       consequence: 'Its alerts go on to the next routes. This cannot be undone.',
-      action: `${path}/delete`,
-      token: html`${visit.token}<input type="hidden" name="version" value="${version}">`,
       submit: 'Delete route',
-      back: path,
-    })}`;
-    return frame.send(reply, visit, { tab: 'routes', title: 'Delete route', body, status });
-  };
-  pages.get(`${ONE}/delete`, async (request, reply) =>
-    ask(reply, await frame.visit(request, reply, 'Maintainer'), null, 200),
-  );
-  pages.post(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    const form = formOf(request);
-    if (!isConfirmed(form)) return ask(reply, visit, null, 422);
-    const position = positionOf(request);
-    return changeList(parts, reply, visit, Number(form.text('version')), {
-      change: (routes) => routes.toSpliced(position - 1, 1),
-      refuse: (error) => ask(reply, visit, error, 422),
-    });
+      back: `${listPath(visit)}/${position}`,
+      fields: html`<input type="hidden" name="version" value="${version}">`,
+    }),
+    carryOut: ({ position }, visit, reply) =>
+      changeList(parts, reply, visit, Number(formOf(reply.request).text('version')), {
+        change: (routes) => routes.toSpliced(position - 1, 1),
+        refuse: (error) => {
+          throw error;
+        },
+      }),
   });
 }
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { button, table, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -11,6 +10,7 @@ import { DESTINATION_TYPES, type DestinationType } from '../messages/destination
 import type { SendOutcome } from '../messages/send.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
+import { serveConfirmed } from './confirmed.ts';
 import { DESTINATION_LABELS } from './destination-labels.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 import { templateFields, templateIn, templatePreview } from './template-fields.ts';
@@ -109,36 +109,23 @@ export function testResult({ status, fault }: SendOutcome): Html {
     : html`<p class="note bad" role="alert">The test message was not accepted: ${fault}.</p>`;
 }
 
-function serveDeletion(pages: FastifyInstance, { frame, channels }: ChannelPageParts): void {
-  const ask = async (reply: FastifyReply, visit: Visit, error: RequestRefused | null, status: number) => {
-    const channel = await channels.get(visit.membership.project.id, channelIdOf(reply.request));
-    const path = `${listPath(visit)}/${channel.id}`;
-    const body = html`${error && html`<p class="note bad" role="alert">${error.message}</p>`}${confirmation({
-      question: `Delete the channel ${channel.name}?`,
-      facts: [['Type', labelOf(channel.type)]],
+const serveDeletion = (pages: FastifyInstance, { frame, channels }: ChannelPageParts): void =>
+  serveConfirmed(pages, frame, {
+    path: `${ONE}/delete`,
+    tab: 'channels',
+    find: (request, visit) => channels.get(visit.membership.project.id, channelIdOf(request)),
+    asked: ({ id, name, type }, visit) => ({
+      question: `Delete the channel ${name}?`,
+      facts: [['Type', labelOf(type)]],
       consequence: 'It receives no more messages, also none that wait to be sent again.',
-      action: `${path}/delete`,
-      token: visit.token,
       submit: 'Delete channel',
-      back: path,
-    })}`;
-    return frame.send(reply, visit, { tab: 'channels', title: 'Delete channel', body, status });
-  };
-  pages.get(`${ONE}/delete`, async (request, reply) =>
-    ask(reply, await frame.visit(request, reply, 'Maintainer'), null, 200),
-  );
-  pages.post(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    if (!isConfirmed(formOf(request))) return ask(reply, visit, null, 422);
-    try {
-      await channels.delete(visit.membership.project.id, channelIdOf(request));
-    } catch (error) {
-      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
-      return ask(reply, visit, error, 422);
-    }
-    return seeOther(reply, listPath(visit), 'Channel deleted.');
+      back: `${listPath(visit)}/${id}`,
+    }),
+    carryOut: async ({ id }, visit, reply) => {
+      await channels.delete(visit.membership.project.id, id);
+      return seeOther(reply, listPath(visit), 'Channel deleted.');
+    },
   });
-}
 
 async function sendList(
   { frame, channels }: ChannelPageParts,

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -8,6 +7,7 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Policy, PolicyStep } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX } from '../oncall/routes.ts';
+import { serveConfirmed } from './confirmed.ts';
 import { keyOfTarget, targetGroups, targetNames } from './escalation-targets.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 import { draftIn, draftOf, edited, fieldsIn, newDraft, type PolicyDraft, policyForm } from './policy-form.ts';
@@ -173,36 +173,23 @@ ${after}`;
   return parts.frame.send(reply, visit, { tab: 'escalation', title, body, status });
 }
 
-function serveDeletion(pages: FastifyInstance, { frame, policies }: EscalationPageParts): void {
-  const ask = async (reply: FastifyReply, visit: Visit, error: RequestRefused | null, status: number) => {
-    const policy = await policies.get(visit.membership.project.id, policyIdOf(reply.request));
-    const path = `${listPath(visit)}/${policy.id}`;
-    const body = html`${error && html`<p class="note bad" role="alert">${error.message}</p>`}${confirmation({
-      question: `Delete the policy ${policy.name}?`,
-      facts: [['Steps', String(policy.steps.length)]],
+const serveDeletion = (pages: FastifyInstance, { frame, policies }: EscalationPageParts): void =>
+  serveConfirmed(pages, frame, {
+    path: `${ONE}/delete`,
+    tab: 'escalation',
+    find: (request, visit) => policies.get(visit.membership.project.id, policyIdOf(request)),
+    asked: ({ id, name, steps }, visit) => ({
+      question: `Delete the policy ${name}?`,
+      facts: [['Steps', String(steps.length)]],
       consequence: 'Pages that follow it end at their next step. This cannot be undone.',
-      action: `${path}/delete`,
-      token: visit.token,
       submit: 'Delete policy',
-      back: path,
-    })}`;
-    return frame.send(reply, visit, { tab: 'escalation', title: 'Delete policy', body, status });
-  };
-  pages.get(`${ONE}/delete`, async (request, reply) =>
-    ask(reply, await frame.visit(request, reply, 'Maintainer'), null, 200),
-  );
-  pages.post(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    if (!isConfirmed(formOf(request))) return ask(reply, visit, null, 422);
-    try {
-      await policies.delete(visit.membership.project.id, policyIdOf(request), visit.user.id);
-    } catch (error) {
-      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
-      return ask(reply, visit, error, 422);
-    }
-    return seeOther(reply, listPath(visit), 'Policy deleted.');
+      back: `${listPath(visit)}/${id}`,
+    }),
+    carryOut: async ({ id }, visit, reply) => {
+      await policies.delete(visit.membership.project.id, id, visit.user.id);
+      return seeOther(reply, listPath(visit), 'Policy deleted.');
+    },
   });
-}
 
 async function sendList(
   parts: EscalationPageParts,

@@ -38,7 +38,7 @@ export interface Visit {
   readonly store: QueryStore;
 }
 
-interface ProjectPage {
+export interface ProjectPage {
   readonly tab: Tab;
   readonly title: string;
   readonly body: Html;

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -9,6 +8,7 @@ import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Span } from '../oncall/time-intervals.ts';
 import { nextOccurrences } from '../quiet/window-times.ts';
 import type { MaintenanceWindow } from '../quiet/windows.ts';
+import { serveConfirmed } from './confirmed.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { matcherCodes } from './matcher-code.ts';
 import {
@@ -106,31 +106,23 @@ async function save(
   }
 }
 
-function serveDeletion(pages: FastifyInstance, { frame, windows }: MaintenanceParts): void {
-  const ask = async (reply: FastifyReply, visit: Visit, status: number) => {
-    const window = await windows.get(visit.membership.project.id, windowIdOf(reply.request));
-    const path = `${listPath(visit)}/${window.id}`;
-    const body = confirmation({
+const serveDeletion = (pages: FastifyInstance, { frame, windows }: MaintenanceParts): void =>
+  serveConfirmed(pages, frame, {
+    path: `${ONE}/delete`,
+    tab: 'maintenance',
+    find: (request, visit) => windows.get(visit.membership.project.id, windowIdOf(request)),
+    asked: (window, visit) => ({
       question: `Delete the window ${window.name}?`,
       facts: [['Matchers', matcherList(window)]],
       consequence: 'If it is on now, suppressed alerts that are still triggered page at once.',
-      action: `${path}/delete`,
-      token: visit.token,
       submit: 'Delete window',
-      back: path,
-    });
-    return frame.send(reply, visit, { tab: 'maintenance', title: 'Delete window', body, status });
-  };
-  pages.get(`${ONE}/delete`, async (request, reply) =>
-    ask(reply, await frame.visit(request, reply, 'Maintainer'), 200),
-  );
-  pages.post(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    if (!isConfirmed(formOf(request))) return ask(reply, visit, 422);
-    await windows.delete(visit.membership.project.id, windowIdOf(request), visit.user.id);
-    return seeOther(reply, listPath(visit), 'Window deleted.');
+      back: `${listPath(visit)}/${window.id}`,
+    }),
+    carryOut: async ({ id }, visit, reply) => {
+      await windows.delete(visit.membership.project.id, id, visit.user.id);
+      return seeOther(reply, listPath(visit), 'Window deleted.');
+    },
   });
-}
 
 interface FormPage {
   readonly title: string;

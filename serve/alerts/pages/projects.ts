@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Form } from '../../http/form.ts';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { table, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../model/access.ts';
+import { serveConfirmed } from './confirmed.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 
 type ProjectPageParts = Pick<AlertDomain, 'members' | 'projects' | 'reader'>;
@@ -220,42 +220,30 @@ function changesIn(form: Form) {
   };
 }
 
-/** Asks for the name of the project first; a form without it changes nothing. */
-function serveDeletion(
+const serveDeletion = (
   pages: FastifyInstance,
   frame: ProjectFrame,
   projects: ProjectPageParts['projects'],
-): void {
-  const path = '/projects/:id/settings/delete';
-  const ask = (reply: FastifyReply, visit: Visit, fault: string | null) => {
-    const { project } = visit.membership;
-    const settings = `/projects/${project.id}/settings`;
-    const body = confirmation({
-      question: `Delete the project ${project.name}?`,
+): void =>
+  serveConfirmed(pages, frame, {
+    path: '/projects/:id/settings/delete',
+    tab: 'settings',
+    role: 'Owner',
+    find: async (_request, { membership }) => membership.project,
+    asked: ({ id, name, created_ms }) => ({
+      question: `Delete the project ${name}?`,
       facts: [
-        ['Project', project.name],
-        ['Created', time(project.created_ms)],
+        ['Project', name],
+        ['Created', time(created_ms)],
       ],
       consequence:
         'All members lose the project with its alerts and incidents. Its integrations refuse alerts and its webhooks send nothing from then on. This cannot be undone.',
-      action: `${settings}/delete`,
-      token: visit.token,
       submit: 'Delete project',
-      back: settings,
-      name: project.name,
-      fault,
-    });
-    const status = fault === null ? 200 : 422;
-    return frame.send(reply, visit, { tab: 'settings', title: 'Delete project', body, status });
-  };
-  pages.get(path, async (request, reply) => ask(reply, await frame.visit(request, reply, 'Owner'), null));
-  pages.post(path, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Owner');
-    const { project } = visit.membership;
-    if (!isConfirmed(formOf(request), project.name)) {
-      return ask(reply, visit, 'Type the name of the project.');
-    }
-    await projects.delete(project.id);
-    return seeOther(reply, '/projects', `Project ${project.name} deleted.`);
+      back: `/projects/${id}/settings`,
+      name,
+    }),
+    carryOut: async ({ id, name }, _visit, reply) => {
+      await projects.delete(id);
+      return seeOther(reply, '/projects', `Project ${name} deleted.`);
+    },
   });
-}

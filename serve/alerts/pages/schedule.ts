@@ -1,5 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { button, formCard, secretCard, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -7,6 +6,7 @@ import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { OncallSchedule } from '../model/oncall-tables.ts';
+import { serveConfirmed } from './confirmed.ts';
 import type { Visit } from './frame.ts';
 import { boardOf } from './on-call-board.ts';
 import { overrideSection, serveOverrides, takeButtons } from './overrides.ts';
@@ -73,43 +73,30 @@ export function serveSchedulePage(pages: FastifyInstance, parts: OnCallPageParts
   serveDeletion(pages, parts, scheduleOf);
 }
 
-function serveDeletion(
+const serveDeletion = (
   pages: FastifyInstance,
   { frame, schedules }: OnCallPageParts,
   scheduleOf: (visit: Visit, request: FastifyRequest) => Promise<OncallSchedule>,
-): void {
-  const ask = (reply: FastifyReply, visit: Visit, schedule: OncallSchedule, status: number) => {
-    const body = confirmation({
+): void =>
+  serveConfirmed(pages, frame, {
+    path: `${ONE}/delete`,
+    tab: 'oncall',
+    find: (request, visit) => scheduleOf(visit, request),
+    asked: (schedule) => ({
       question: `Delete the schedule ${schedule.name}?`,
       facts: [
         ['Time zone', schedule.time_zone],
         ['Created', time(schedule.created_ms)],
       ],
       consequence: 'Nobody is on call in it any more. Its rotations, overrides and calendar end.',
-      action: `${schedulePath(schedule)}/delete`,
-      token: visit.token,
       submit: 'Delete schedule',
       back: schedulePath(schedule),
-    });
-    return frame.send(reply, visit, { tab: 'oncall', title: 'Delete schedule', body, status });
-  };
-  pages.get(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    return ask(reply, visit, await scheduleOf(visit, request), 200);
+    }),
+    carryOut: async ({ project_id, id, name }, visit, reply) => {
+      await schedules.delete(project_id, id, visit.user.id);
+      return seeOther(reply, `/projects/${project_id}/oncall`, `Schedule ${name} deleted.`);
+    },
   });
-  pages.post(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    const schedule = await scheduleOf(visit, request);
-    if (!isConfirmed(formOf(request))) return ask(reply, visit, schedule, 422);
-    try {
-      await schedules.delete(schedule.project_id, schedule.id, visit.user.id);
-    } catch (error) {
-      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
-      return seeOther(reply, schedulePath(schedule), error.message, 'bad');
-    }
-    return seeOther(reply, `/projects/${schedule.project_id}/oncall`, `Schedule ${schedule.name} deleted.`);
-  });
-}
 
 async function scheduleBody(
   parts: OnCallPageParts,

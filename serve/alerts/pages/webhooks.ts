@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { button, secretCard, table, tags, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -12,6 +11,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { Webhook } from '../model/tables.ts';
 import type { AttemptResult } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from '../notifications/webhooks.ts';
+import { serveConfirmed } from './confirmed.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
@@ -94,11 +94,12 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
   serveDeletion(pages, parts);
 }
 
-function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: WebhookPageParts): void {
-  const ask = async (reply: FastifyReply, visit: Visit, status: number) => {
-    const { request } = reply;
-    const webhook = await webhooks.get(visit.membership.project, webhookIdOf(request));
-    const body = confirmation({
+const serveDeletion = (pages: FastifyInstance, { frame, webhooks, clock }: WebhookPageParts): void =>
+  serveConfirmed(pages, frame, {
+    path: `${ONE}/delete`,
+    tab: 'hooks',
+    find: (request, visit) => webhooks.get(visit.membership.project, webhookIdOf(request)),
+    asked: (webhook) => ({
       question: `Delete ${webhook.name || 'the webhook'}?`,
       facts: [
         ['URL', webhook.url],
@@ -106,24 +107,14 @@ function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: Webho
         ['Created', ago(webhook.created_ms, clock.now())],
       ],
       consequence: 'The URL receives no more events, also none that wait to be sent again.',
-      action: `${pathOf(webhook)}/delete`,
-      token: visit.token,
       submit: 'Delete webhook',
       back: pathOf(webhook),
-    });
-    return frame.send(reply, visit, { tab: 'hooks', title: 'Delete webhook', body, status });
-  };
-  pages.get(`${ONE}/delete`, async (request, reply) =>
-    ask(reply, await frame.visit(request, reply, 'Maintainer'), 200),
-  );
-  pages.post(`${ONE}/delete`, async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Maintainer');
-    const { project } = visit.membership;
-    if (!isConfirmed(formOf(request))) return ask(reply, visit, 422);
-    await webhooks.delete(project, webhookIdOf(request));
-    return seeOther(reply, `/projects/${project.id}/hooks`, 'Webhook deleted.');
+    }),
+    carryOut: async ({ id }, { membership: { project } }, reply) => {
+      await webhooks.delete(project, id);
+      return seeOther(reply, `/projects/${project.id}/hooks`, 'Webhook deleted.');
+    },
   });
-}
 
 async function sendList(
   { clock, frame, webhooks, progress: consumers }: WebhookPageParts,

@@ -49,7 +49,7 @@ test('a policy is added step by step, and new alerts are led to it', async () =>
   expect(await policies()).toEqual([]);
   const added = { ...twoSteps(), route: 'on' };
   const { body } = await browser.submitAndFollow(`${list()}/new`, `${list()}/new`, added);
-  expect(body).toContain('Policy added.');
+  expect(body).toContain('The policy Night was added. Alerts that match no other route page it.');
   expect(body).not.toContain('page nobody.');
   expect(shownSteps(body)).toEqual([
     expect.stringMatching(/^@bob +then 10 min$/),

@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Confirmation, confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type ProjectRole, RequestRefused } from '../model/access.ts';
+import type { ProjectFrame, ProjectPage, Visit } from './frame.ts';
+
+type Asked = Pick<Confirmation, 'question' | 'facts' | 'consequence' | 'submit' | 'name'> & {
+  /** The page of the thing, below which this one is. */
+  readonly back: string;
+  /** Hidden fields of the form. */
+  readonly fields?: Html;
+};
+
+interface Confirmed<Item> {
+  /** Path of the page; its last part is the path of the form below the page of the thing. */
+  readonly path: string;
+  readonly tab: ProjectPage['tab'];
+  readonly role?: ProjectRole;
+  /** The thing that the address names. */
+  readonly find: (request: FastifyRequest, visit: Visit) => Promise<Item>;
+  readonly asked: (item: Item, visit: Visit) => Asked | Promise<Asked>;
+  /** Carries it out, and leads to the next page. One that is refused shows why on the page that asked. */
+  readonly carryOut: (item: Item, visit: Visit, reply: FastifyReply) => Promise<FastifyReply>;
+}
+
+/** A page that asks before something ends, and its form, which changes nothing until the page has asked. */
+export function serveConfirmed<Item>(
+  pages: FastifyInstance,
+  frame: ProjectFrame,
+  { path, tab, role = 'Maintainer', find, asked, carryOut }: Confirmed<Item>,
+): void {
+  const ask = async (reply: FastifyReply, visit: Visit, item: Item, refusal: Refusal = {}) => {
+    const { back, fields, ...words } = await asked(item, visit);
+    const { text, fault = null, status = 200 } = refusal;
+    const body = html`${text && html`<p class="note bad" role="alert">${text}</p>`}${confirmation({
+      ...words,
+      ...{ back, fault, token: html`${visit.token}${fields}` },
+      action: `${back}/${path.split('/').at(-1)}`,
+    })}`;
+    return frame.send(reply, visit, { tab, title: words.submit, body, status });
+  };
+  pages.get(path, async (request, reply) => {
+    const visit = await frame.visit(request, reply, role);
+    return ask(reply, visit, await find(request, visit));
+  });
+  pages.post(path, async (request, reply) => {
+    const visit = await frame.visit(request, reply, role);
+    const item = await find(request, visit);
+    const { name } = await asked(item, visit);
+    if (!isConfirmed(formOf(request), name))
+      return ask(reply, visit, item, { fault: 'Type the name to confirm.', status: 422 });
+    try {
+      return await carryOut(item, visit, reply);
+    } catch (error) {
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      return ask(reply, visit, item, { text: error.message, status: 422 });
+    }
+  });
+}
+
+interface Refusal {
+  /** Why it was not carried out. */
+  readonly text?: string;
+  /** What is wrong with the name that was typed. */
+  readonly fault?: string;
+  readonly status?: number;
+}
