@@ -19,7 +19,7 @@ import { readHint } from './id-token-hint.ts';
 import { queryParameters } from './parameters.ts';
 import { isSilent, neededSignIn, readPrompt, signInFirst } from './prompt.ts';
 
-/** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
+/** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207, and OpenID Connect Core §3.1.2. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   // HEAD must change nothing, and an approval issues a code.
   pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
@@ -32,7 +32,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
       const now = accounts.clock.now();
       const prompt = readPrompt(form, now);
       const hint = await readHint(accounts, issuer, form, target.application);
-      // A hint that cannot be verified does not stop a user who can see who is signed in.
+      // Only `prompt=none` needs a hint that can be verified: one that an old key signed would lock its user out.
       const hinted = prompt.isSilent ? hint : hint || null;
       const needed = neededSignIn(prompt, signedIn, hinted);
       if (needed === 'login' && prompt.isSilent) {

@@ -154,7 +154,7 @@ describe('id_token_hint', () => {
     expect(errorOf(first)).toBe('login_required');
   });
 
-  test('that cannot be verified does not stop a user who sees a page, nor does select_account ask twice', async () => {
+  test('that cannot be verified is ignored without prompt=none; select_account asks once with a hint', async () => {
     expect(codeOf(await ask({ id_token_hint: 'x' }))).toMatch(/^cmc_/);
     const away = await ask({ id_token_hint: idToken, prompt: 'select_account' });
     const next = new URL(String(away.headers.location), 'http://here').searchParams.get('next') ?? '';
