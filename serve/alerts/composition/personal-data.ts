@@ -100,7 +100,7 @@ export class AlertPersonalData implements PersonalData {
     await this.#clear<quiet.SilenceRow>(
       quiet.alertSilences,
       sql`author_id = ${id} AND created_by = ${username}`,
-      { created_by: 'deleted account' },
+      { created_by: 'deleted-user' },
     );
     const blank = { deleted_ms: this.#accounts.clock.now() };
     await this.#delete<oncall.ContactMethod>(oncall.contactMethods, sql`user_id = ${id}`, {
