@@ -69,7 +69,7 @@ export class Pager implements EventConsumer {
       ...routed.policies,
     ]);
     const now = clock.now();
-    const routing = new Set(changes.filter(({ name }) => ROUTED.has(name)).map(({ iid }) => iid));
+    const routing = new Set(changes.filter(readsRoutes).map(({ iid }) => iid));
     const toRoute = [...alerts.values()].filter(({ iid }) => routing.has(iid));
     const reasons = await quiet.of(String(project), toRoute, now);
     const targets = await this.#targetsOf(routed, toRoute);
@@ -159,8 +159,11 @@ interface FollowContext {
   readonly now: number;
 }
 
-/** Changes that read the routes. */
-const ROUTED: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
+/** Changes that open the pages that routes lead to and that are missing. */
+const OPENING: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
+
+/** An alert that is set back to triggered opens no page, but one that was closed starts again if it is still routed. */
+const readsRoutes = ({ name }: DecidedChange): boolean => OPENING.has(name) || name === 'triggered';
 
 /** The pages of a batch of alerts, with the changes of these alerts applied. */
 class PageBatch {
@@ -195,7 +198,7 @@ class PageBatch {
       if (next.log !== '')
         this.entries.push({ page: next.page, at: change.at, what: next.log, by: change.by });
     }
-    if (ROUTED.has(change.name)) this.#open(change, context);
+    if (OPENING.has(change.name)) this.#open(change, context);
   }
 
   /** Opens missing pages. */

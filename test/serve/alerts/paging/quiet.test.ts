@@ -95,6 +95,18 @@ test('all who were called before a silence are told of the end after it', async 
   second.close();
 });
 
+test('an alert that was acknowledged and set back while silenced pages after the silence', async () => {
+  const { id } = await silence();
+  await send('db');
+  await untilState(1, 'suppressed');
+  await team.setStatus(1, 'acknowledged');
+  await untilState(1, 'closed');
+  await team.setStatus(1, 'triggered');
+  await untilState(1, 'suppressed');
+  await api('DELETE', `silences/${id}`);
+  await untilEvents('triggered');
+});
+
 test('a policy is kept while it pages', async () => {
   await send('db');
   await untilEvents('triggered');
