@@ -17,8 +17,17 @@ export async function formToken(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Html> {
+  const value = await formTokenValue(accounts, request, reply);
+  return html`<input type="hidden" name="form_token" value="${value}">`;
+}
+
+export async function formTokenValue(
+  accounts: Accounts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<string> {
   const visitor = knownVisitor(accounts, request, reply);
-  return html`<input type="hidden" name="form_token" value="${await tokenOf(accounts, request, visitor)}">`;
+  return accounts.seal.sign('form', await tokenContext(accounts, request, visitor));
 }
 
 /**
@@ -50,9 +59,6 @@ function isSameOrigin(accounts: Accounts, request: FastifyRequest): boolean {
   if (origin === 'null') return site === 'same-origin';
   return origin === accounts.settings.PUBLIC_URL || URL.parse(origin)?.host === request.headers.host;
 }
-
-const tokenOf = async (accounts: Accounts, request: FastifyRequest, visitor: string) =>
-  accounts.seal.sign('form', await tokenContext(accounts, request, visitor));
 
 /** What belongs to one browser is bound to this. It includes the session, so that sign-in and sign-out invalidate it. */
 export async function tokenContext(

@@ -1,12 +1,15 @@
 /**
- * The headers that protect pages. They are strict everywhere but on the steps of an authorization, which an
- * application of another origin begins and which end with a redirect to it, and on charts that are made for frames.
+ * The headers that protect pages. They are strict everywhere but on the steps of an authorization and of a
+ * logout, which an application of another origin begins and which end with a redirect to it, and on charts that are made
+ * for frames.
  */
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Form } from '../http/form.ts';
 
 const AUTHORIZE = '/oauth/authorize';
+/** Pages that an application sends a browser to. */
+const BEGUN_ELSEWHERE = new Set([AUTHORIZE, '/oauth/logout', '/oauth/logout/confirm']);
 /** Pages that a visitor passes on the way to the page named in `next`. */
 const SIGN_IN_STEPS = new Set(['/sign-in', '/sign-in/two-factor', '/sign-in/wallet', '/sign-up']);
 
@@ -16,15 +19,15 @@ export async function protectPages(pages: FastifyInstance): Promise<void> {
   pages.addHook('onSend', async (request, reply) => {
     if (isEmbedded(request)) reply.removeHeader('x-frame-options');
     // Any other value takes `window.opener` from a popup, also when only a redirect on the way has it.
-    reply.header('cross-origin-opener-policy', isAuthorizationStep(request) ? 'unsafe-none' : 'same-origin');
+    reply.header('cross-origin-opener-policy', isApplicationStep(request) ? 'unsafe-none' : 'same-origin');
   });
 }
 
 /** Allows no inline scripts or styles, and forms to this origin only. */
 export function contentPolicy(request: FastifyRequest): string {
   // Browsers apply `form-action` to every redirect that follows a form: to the application, and to wherever its
-  // callback leads. These addresses cannot be known, so a step of an authorization restricts none.
-  const formAction = isAuthorizationStep(request) ? [] : ["form-action 'self'"];
+  // callback leads. These addresses cannot be known, so these steps restrict none.
+  const formAction = isApplicationStep(request) ? [] : ["form-action 'self'"];
   const framing = isEmbedded(request) ? 'frame-ancestors *' : "frame-ancestors 'none'";
   return [...CONTENT_POLICY, framing, ...formAction].join('; ');
 }
@@ -33,10 +36,10 @@ export function contentPolicy(request: FastifyRequest): string {
 const isEmbedded = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.url?.startsWith('/embed/') === true;
 
-/** Whether the request belongs to the way from an application to its redirect URI. */
-function isAuthorizationStep(request: FastifyRequest): boolean {
+/** Whether the request belongs to the way from an application to one of its redirect URIs. */
+function isApplicationStep(request: FastifyRequest): boolean {
   const route = request.routeOptions.url ?? '';
-  if (route === AUTHORIZE) return true;
+  if (BEGUN_ELSEWHERE.has(route)) return true;
   if (!SIGN_IN_STEPS.has(route)) return false;
   const { next } = request.query as { readonly next?: unknown };
   const path = request.body instanceof Form ? request.body.text('next') : String(next ?? '');

@@ -8,14 +8,13 @@ import { displayName, isOneAlphabet } from '../../accounts/names.ts';
 import { isScope } from '../../accounts/scopes.ts';
 import { hashSecret, newSecret } from '../../accounts/secrets.ts';
 import type { Application, Grant, User } from '../../accounts/tables.ts';
+import { SIGNING_ALGS } from '../openid/signing-keys.ts';
 import { redirectUriFault } from './redirect-uri.ts';
 
 /** The prefix by which people and secret scanners recognize a client secret. */
 const SECRET_PREFIX = 'cms_';
 const NAME_CHARACTERS_MAX = 60;
 const REDIRECT_URIS_MAX = 10;
-/** Algorithms that sign ID tokens; the first is the default, since every client supports it. */
-export const ID_TOKEN_ALGORITHMS = ['RS256', 'ES256'] as const;
 
 interface NewApplication {
   readonly name: string;
@@ -155,9 +154,9 @@ function validate({ settings }: Accounts, given: Omit<NewApplication, 'is_confid
   const redirect_uris = redirectUris(given, 'redirect_uris', rules);
   if (redirect_uris.length === 0) throw new FieldError('redirect_uris', 'Enter at least one redirect URI.');
   const post_logout_redirect_uris = redirectUris(given, 'post_logout_redirect_uris', rules);
-  const id_token_alg = ID_TOKEN_ALGORITHMS.find((alg) => alg === given.id_token_alg);
+  const id_token_alg = SIGNING_ALGS.find((alg) => alg === given.id_token_alg);
   if (id_token_alg === undefined) {
-    throw new FieldError('id_token_alg', `Select one of ${ID_TOKEN_ALGORITHMS.join(' and ')}.`);
+    throw new FieldError('id_token_alg', `Select one of ${SIGNING_ALGS.join(' and ')}.`);
   }
   const scopes = [...new Set(given.scopes)].filter(isScope);
   if (scopes.length === 0) throw new FieldError('scopes', 'Select at least one scope.');

@@ -11,6 +11,7 @@ import { allowCrossOrigin } from './cors.ts';
 import { serveDiscovery } from './discovery.ts';
 import { serveGitAuthentication } from './git.ts';
 import { serveIntrospect } from './introspect.ts';
+import { serveLogout, serveLogoutForm } from './logout.ts';
 import { describeEndpoints } from './openapi.ts';
 import { acceptParameters } from './parameters.ts';
 import { provenHolder } from './proven-holder.ts';
@@ -26,6 +27,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   await servePages(app, accounts, async (pages) => {
     limitCallers(pages, accounts, 'onRequest');
     serveAuthorize(pages, accounts, issuer);
+    serveLogout(pages, accounts, issuer);
   });
   await app.register(async (api) => {
     describeEndpoints(api);
@@ -43,6 +45,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     serveUser(api, accounts, issuer);
     serveDiscovery(api, accounts, issuer);
     serveResourceMetadata(api, issuer);
+    serveLogoutForm(api);
   });
   await app.register(async (git) => {
     describeEndpoints(git);

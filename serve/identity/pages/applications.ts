@@ -27,11 +27,11 @@ import {
   authorizedApplications,
   createApplication,
   deleteApplication,
-  ID_TOKEN_ALGORITHMS,
   renewSecret,
   revokeAuthorization,
   updateApplication,
 } from '../oauth/applications.ts';
+import { SIGNING_ALGS } from '../openid/signing-keys.ts';
 
 const PATH = '/profile/applications';
 const AUTHORIZED = '/profile/authorized-applications';
@@ -154,7 +154,7 @@ const readFields = (form: Form) => ({
   name: form.text('name'),
   redirect_uris: form.text('redirect_uris'),
   post_logout_redirect_uris: form.text('post_logout_redirect_uris'),
-  id_token_alg: form.text('id_token_alg') || ID_TOKEN_ALGORITHMS[0],
+  id_token_alg: form.text('id_token_alg') || SIGNING_ALGS[0],
   scopes: form.getAll('scopes'),
 });
 
@@ -218,20 +218,20 @@ interface Choice {
 const choice = (name: string, chosen: string, { value, title, detail }: Choice): Html =>
   html`<label class="choice"><input type="radio" name="${name}" value="${value}"${chosen === value && html` checked`}><div><b>${title}</b><span>${detail}</span></div></label>`;
 
-const ALGORITHM_CHOICES: Readonly<Record<(typeof ID_TOKEN_ALGORITHMS)[number], string>> = {
+const ALGORITHM_CHOICES: Readonly<Record<(typeof SIGNING_ALGS)[number], string>> = {
   RS256: 'Supported by every OpenID Connect client.',
   ES256: 'Shorter tokens, for clients that support elliptic curves.',
 };
 
 function applicationFields(form: Form | undefined, error: FieldError | undefined, now?: Application): Html {
-  const algorithm = form?.text('id_token_alg') || (now?.id_token_alg ?? ID_TOKEN_ALGORITHMS[0]);
+  const algorithm = form?.text('id_token_alg') || (now?.id_token_alg ?? SIGNING_ALGS[0]);
   const algorithmFault = faultOf(error, 'id_token_alg');
   return html`${textField({ name: 'name', label: 'Name', value: form?.text('name') ?? now?.name, hint: 'Shown to users on the authorization page.', fault: faultOf(error, 'name') })}
 ${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One URI per line. URIs must match exactly. Use https, http on localhost, 127.0.0.1 or [::1], where any port is accepted, or a scheme of your own such as org.example.app://callback.', fault: faultOf(error, 'redirect_uris') })}
 ${textField({ name: 'post_logout_redirect_uris', label: 'Redirect URIs after sign-out', rows: 2, required: false, value: form?.text('post_logout_redirect_uris') ?? now?.post_logout_redirect_uris.join('\n'), hint: 'Optional. Pages of the application to which it may send users through /oauth/logout. One URI per line, with the same rules.', fault: faultOf(error, 'post_logout_redirect_uris') })}
 ${scopeField((form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), faultOf(error, 'scopes'))}
 <fieldset class="field"${algorithmFault && html` aria-describedby="id_token_alg-fault"`}><legend>ID token algorithm</legend>
-${ID_TOKEN_ALGORITHMS.map((value) => choice('id_token_alg', algorithm, { value, title: value, detail: ALGORITHM_CHOICES[value] }))}
+${SIGNING_ALGS.map((value) => choice('id_token_alg', algorithm, { value, title: value, detail: ALGORITHM_CHOICES[value] }))}
 ${algorithmFault && html`<p class="fault" id="id_token_alg-fault">${algorithmFault}</p>`}</fieldset>`;
 }
 
