@@ -79,7 +79,8 @@ const OAUTH_CODES: Partial<Record<HttpErrorCode, HttpErrorCode>> = {
 /** OAuth 2.0: RFC 6749 §5.2. */
 export const oauthDialect: Dialect = {
   explains: [],
-  failure: new HttpError('server_error', 'The server failed; the operator’s log says why.'),
+  // RFC 6749 §5.2 allows ASCII only.
+  failure: new HttpError('server_error', 'The server failed; its log tells the operator why.'),
   translate: (error) => {
     const { statusCode = 500 } = error as { statusCode?: number };
     if (statusCode === 503)
