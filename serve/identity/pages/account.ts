@@ -22,7 +22,7 @@ const EXPORTS_PER_HOUR = 10;
 export function serveAccount(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
     await request.requireUser();
-    const body = html`<h1>Account</h1>
+    const body = html`<h1>Export and deletion</h1>
 <p class="lead">Download what is stored about you, or delete your account.</p>
 <section class="card"><h2>Export your data</h2>
 <p>A JSON file with your account, sessions, keys, applications and wallets, and with what projects store about you. It has no passwords, keys or tokens.</p>
@@ -30,7 +30,7 @@ export function serveAccount(pages: FastifyInstance, accounts: Accounts): void {
 <section class="card"><h2>Delete your account</h2>
 <p>You are asked to confirm it on the next page.</p>
 <a class="button danger" href="${PATH}/delete">Delete account</a></section>`;
-    return reply.page({ title: 'Account', body });
+    return reply.page({ title: 'Export and deletion', body });
   });
   serveExport(pages, accounts);
   serveDeletion(pages, accounts);
@@ -94,7 +94,7 @@ async function ask(
         ...duties.map(([label, names]) => [label, names.join(', ') || 'None'] as const),
       ],
       consequence:
-        'You are signed out everywhere. Your keys and tokens stop working, and so do your applications for everybody who uses them. You leave all projects; where you are on call, the next person of the rotation stands in, and policies page you no more. Notes and other entries that you made in projects stay, without your name. This cannot be undone.',
+        'You are signed out everywhere. Your keys and tokens stop working, and so do your applications for everybody who uses them. You leave all projects. The next person of a rotation takes your shifts, and policies no longer page you. What you wrote in projects stays, without your name. This cannot be undone.',
       action: `${PATH}/delete`,
       token: await reply.formToken(),
       fields: confirmationField(user, 'password'),
@@ -116,6 +116,6 @@ function sendObstacles(
   const body = html`<h1>Delete account</h1>
 <section class="card"><p class="note warn">Your account cannot be deleted yet.</p>
 <ul>${obstacles.map(({ text, path }) => html`<li>${text} <a href="${path}">Open its members</a></li>`)}</ul>
-<a class="button second" href="${PATH}">Back to the account</a></section>`;
+<a class="button second" href="${PATH}">Back</a></section>`;
   return reply.page({ title: 'Delete account', body, status });
 }

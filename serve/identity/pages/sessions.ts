@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { clearSessionCookie, endSessionById } from '../../accounts/sessions.ts';
+import type { Session } from '../../accounts/tables.ts';
 import { signOutEverywhere } from '../../accounts/users.ts';
 import { button, table, time } from '../../pages/fields.ts';
 import { html } from '../../pages/html.ts';
@@ -24,14 +25,12 @@ export function serveSessions(pages: FastifyInstance, accounts: Accounts): void 
 <p class="lead">Browsers that are signed in to your account. If you do not recognize a session, revoke it and change your password.</p>
 ${table({
   caption: 'Active sessions',
-  head: ['Browser', 'IP address', 'Signed in', 'Last active', ''],
+  head: ['Session', ''],
   rows: active.map((one) => [
-    html`${browserOf(one.agent)} ${one.id === current && html`<span class="tag good">Current session</span>`}`,
-    html`${one.address}`,
-    time(one.created_ms),
-    time(one.seen_ms),
+    html`${browserOf(one.agent)} at ${one.address} ${one.id === current && html`<span class="tag good">Current session</span>`}
+<div class="under">Signed in ${time(one.created_ms)} by ${methodOf(one)}</div> <div class="under">Last active ${time(one.seen_ms)}</div>`,
     one.id === current
-      ? html``
+      ? button('/sign-out', token, 'Sign out', 'Sign out of this session', 'second small')
       : button(
           `${PATH}/${one.id}/end`,
           token,
@@ -62,6 +61,12 @@ ${button(`${PATH}/end-all`, token, 'Sign out of all sessions', 'Sign out of all 
     clearSessionCookie(accounts, reply);
     return seeOther(reply, '/sign-in', 'You have been signed out of all sessions.');
   });
+}
+
+/** How the user signed in. */
+function methodOf({ amr }: Session): string {
+  const first = amr.includes('swk') ? 'wallet' : 'password';
+  return amr.includes('mfa') ? `${first} and verification code` : first;
 }
 
 /** The browser and operating system of a user agent. */
