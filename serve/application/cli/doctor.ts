@@ -14,6 +14,7 @@ import { loadRegistry, type Registry, readRegistry } from '../../../ingest/chain
 import { ingestModule } from '../../../ingest/module.ts';
 import { operatorAddress, serverAddress } from '../../http/listen-address.ts';
 import { type Config, readConfig, settings } from '../../settings/settings.ts';
+import { checkMail } from '../doctor/mail-check.ts';
 import { checkPort } from '../doctor/port-check.ts';
 import { checkSettings } from '../doctor/settings-check.ts';
 import { checkDamage, checkStore, compareClocks } from '../doctor/store-check.ts';
@@ -51,7 +52,8 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   const process = fine('process', 'none has the data directory open');
   const isBlocked = directory.some(({ state }) => state === 'failed');
   const store = isBlocked ? [] : await lookAtStore(config);
-  return [...own, ...directory, process, ...store, await checkPort(serverAddress(config))];
+  const port = await checkPort(serverAddress(config));
+  return [...own, ...directory, process, ...store, port, await checkMail(config)];
 }
 
 /** The settings are checked on their own. */
@@ -116,6 +118,7 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
     checkClickHouse(config, (store) => checkStore(store, systemClock, registryOf(config))),
     checkPort(serverAddress(config)),
     checkPort(operatorAddress(config)),
+    checkMail(config),
   ]);
   return [...checkSettings(env, config), ...found.flat()];
 }

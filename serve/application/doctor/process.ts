@@ -4,6 +4,7 @@ import type { Runtime } from '../../../infra/ports.ts';
 import { VERSION } from '../../../infra/version.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Config } from '../../settings/settings.ts';
+import { checkMail } from './mail-check.ts';
 import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore } from './store-check.ts';
 
@@ -30,6 +31,7 @@ export async function diagnoseProcess(
     pid: process.pid,
     findings: [
       ...checkSettings(env, config),
+      await checkMail(config),
       ...(await checkStore(runtime.store, runtime.clock, registry)),
       ...checkDamage(runtime.damage.list()),
     ],

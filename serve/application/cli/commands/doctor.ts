@@ -7,14 +7,14 @@ import { plural } from '../words.ts';
 
 export const doctor = command<[], { json?: boolean; node?: string }>({
   name: 'doctor',
-  description: 'check settings, ports, services, store and disk, and say what to do',
+  description: 'check settings, ports, services, mail, store and disk, and say what to do',
   args: (command) =>
     jsonOption(command).option(
       '--node <url>',
       'look at this node alone: what it can serve, and how fast',
       parseNode,
     ),
-  help: `It checks the settings, the data directory and its disk, the store, clocks and ports; with
+  help: `It checks the settings, the data directory and its disk, the store, clocks, ports and the mail server; with
 PROFILE=distributed also Kafka, Redis and ClickHouse. While a server runs on the data directory, that server reports on its
 own settings and store. Nothing is changed. \`chain-metrics check\` reads everything that is stored, which takes longer.
 

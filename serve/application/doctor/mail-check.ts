@@ -1,0 +1,25 @@
+import { reasonOf } from '../../../infra/errors.ts';
+import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
+import { Mailer } from '../../mail/mailer.ts';
+import type { MailSettings } from '../../mail/settings.ts';
+
+const CHECK = 'mail';
+
+/** Whether mails of accounts and of the pager can be sent. None is sent. */
+export async function checkMail(settings: MailSettings): Promise<Finding> {
+  let mailer: Mailer;
+  try {
+    mailer = new Mailer(settings);
+  } catch (error) {
+    return failed(CHECK, reasonOf(error), 'set SMTP_FROM to the address that mails come from');
+  }
+  if (!mailer.isConfigured)
+    return fine(
+      CHECK,
+      'none is sent: you confirm emails and reset passwords yourself, with `chain-metrics users`, unless SMTP_URL and SMTP_FROM are set',
+    );
+  const fault = await mailer.check();
+  return fault === ''
+    ? fine(CHECK, 'the server of SMTP_URL takes connections')
+    : warning(CHECK, `SMTP_URL: ${fault}`, 'compare SMTP_URL with the settings of your mail service');
+}
