@@ -83,13 +83,24 @@ async function authorize(): Promise<void> {
   await page.getByText(`Signed in as ${user.username}`).waitFor();
 }
 
+/** Signs out in the application, which also ends the session here. */
+async function signOut(): Promise<void> {
+  const { origin } = new URL(page.url());
+  await press('Sign out');
+  await page.waitForURL(`${origin}/`);
+  await page.getByText('Sign in', { exact: true }).waitFor();
+  await page.goto(`${issuer}/profile`);
+  expect(new URL(page.url()).pathname).toBe('/sign-in');
+}
+
 describe.runIf(hasChromium)('in Chromium, an application of the guide signs a user in', () => {
-  test('openid-client', async () => {
+  test('openid-client, and out', async () => {
     const { port, origin, env, addresses } = await register('/callback');
     const program = writeProgram(directory.path, ['js', 'node'], 'sign-in.mjs', addresses);
     await using _ = await startProgram([process.execPath, program], port, env);
     await signIn(origin, 'Sign in');
     await authorize();
+    await signOut();
   });
 
   test('openid-client, unless the user denies', async () => {
@@ -111,7 +122,7 @@ describe.runIf(hasChromium)('in Chromium, an application of the guide signs a us
     await authorize();
   });
 
-  test('oidc-client-ts in a page of its own', async () => {
+  test('oidc-client-ts in a page of its own, and out', async () => {
     const { port, origin, env, addresses } = await register('/', false);
     const entry = writeProgram(directory.path, ['js', 'page'], 'page.mjs', {
       ...addresses,
@@ -124,6 +135,7 @@ describe.runIf(hasChromium)('in Chromium, an application of the guide signs a us
     }, port);
     await signIn(origin, 'Sign in');
     await authorize();
+    await signOut();
   });
 
   test.runIf(canRun(OAUTH2_PROXY))('oauth2-proxy', async () => {

@@ -167,7 +167,7 @@ test('passport-openidconnect signs a user in', async () => {
 });
 
 /** The requests that Grafana 12 makes with the settings of the guide, in its order. */
-test('Grafana signs a user in and refreshes', async () => {
+test('Grafana signs a user in, refreshes and signs out', async () => {
   const the = await register({
     redirect_uris: 'http://localhost:8080/login/generic_oauth',
     post_logout_redirect_uris: 'http://localhost:8080/login',
@@ -212,7 +212,11 @@ test('Grafana signs a user in and refreshes', async () => {
       ...[the.user.id, the.user.name, the.user.username, the.user.email],
     ]);
   }
-  await exchange({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token as string });
+  const next = await exchange({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token as string });
+  const out = new URL(settings.signout_redirect_url as string);
+  out.searchParams.set('id_token_hint', next.id_token as string);
+  const left = await the.browser.submit(out.pathname + out.search, '/oauth/logout/confirm', {});
+  expect([left.statusCode, left.headers.location]).toEqual([303, 'http://localhost:8080/login']);
 });
 
 function grafanaSettings({ application, secret }: Party): Record<string, string> {
