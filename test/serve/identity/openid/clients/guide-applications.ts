@@ -15,8 +15,9 @@ export function writeProgram(
   [language, kind]: readonly [string, string],
   name: string,
   values: Readonly<Record<string, string>>,
+  guide = 'sign-in',
 ): string {
-  const [code = ''] = guideBlocks('sign-in', kind, language);
+  const [code = ''] = guideBlocks(guide, kind, language);
   const path = join(directory, name);
   writeFileSync(
     path,
