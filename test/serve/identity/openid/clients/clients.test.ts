@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { User } from '../../../../../serve/accounts/tables.ts';
 import { createUser } from '../../../../../serve/accounts/users.ts';
+import { SigningKeys } from '../../../../../serve/identity/openid/signing-keys.ts';
 import { launchBrowser } from '../../../../support/browser.ts';
 import { CHROMIUM, canRun, OAUTH2_PROXY } from '../../../../support/needed.ts';
 import { canInstall, keptPython } from '../../../../support/python.ts';
@@ -169,7 +170,7 @@ describe.runIf(hasChromium)('in Chromium, an application of the guide signs a us
     await authorize();
   });
 
-  test.runIf(canBuildGo())('go-oidc', async () => {
+  test.runIf(canBuildGo())('go-oidc, also when the keys are replaced while it runs', async () => {
     const { port, origin, env, addresses } = await register('/callback');
     const source = join(directory.path, 'go');
     mkdirSync(source);
@@ -179,5 +180,8 @@ describe.runIf(hasChromium)('in Chromium, an application of the guide signs a us
     await using _ = await startProgram([buildGo(source)], port, env);
     await signIn(`${origin}/sign-in`);
     await authorize();
+    await new SigningKeys(world.accounts).rotate({ revoke: true });
+    await page.goto(`${origin}/sign-in`);
+    await page.getByText(`Signed in as ${user.username}`).waitFor();
   });
 });

@@ -68,6 +68,8 @@ describe('openid-client', () => {
   test.each(['RS256', 'ES256'] as const)('%s: code, max_age, userinfo, refresh, prompt=none', async (alg) => {
     const the = await register({ id_token_alg: alg });
     const config = await configOf(the);
+    // Verifies signatures, too, which it leaves to TLS by default.
+    client.enableNonRepudiationChecks(config);
     const { url, checks } = await requestOf(config, { max_age: '3600' });
     const tokens = await client.authorizationCodeGrant(config, await allow(the, url), {
       ...checks,
