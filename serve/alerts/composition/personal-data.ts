@@ -94,23 +94,31 @@ export class AlertPersonalData implements PersonalData {
   }
 
   async remove({ id, username }: User): Promise<void> {
+    const deleted_ms = this.#accounts.clock.now();
+    // Where the user was no member, somebody else has that name on another machine.
+    await this.#clear<quiet.SilenceRow>(
+      quiet.alertSilences,
+      sql`created_by = ${username} AND project_id IN (SELECT project_id FROM ${tables.members} WHERE user_id = ${id})`,
+      { created_by: 'deleted-user' },
+    );
     await this.#clear<tables.Member>(tables.members, sql`user_id = ${id} AND access_level > 0`, {
       access_level: 0,
     });
-    await this.#clear<quiet.SilenceRow>(
-      quiet.alertSilences,
-      sql`author_id = ${id} AND created_by = ${username}`,
-      { created_by: 'deleted-user' },
-    );
-    const blank = { deleted_ms: this.#accounts.clock.now() };
     await this.#delete<oncall.ContactMethod>(oncall.contactMethods, sql`user_id = ${id}`, {
-      ...{ ...blank, address: '', template: '', code_hash: '' },
+      deleted_ms,
+      address: '',
+      template: '',
+      code_hash: '',
     });
     await this.#delete<oncall.NotificationRules>(oncall.notificationRules, sql`id = ${id}`, {
-      ...{ default_rules: '[]', important_rules: '[]', calendar_hash: '' },
+      default_rules: '[]',
+      important_rules: '[]',
+      calendar_hash: '',
     });
     await this.#delete<tables.SavedFilter>(tables.savedFilters, sql`endsWith(owner, ${`/${id}`})`, {
-      ...{ ...blank, name: '', search: '' },
+      deleted_ms,
+      name: '',
+      search: '',
     });
   }
 

@@ -6,8 +6,11 @@ import * as oncall from '../model/oncall-tables.ts';
 import * as quiet from '../model/quiet-tables.ts';
 import * as tables from '../model/tables.ts';
 
-/** Rows of projects that name a user, by the kind of the export. Contacts are not among them: they are encrypted. */
-export const personalRows = ({ id, username }: User): Readonly<Record<string, PersonalRows>> => ({
+/**
+ * Rows of projects that name a user, by the kind of the export. Contacts are not among them: they are encrypted. The
+ * user may have left the project, so a row has only what is of the user, and nothing that others write later.
+ */
+export const personalRows = ({ id }: User): Readonly<Record<string, PersonalRows>> => ({
   ...actionRows(id),
   ...dutyRows(id),
   memberships: {
@@ -33,11 +36,11 @@ export const personalRows = ({ id, username }: User): Readonly<Record<string, Pe
   incidents_created: {
     table: tables.incidents,
     where: sql`author_id = ${id}`,
-    columns: ['project_id', 'iid', 'alert_iid', 'title', 'created_ms', 'closed_ms'],
+    columns: ['project_id', 'iid', 'alert_iid', 'created_ms', 'closed_ms'],
   },
   silences: {
     table: quiet.alertSilences,
-    where: sql`author_id = ${id} OR created_by = ${username}`,
+    where: sql`author_id = ${id}`,
     columns: ['project_id', 'id', 'created_by', 'comment', 'starts_ms', 'ends_ms', 'created_ms'],
   },
   ...lastChangedRows(id),
@@ -53,7 +56,7 @@ const actionRows = (id: string): Record<string, PersonalRows> => ({
   alerts_assigned: {
     table: alerts,
     where: sql`has(assignees, ${id})`,
-    columns: ['project', 'iid', 'title', 'created_ms'],
+    columns: ['project', 'iid', 'created_ms'],
   },
   notes: {
     table: tables.notes,
@@ -68,18 +71,7 @@ const actionRows = (id: string): Record<string, PersonalRows> => ({
   page_notifications: {
     table: oncall.pageNotifications,
     where: sql`user = ${id} OR by = ${id}`,
-    columns: [
-      'project',
-      'alert',
-      'kind',
-      'severity',
-      'user',
-      'by',
-      'state',
-      'created_ms',
-      'sent_ms',
-      'used_ms',
-    ],
+    columns: ['project', 'alert', 'kind', 'severity', 'state', 'created_ms', 'sent_ms', 'used_ms'],
   },
   page_log: {
     table: oncall.pageLog,
@@ -93,7 +85,7 @@ const dutyRows = (id: string): Record<string, PersonalRows> => ({
   rotations: {
     table: oncall.oncallRotations,
     where: sql`position(turns, ${`"${id}"`}) > 0`,
-    columns: ['project_id', 'schedule_id', 'name', 'turns', 'effective_ms', 'created_ms'],
+    columns: ['project_id', 'schedule_id', 'name', 'effective_ms', 'created_ms'],
   },
   overrides: {
     table: oncall.oncallOverrides,

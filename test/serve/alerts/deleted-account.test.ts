@@ -1,7 +1,9 @@
 import type { Browser as Chromium, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/sql.ts';
+import { exportAccount } from '../../../serve/accounts/account-export.ts';
 import { deleteAccount } from '../../../serve/accounts/account-removal.ts';
+import { handleUsersRequest } from '../../../serve/accounts/operator.ts';
 import { findUser } from '../../../serve/accounts/users.ts';
 import { notificationRules } from '../../../serve/alerts/model/oncall-tables.ts';
 import { launchBrowser } from '../../support/browser.ts';
@@ -75,6 +77,9 @@ describe('an account in projects', () => {
     expect(page.body).toContain(`href="/projects/${project}/members"`);
     expect(page.body).not.toContain('name="confirmed"');
     expect(await deleteAccount(service.accounts, ann.user)).toHaveLength(1);
+    await expect(
+      handleUsersRequest(service.accounts, { action: 'delete', username: ann.user.username }),
+    ).rejects.toThrow('cannot be deleted yet: The project');
     expect((await service.api(ann, 'GET', `/projects/${project}`)).status).toBe(200);
     await service.api(ann, 'DELETE', `/projects/${project}`);
     expect(await deleteAccount(service.accounts, ann.user)).toEqual([]);
@@ -131,6 +136,19 @@ describe('an account in projects', () => {
     });
     const again = { username: ann.user.username, access_level: 30 };
     expect((await service.api(bob, 'POST', `${path}/members`, again)).status).toBe(404);
+  });
+
+  test('is not the one that another project calls by the same name', async () => {
+    const { ann } = await aTeam();
+    const other = await aTeam();
+    const silence = await service.api(other.ann, 'POST', `/projects/${other.project}/silences`, {
+      ...{ matchers: ['title="x"'], comment: 'of others', created_by: ann.user.username },
+      ends_at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    expect(JSON.stringify(await exportAccount(service.accounts, ann.user))).not.toContain('of others');
+    expect(await deleteAccount(service.accounts, ann.user)).toEqual([]);
+    const path = `/projects/${other.project}/silences/${silence.body.id}`;
+    expect((await service.api(other.ann, 'GET', path)).body.created_by).toBe(ann.user.username);
   });
 
   test('loses its calendar feed', async () => {
