@@ -16,7 +16,7 @@ import { sql } from '../../../infra/sql.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { SigningKey } from '../../accounts/tables.ts';
 
-/** Algorithms of ID tokens; the first one is the default. */
+/** Algorithms that sign ID tokens; the first is the default, since every client supports it. */
 export const SIGNING_ALGS = ['RS256', 'ES256'] as const;
 type SigningAlg = (typeof SIGNING_ALGS)[number];
 

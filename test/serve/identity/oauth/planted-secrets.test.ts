@@ -98,7 +98,7 @@ test('logs, errors, dead letters and tables contain no secret', async () => {
   const application = await visitor.submitAndFollow('/profile/applications', '/profile/applications', {
     name: 'A',
     redirect_uris: CALLBACK,
-    scopes: 'api',
+    scopes: 'openid',
     kind: 'confidential',
   });
   const client_secret = plant('client secret', /id="secret">([^<]+)</.exec(application.body)?.[1]);
@@ -121,7 +121,7 @@ test('logs, errors, dead letters and tables contain no secret', async () => {
     client_id,
     redirect_uri: CALLBACK,
     response_type: 'code',
-    scope: 'api',
+    scope: 'openid',
   });
   const consent = await visitor.submit(`/oauth/authorize?${query}`, '/oauth/authorize', {
     decision: 'allow',
@@ -138,6 +138,7 @@ test('logs, errors, dead letters and tables contain no secret', async () => {
     redirect_uri: CALLBACK,
     ...client,
   });
+  plant('ID token', pair.id_token);
   plant('access token', pair.access_token);
   plant('refresh token', pair.refresh_token);
   const next = await post('/oauth/token', {
@@ -179,7 +180,9 @@ test('logs, errors, dead letters and tables contain no secret', async () => {
     ['terminal', server.said()],
     ['command line', status.stdout + status.stderr],
   ]);
-  for (const [table, rows] of await dumps(directory.path)) places.set(`table ${table}`, rows);
+  const { tables, privateKeys } = await stored(directory.path);
+  for (const [table, rows] of tables) places.set(`table ${table}`, rows);
+  for (const [name, value] of privateKeys) plant(name, value);
   for (const file of filesUnder(directory.path)) places.set(file, readFileSync(file, 'latin1'));
   const found = [...places].flatMap(([place, content]) =>
     [...secrets].filter(([, value]) => isIn(content, value)).map(([name]) => `${name} in ${place}`),
@@ -195,8 +198,8 @@ const isIn = (content: string, secret: string): boolean =>
     content.includes(form),
   );
 
-/** All rows of all tables. */
-async function dumps(directory: string): Promise<[string, string][]> {
+/** All rows of all tables, and the numbers of the private keys that they hold encrypted. */
+async function stored(directory: string) {
   const pipeline = await openPipeline(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
   const { store } = pipeline.runtime;
   const tables = await store.rows<{ name: string }>(
@@ -207,8 +210,15 @@ async function dumps(directory: string): Promise<[string, string][]> {
     const rows = await store.bytes(sql`SELECT * FROM ${ident(DATABASE)}.${ident(name)}`, 'NDJSON');
     found.push([name, rows.toString('utf8')]);
   }
+  const { seal, signingKeys } = pipeline.accounts();
+  const privateKeys: [string, string][] = [];
+  for (const { id, private_jwk } of await signingKeys.find(sql`1`, 'id')) {
+    const jwk = JSON.parse(seal.decrypt(private_jwk, `signing key ${id}`)) as Record<string, string>;
+    for (const name of ['d', 'p', 'q']) if (jwk[name]) privateKeys.push([`${jwk.kty} ${name}`, jwk[name]]);
+  }
+  expect(privateKeys.map(([name]) => name)).toContain('RSA d');
   await pipeline.close();
-  return found;
+  return { tables: found, privateKeys };
 }
 
 function filesUnder(directory: string): string[] {
