@@ -128,8 +128,9 @@ function readKey(file: string): Buffer | undefined {
   if (key.length === SECRET_BYTES) return key;
   throw new ProductError(
     'store_failed',
-    `${file} does not hold a key of ${SECRET_BYTES} bytes: put it back from a backup; without one delete the file, and ` +
-      'reset the two-factor authentication of every account that uses it (`chain-metrics users reset-two-factor`)',
+    `${file} does not hold a key of ${SECRET_BYTES} bytes: put it back from a backup; without one delete the file, ` +
+      'replace the signing keys (`chain-metrics keys rotate`), and reset the two-factor authentication of every account ' +
+      'that uses it (`chain-metrics users reset-two-factor`)',
   );
 }
 

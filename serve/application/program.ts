@@ -17,6 +17,7 @@ import { exportRaw } from './cli/commands/export-raw.ts';
 import { follow } from './cli/commands/follow.ts';
 import { gaps } from './cli/commands/gaps.ts';
 import { ingest } from './cli/commands/ingest.ts';
+import { keys, keysHelp } from './cli/commands/keys.ts';
 import { migrate } from './cli/commands/migrate.ts';
 import { rebuild } from './cli/commands/rebuild.ts';
 import { restore } from './cli/commands/restore.ts';
@@ -50,6 +51,7 @@ const COMMANDS: readonly CliCommand[] = [
   settings,
   ...users,
   ...applications,
+  ...keys,
   ...deadLetters,
   alertsReplay,
 ];
@@ -58,6 +60,7 @@ const COMMANDS: readonly CliCommand[] = [
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly help?: string }>> = {
   users: { description: 'manage accounts, and help users who cannot sign in', help: usersHelp },
   applications: { description: 'list, block or unblock registered applications', help: applicationsHelp },
+  keys: { description: 'list or replace the keys that sign ID tokens', help: keysHelp },
   'dead-letters': { description: 'inspect, retry or drop refused input', help: deadLettersHelp },
   alerts: { description: 'manage the alerts of projects' },
 };

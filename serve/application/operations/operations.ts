@@ -25,6 +25,7 @@ import { noteSkippedHeights, readSkippedHeights } from '../../../ingest/sources/
 import { storedDays } from '../../../ingest/sources/values/stored-days.ts';
 import { usersRequest } from '../../accounts/users-request.ts';
 import { applicationsRequest, handleApplicationsRequest } from '../../identity/oauth/application-requests.ts';
+import { handleSigningKeysRequest, signingKeysRequest } from '../../identity/openid/signing-key-requests.ts';
 import { exportRequest, exportStatement, hasDaysBefore } from '../../metrics/export.ts';
 import { pendingRows } from '../../metrics/freshness.ts';
 import { findMetrics } from '../../metrics/metric-names.ts';
@@ -228,6 +229,11 @@ export const operations = {
   applications: operation()({
     input: applicationsRequest,
     run: async (pipeline, order) => handleApplicationsRequest(pipeline.accounts(), order),
+  }),
+
+  signingKeys: operation()({
+    input: signingKeysRequest,
+    run: async (pipeline, order) => handleSigningKeysRequest(pipeline.accounts(), order),
   }),
 
   deadLetters: operation()({
