@@ -30,10 +30,10 @@ describe('discovery (RFC 8414 §3, OpenID Connect Discovery §3)', () => {
       ],
     });
     const endpoints = Object.entries<string>(told).filter(([key]) => /_endpoint$|^jwks_uri$/.test(key));
-    for (const [name, value] of endpoints.filter(([key]) => key !== 'end_session_endpoint')) {
+    for (const [name, value] of endpoints) {
       expect(value.startsWith(told.issuer), name).toBe(true);
       const { pathname } = new URL(value);
-      const method = /authorize|userinfo|keys/.test(pathname) ? 'GET' : 'POST';
+      const method = /authorize|userinfo|keys|logout/.test(pathname) ? 'GET' : 'POST';
       expect((await world.app.inject({ method, url: pathname })).statusCode, name).not.toBe(404);
     }
   });
