@@ -39,7 +39,7 @@ export function readAudience(
     authorized.length === 0
       ? [apiResource(issuer())]
       : authorized.filter((resource) => allowed.includes(resource));
-  // No resource means no limit, so it must not be what is left of some.
+  // With no audience left it would become a token for the API of this server.
   if (covered.length === 0) {
     throw new OAuthError(
       'invalid_target',
