@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { DAY_MS } from '../../../infra/days.ts';
+import { reasonOf } from '../../../infra/errors.ts';
 import type { WaitingMail } from '../../accounts/account-mails.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { User } from '../../accounts/tables.ts';
@@ -19,24 +20,38 @@ export function startAccountMails(app: FastifyInstance, accounts: Accounts): voi
     .catch((error) => app.log.error({ err: error }, 'mails of accounts are not sent'));
 }
 
-/** Makes one attempt. Returns after how many milliseconds the next one follows: the wait doubles each time. */
+/** Returns after how many milliseconds the next attempt follows: the wait doubles each time. */
 async function sendMail(
   app: FastifyInstance,
   accounts: Accounts,
   mail: WaitingMail,
 ): Promise<number | undefined> {
-  const planned = await planOf(accounts, mail);
-  if (planned === null) return undefined;
-  const { to, key, requested_ms } = mail;
   const origin = publicUrl(app, accounts.settings);
-  const letter = letterOf(planned.topic, { ...planned, origin });
-  const sent = await accounts.mailer.send({ ...letter, to, id: key, thread: '', isImportant: false });
-  if (sent.fault === '') return undefined;
+  // A store that does not answer is as good a reason to wait as a mail server.
+  const { fault, isRefused } = await attempt(accounts, mail, origin).catch((error) => ({
+    fault: reasonOf(error),
+    isRefused: false,
+  }));
+  if (fault === '') return undefined;
+  const { topic, requested_ms } = mail;
   const age = accounts.clock.now() - requested_ms;
-  const isGivenUp = sent.isRefused || age > GIVE_UP_MS;
-  const { topic } = planned;
-  app.log.warn({ topic, reason: sent.fault, isGivenUp }, 'a mail of an account was not accepted');
+  const isGivenUp = isRefused || age > GIVE_UP_MS;
+  app.log.warn({ topic, reason: fault, isGivenUp }, 'a mail of an account was not sent');
   return isGivenUp ? undefined : Math.max(RETRY_MS_MIN, age);
+}
+
+interface Attempt {
+  /** Why the mail was not accepted; '' if it was, or if there is nothing to send. */
+  readonly fault: string;
+  readonly isRefused: boolean;
+}
+
+async function attempt(accounts: Accounts, mail: WaitingMail, origin: string): Promise<Attempt> {
+  const planned = await planOf(accounts, mail);
+  if (planned === null) return { fault: '', isRefused: false };
+  const { to, key } = mail;
+  const letter = letterOf(planned.topic, { ...planned, origin });
+  return accounts.mailer.send({ ...letter, to, id: key, thread: '', isImportant: false });
 }
 
 interface PlannedLetter {

@@ -31,6 +31,8 @@ const MISPLACED = [
   '/?token=SECRET',
   '/alerts/SECRET/notify.json?key=SECRET',
   '/nowhere/SECRET?token=SECRET',
+  '/reset-password?link=SECRET',
+  '/confirm-email?link=SECRET',
   '/%zz?token=SECRET',
   '/health/ready?token=SECRET',
 ];
