@@ -16,7 +16,7 @@ export interface Guide {
 
 /** The guides by the reader they are for, in the order in which they are best read. */
 const CONTENTS: Readonly<Record<string, readonly string[]>> = {
-  'Read the metrics': ['quick-start', 'api', 'metrics', 'how-it-works'],
+  'Read the metrics': ['quick-start', 'api', 'metrics', 'how-it-works', 'exactness', 'comparing'],
   'Build on it': [
     'typescript',
     'python',
@@ -37,6 +37,7 @@ const CONTENTS: Readonly<Record<string, readonly string[]>> = {
     'sizing',
     'monitoring',
     'upgrades',
+    'stability',
     'backup',
     'security',
   ],

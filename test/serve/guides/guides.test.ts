@@ -8,7 +8,7 @@ import { addressesOf, snippetsOf } from '../../../serve/alerts/integrations/snip
 import { guideFile, readGuides } from '../../../serve/guides/guides.ts';
 import { renderGuide } from '../../../serve/guides/render.ts';
 import { settings } from '../../../serve/settings/settings.ts';
-import { documents, ROOT } from '../../support/source-files.ts';
+import { documents, ROOT, tests } from '../../support/source-files.ts';
 
 const guides = [...readGuides().values()].flat();
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -105,6 +105,16 @@ describe('the texts of the repository', () => {
       ),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('name tests that are there, by the beginning of their path as vitest takes it', () => {
+    const named = guides.flatMap(({ text }) =>
+      [...text.matchAll(/(?<![\w/.-])test\/[\w./-]*\w/g)].map(String),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    const isThere = (name: string) =>
+      existsSync(join(ROOT, name)) || tests.some(({ path }) => path.startsWith(name));
+    expect(named.filter((name) => !isThere(name))).toEqual([]);
   });
 
   it('begin with a README that is short and lists every path of a metric', () => {
