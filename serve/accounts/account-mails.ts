@@ -10,7 +10,12 @@ import type { User } from './tables.ts';
 /** Mails with a link. */
 type LinkMail = 'reset-password' | 'confirm-email';
 /** Mails about a change of an account, to its confirmed address. */
-type Notice = 'password-changed' | 'two-factor-disabled' | 'email-change-requested' | 'email-changed';
+type Notice =
+  | 'password-changed'
+  | 'two-factor-disabled'
+  | 'email-change-requested'
+  | 'email-changed'
+  | 'account-deleted';
 export type MailTopic = LinkMail | Notice;
 
 /** A mail that waits to be sent. It holds no secret: a link is made when the mail is sent. */

@@ -32,10 +32,11 @@ export async function deleteAccount(accounts: Accounts, user: User): Promise<rea
       const left = await domain.leave(user);
       if (left.length > 0) return left;
     }
-    await changeUser(accounts, user.id, ({ session_epoch }) => ({
+    const deleted = await changeUser(accounts, user.id, ({ session_epoch }) => ({
       deleted_ms: accounts.clock.now(),
       session_epoch: session_epoch + 1,
     }));
+    if (deleted !== null) await accounts.mails.notify(deleted, 'account-deleted');
   }
   await removeData(accounts, user);
   return [];

@@ -65,6 +65,7 @@ async function planOf(
   accounts: Accounts,
   { topic, to, user_id }: WaitingMail,
 ): Promise<PlannedLetter | null> {
+  if (topic === 'account-deleted') return { topic, username: '', path: '' };
   const user = await (user_id === '' ? findUser(accounts, to) : accounts.users.get(user_id));
   if (user === null || user.locked_ms > 0) return null;
   const { username } = user;

@@ -74,6 +74,11 @@ const WORDS: Readonly<Record<LetterTopic, (account: string, origin: string) => W
     before: `The email of ${account} was changed. This address is no longer used.`,
     after: ['If this was not you, tell the operator of the service.'],
   }),
+  'account-deleted': (_account, origin) => ({
+    subject: 'Your account was deleted',
+    before: `The account with this address at ${origin} was deleted.`,
+    after: ['If this was not you, tell the operator of the service. The account cannot be restored.'],
+  }),
 };
 
 /** The link of a notice leads to the page on which people ask for a new password. */
