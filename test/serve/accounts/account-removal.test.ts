@@ -8,6 +8,8 @@ import { handleUsersRequest } from '../../../serve/accounts/operator.ts';
 import type { User } from '../../../serve/accounts/tables.ts';
 import { changeUser, createUser, findUser } from '../../../serve/accounts/users.ts';
 import { aPair, isActive, type Party, party, post, refreshOf } from '../identity/oauth/flow.ts';
+import { Browser } from './browser.ts';
+import { challenge, keyOf, signIn } from './wallet.ts';
 import { aKey, anApplication, aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
 let world: World;
@@ -151,6 +153,26 @@ describe('a deletion', () => {
     await sweep(second.accounts);
     expect((await world.accounts.applications.get(application.id))?.revoked_ms).toBeGreaterThan(0);
     expect((await createUser(world.accounts, again)).id).not.toBe(user.id);
+  });
+
+  test('that was killed lets its wallet sign in to a new account only', async () => {
+    const wallet = keyOf('sr25519', 77);
+    const enter = async () => {
+      const browser = new Browser(world.app);
+      const { sealed, message } = await challenge(browser, wallet);
+      await signIn(browser, sealed, wallet.sign(message));
+      return browser;
+    };
+    const userOf = async (browser: Browser) =>
+      /<dt>Username<\/dt><dd>([\w-]+)</.exec((await browser.get('/profile')).body)?.[1] ?? '';
+    const first = await userOf(await enter());
+    const user = (await findUser(world.accounts, first)) as User;
+    await killedAfterMark(world, user);
+    const browser = await enter();
+    const next = await userOf(browser);
+    expect([next.startsWith(first), next === first]).toEqual([true, false]);
+    await deleteAccount(world.accounts, { ...user, deleted_ms: 1 });
+    expect(await userOf(await enter())).toBe(next);
   });
 
   test('that was killed is finished by the command, which meets no other account', async () => {
