@@ -26,8 +26,6 @@ const PERIOD_MS = 90 * DAY_MS;
 const PUBLISHED_BEFORE_MS = DAY_MS;
 /** Tokens of the old key can still be verified. */
 const PUBLISHED_AFTER_MS = 7 * DAY_MS;
-/** Of one algorithm; there are more only after many rotations in a week. */
-const KEYS_MAX = 1000;
 
 /**
  * The keys that sign ID tokens. The first reader that finds no key, or one that is nearly due, makes the next, so that
@@ -100,7 +98,7 @@ export class SigningKeys {
   #valid(alg: SigningAlg): Promise<SigningKey[]> {
     const { signingKeys, clock } = this.#accounts;
     const isValid = sql`alg = ${alg} AND (expires_ms = 0 OR expires_ms > ${clock.now()})`;
-    return signingKeys.find(isValid, 'signs_from_ms, id', KEYS_MAX);
+    return signingKeys.find(isValid, 'signs_from_ms, id');
   }
 
   /** Adds a key in one process at a time, unless the plan is null. Returns the valid keys. */

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { createUser } from '../../../../serve/accounts/users.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
@@ -11,6 +12,7 @@ import { mintCode } from './mint-code.ts';
 
 const ROUNDS = 3;
 const CODES = 8;
+const SCOPES = ['api', 'openid'];
 const LIMITS = { OAUTH_PER_MINUTE: '0', LOG_LEVEL: 'error' };
 
 interface Client {
@@ -23,21 +25,24 @@ async function prepared(directory: string): Promise<{ client: Client; codes: str
   const pipeline = await openPipeline(testConfig({ DATA_DIR: directory, ...LIMITS }));
   const accounts = pipeline.accounts();
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
-  const { application, secret } = await anApplication({ accounts }, user, { scopes: ['api'] });
+  const { application, secret } = await anApplication({ accounts }, user, { scopes: SCOPES });
   const codes: string[] = [];
-  for (let i = 0; i < ROUNDS * CODES; i++) codes.push((await mintCode(accounts, user, application)).code);
+  for (let i = 0; i < ROUNDS * CODES; i++)
+    codes.push((await mintCode(accounts, user, application, 600_000, SCOPES)).code);
   await pipeline.close();
   return { client: { client_id: application.id, client_secret: secret }, codes };
 }
 
-/** The pair of a token request; null when it was refused, undefined without a response. */
-async function ask(server: Server, fields: Record<string, string>): Promise<Pair | null | undefined> {
+type Tokens = Pair & { readonly id_token: string };
+
+/** The tokens of a token request; null when it was refused, undefined without a response. */
+async function ask(server: Server, fields: Record<string, string>): Promise<Tokens | null | undefined> {
   try {
     const answer = await fetch(`${server.url}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams(fields),
     });
-    if (answer.status === 200) return (await answer.json()) as Pair;
+    if (answer.status === 200) return (await answer.json()) as Tokens;
     expect(answer.status).toBe(400);
     return null;
   } catch (error) {
@@ -73,6 +78,7 @@ describe('kill -9 during token requests', () => {
     const refresh = ({ refresh_token }: Pair) => ({ grant_type: 'refresh_token', refresh_token, ...client });
     let server = await serve([], env);
     let answered = 0;
+    const idTokens: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const mine = codes.slice(round * CODES, (round + 1) * CODES);
       const rushing = mine.map((code) => ask(server, exchange(code)));
@@ -80,7 +86,7 @@ describe('kill -9 during token requests', () => {
       await server.end('SIGKILL');
       const first = await Promise.all(rushing);
       server = await serve([], env);
-      const pairs: Pair[] = [];
+      const pairs: Tokens[] = [];
       for (const [i, code] of mine.entries()) {
         const known = first[i];
         if (known) {
@@ -93,6 +99,7 @@ describe('kill -9 during token requests', () => {
         const again = await ask(server, exchange(code));
         if (again) pairs.push(again);
       }
+      idTokens.push(...pairs.map(({ id_token }) => id_token));
       const refreshing = pairs.map((pair) => ask(server, refresh(pair)));
       await momentToKill(round, refreshing);
       await server.end('SIGKILL');
@@ -117,6 +124,10 @@ describe('kill -9 during token requests', () => {
       }
     }
     expect(answered).toBeGreaterThan(0);
+    // Also those of keys that were made shortly before a kill.
+    const keys = createRemoteJWKSet(new URL(`${server.url}/oauth/discovery/keys`));
+    expect(idTokens.length).toBeGreaterThan(0);
+    for (const idToken of idTokens) await jwtVerify(idToken, keys, { audience: client.client_id });
     await server.end('SIGTERM');
   });
 });

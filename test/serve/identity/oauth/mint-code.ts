@@ -10,9 +10,10 @@ export async function mintCode(
   user: User,
   application: Application,
   lifetimeMs = 600_000,
+  scopes: readonly string[] = ['api'],
 ): Promise<{ code: string; id: string }> {
   const now = accounts.clock.now();
-  const of = { user_id: user.id, application_id: application.id, scopes: ['api'], now };
+  const of = { user_id: user.id, application_id: application.id, scopes, now };
   const grant = emptyGrant('code', of);
   const { text, secret } = makeToken('code', grant.id);
   await accounts.grants.add({
