@@ -37,7 +37,8 @@ export async function setPassword(
       : null,
   );
   if (changed === null) throw new FieldError('link', 'The account has changed meanwhile. Start again.');
-  await accounts.mails.notify(user, 'password-changed');
   // Once more: who still had a session may have linked one meanwhile.
-  return unlinked + (await unlink());
+  const unlinkedAfter = await unlink();
+  await accounts.mails.notify(user, 'password-changed');
+  return unlinked + unlinkedAfter;
 }

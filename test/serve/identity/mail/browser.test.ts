@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axeViolations, loadAxe } from '../../../support/axe.ts';
 import { launchBrowser } from '../../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../../support/needed.ts';
 import { PASSWORD } from '../../accounts/world.ts';
@@ -9,6 +10,7 @@ import { type MailWorld, openMailWorld } from './mailing.ts';
 
 const hasChromium = canRun(CHROMIUM);
 const SCREENS = new URL('../../../output/screens/', import.meta.url).pathname;
+const DESK_WIDTH = 1280;
 const NEW_PASSWORD = 'another four quiet words';
 
 let mail: MailWorld;
@@ -34,17 +36,21 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 const fill = (page: Page, label: string, value: string) =>
   page.getByLabel(label, { exact: true }).fill(value);
 
-/** Takes a screenshot; nothing may be wider than the screen. */
+/** Takes a screenshot. Nothing may be wider than the screen, or break a rule of WCAG 2.1 AA. */
 async function look(page: Page, name: string): Promise<void> {
   const { width = 0 } = page.viewportSize() ?? {};
   await page.screenshot({ path: join(SCREENS, `mail-${name}-${width}.png`), fullPage: true });
   const main = await page.locator('main').boundingBox();
   expect((main?.x ?? 0) + (main?.width ?? 0), name).toBeLessThanOrEqual(width);
+  // axe is a script.
+  if (width < DESK_WIDTH) return;
+  await loadAxe(page);
+  expect(await axeViolations(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']), name).toEqual([]);
 }
 
 describe.runIf(hasChromium).each([
   ['on a phone, without scripts', 360, false],
-  ['on a desk', 1280, true],
+  ['on a desk', DESK_WIDTH, true],
 ])('in Chromium %s', (_, width, javaScriptEnabled) => {
   test('a person confirms an email, changes it, and sets a forgotten password', async () => {
     const context = await browser.newContext({ viewport: { width, height: 800 }, javaScriptEnabled });
