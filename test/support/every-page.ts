@@ -106,6 +106,7 @@ export async function everyPage(browser: Browser, origin: string): Promise<Every
     own: [
       ...PROFILE.map((path) => `/profile${path}`),
       consent,
+      '/oauth/logout',
       '/projects',
       ...[...PROJECT, ...project.pages].map((path) => project.path + path),
     ],
