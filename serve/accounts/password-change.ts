@@ -7,20 +7,21 @@ import { unlinkWallets } from './wallets.ts';
 
 interface PasswordChange {
   readonly keepWallets?: boolean;
-  /** Decides under the lock of the account: of two uses of one link, the second one changes nothing. */
+  /** Decides under the lock of the account, as for a link that ends with other changes too. */
   readonly isStillValid?: (current: User) => boolean;
 }
 
 /**
  * Sets a new password, and ends what somebody who knew the old one may have: sessions, by a new epoch; tokens of the
- * password grant; and wallets, unless the user keeps them. Returns how many wallets were unlinked.
+ * password grant; and wallets, unless the user keeps them. Throws a `FieldError` if the sessions of the user have ended
+ * since the user was read: of two changes that were allowed by one password or link, the second one changes nothing.
  */
 export async function setPassword(
   accounts: Accounts,
   user: User,
   password: string,
   { keepWallets = false, isStillValid = () => true }: PasswordChange = {},
-): Promise<number> {
+): Promise<{ readonly user: User; readonly unlinkedWallets: number }> {
   const fault = passwordFault(password, user.username);
   if (fault) throw new FieldError('password', fault);
   const password_hash = await hashPassword(password);
@@ -28,7 +29,7 @@ export async function setPassword(
   // First: where the new password works, no wallet is linked any more.
   const unlinked = await unlink();
   const changed = await changeUser(accounts, user.id, (current) =>
-    isStillValid(current)
+    current.session_epoch === user.session_epoch && isStillValid(current)
       ? {
           password_hash,
           password_changed_ms: accounts.clock.now(),
@@ -40,5 +41,5 @@ export async function setPassword(
   // Once more: who still had a session may have linked one meanwhile.
   const unlinkedAfter = await unlink();
   await accounts.mails.notify(user, 'password-changed');
-  return unlinked + unlinkedAfter;
+  return { user: changed, unlinkedWallets: unlinked + unlinkedAfter };
 }

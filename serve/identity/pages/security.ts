@@ -87,24 +87,21 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
 function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
   pages.post(`${PATH}/password`, async (request, reply) => {
     const user = await request.requireUser();
-    let unlinked: number;
+    let changed: Awaited<ReturnType<typeof setPassword>>;
     try {
       await reauthenticate(accounts, request, user);
       const form = formOf(request);
       // Who had no password has signed in by wallet until now.
       const keepWallets = user.password_hash === '' || form.has('keep_wallets');
-      unlinked = await setPassword(accounts, user, form.text('new_password'), { keepWallets });
+      changed = await setPassword(accounts, user, form.text('new_password'), { keepWallets });
     } catch (error) {
       return sendRefusal(accounts, reply, user, error);
     }
     // The new password ended all sessions, so this browser gets a new one.
-    const changed = await accounts.users.get(user.id);
     const amr = (await request.signedIn())?.session.amr ?? [];
-    if (changed) {
-      await startSession(accounts, reply, changed, { amr });
-      await rememberCaller(accounts, reply, changed);
-    }
-    const wallets = unlinked === 0 ? '' : ' All linked wallets were unlinked.';
+    await startSession(accounts, reply, changed.user, { amr });
+    await rememberCaller(accounts, reply, changed.user);
+    const wallets = changed.unlinkedWallets === 0 ? '' : ' All linked wallets were unlinked.';
     return seeOther(reply, PATH, `The password was changed. All other sessions were signed out.${wallets}`);
   });
 }

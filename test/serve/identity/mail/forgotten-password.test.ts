@@ -1,5 +1,6 @@
 import { TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setPassword } from '../../../../serve/accounts/password-change.ts';
 import type { User } from '../../../../serve/accounts/tables.ts';
 import { disableTwoFactor, enableTwoFactor, newTotpSecret } from '../../../../serve/accounts/two-factor.ts';
 import { changeUser, createUser, signOutEverywhere } from '../../../../serve/accounts/users.ts';
@@ -69,6 +70,14 @@ describe('the link for a forgotten password', () => {
     const won = answers.findIndex(({ statusCode }) => statusCode === 303);
     expect((await signInWith(user, passwords[won] ?? '')).statusCode).toBe(303);
     expect((await browser().get(path)).statusCode).toBe(410);
+  });
+
+  test('wins over a change that the old password allowed before', async () => {
+    const user = await mail.confirmedUser();
+    await use(await linkFor(user));
+    const change = setPassword(mail.accounts, user, 'somebody knew the old password');
+    await expect(change).rejects.toThrow('The account has changed meanwhile.');
+    expect((await signInWith(user, NEW_PASSWORD)).statusCode).toBe(303);
   });
 
   test('is not used up by a password that is refused', async () => {
