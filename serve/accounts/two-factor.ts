@@ -29,10 +29,13 @@ export const newTotpSecret = (): string => new Secret({ size: 20 }).base32;
 /** The secret as the URI of a QR code. */
 export const totpUri = (secret: string, username: string): string => totpOf(secret, username).toString();
 
-/** Enables two-factor authentication and returns the recovery codes, of which only hashes are stored. */
+/**
+ * Enables two-factor authentication and returns the recovery codes, of which only hashes are stored. Throws a
+ * `FieldError`, also when the sessions of the user have ended since the user was read.
+ */
 export async function enableTwoFactor(
   accounts: Accounts,
-  { id, username }: User,
+  { id, username, session_epoch }: User,
   secret: string,
   code: string,
 ): Promise<string[]> {
@@ -44,11 +47,12 @@ export async function enableTwoFactor(
     );
   const codes = newRecoveryCodes();
   const recovery_hashes = await hashRecoveryCodes(codes);
-  await changeUser(accounts, id, () => ({
-    totp_secret: accounts.seal.encrypt(secret, `totp ${id}`),
-    totp_step: step,
-    recovery_hashes,
-  }));
+  const changed = await changeUser(accounts, id, (current) =>
+    current.session_epoch === session_epoch
+      ? { totp_secret: accounts.seal.encrypt(secret, `totp ${id}`), totp_step: step, recovery_hashes }
+      : null,
+  );
+  if (changed === null) throw signedOut();
   return codes;
 }
 
@@ -59,13 +63,22 @@ export async function disableTwoFactor(accounts: Accounts, id: string): Promise<
   if (changed !== null) await accounts.mails.notify(changed, 'two-factor-disabled');
 }
 
-/** Replaces all recovery codes. */
-export async function regenerateRecoveryCodes(accounts: Accounts, id: string): Promise<string[]> {
+/** Replaces all recovery codes. Throws a `FieldError` when the sessions of the user have ended since the user was read. */
+export async function regenerateRecoveryCodes(
+  accounts: Accounts,
+  { id, session_epoch }: User,
+): Promise<string[]> {
   const codes = newRecoveryCodes();
   const recovery_hashes = await hashRecoveryCodes(codes);
-  await changeUser(accounts, id, (user) => (user.totp_secret === '' ? null : { recovery_hashes }));
+  const changed = await changeUser(accounts, id, (current) =>
+    current.totp_secret !== '' && current.session_epoch === session_epoch ? { recovery_hashes } : null,
+  );
+  if (changed === null) throw signedOut();
   return codes;
 }
+
+/** Hashes take a second, in which a new password may have ended the session that asked for them. */
+const signedOut = () => new FieldError('session', 'You were signed out meanwhile. Sign in and try again.');
 
 /** Checks a code of the app or a recovery code. A correct code cannot be used again. */
 export async function isSecondFactor(accounts: Accounts, { id }: User, given: string): Promise<boolean> {

@@ -71,10 +71,10 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
     const user = await request.requireUser();
     try {
       await reauthenticate(accounts, request, user);
+      return await showCodes(accounts, reply, user, await regenerateRecoveryCodes(accounts, user));
     } catch (error) {
       return sendRefusal(accounts, reply, user, error);
     }
-    return showCodes(accounts, reply, user, await regenerateRecoveryCodes(accounts, user.id));
   });
 
   pages.get(CODES, async (request, reply) => {

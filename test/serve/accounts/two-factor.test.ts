@@ -1,6 +1,12 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setPassword } from '../../../serve/accounts/password-change.ts';
 import type { User } from '../../../serve/accounts/tables.ts';
+import {
+  enableTwoFactor,
+  newTotpSecret,
+  regenerateRecoveryCodes,
+} from '../../../serve/accounts/two-factor.ts';
 import { Browser, plain } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
@@ -51,6 +57,18 @@ describe('two-factor authentication (RFC 6238)', () => {
     world.advance(30_000);
     expect((await answer(browser, codeOf(secret))).statusCode).toBe(303);
     expect((await browser.get('/profile')).statusCode).toBe(200);
+  });
+
+  test('is not enabled by a set-up that began before a new password', async () => {
+    const user = await aUser(world);
+    const secret = newTotpSecret();
+    await setPassword(world.accounts, user, 'quiet words of the owner 5');
+    const late = 'You were signed out meanwhile.';
+    await expect(enableTwoFactor(world.accounts, user, secret, codeOf(secret))).rejects.toThrow(late);
+    const changed = (await world.accounts.users.get(user.id)) as User;
+    expect(changed.totp_secret).toBe('');
+    await enableTwoFactor(world.accounts, changed, secret, codeOf(secret));
+    await expect(regenerateRecoveryCodes(world.accounts, user)).rejects.toThrow(late);
   });
 
   test('is not enabled by a wrong code or by a secret that the page did not offer', async () => {
