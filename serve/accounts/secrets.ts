@@ -23,6 +23,7 @@ import { makeDirectory } from '../../infra/make-directory.ts';
 
 const SECRET_BYTES = 32;
 const LOCATOR_BYTES = 16;
+const TAG_BYTES = 16;
 
 /** 256 random bits as 43 characters that need no encoding anywhere. */
 export const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
@@ -109,10 +110,14 @@ export class Seal {
   /** Throws when the text was changed, or was encrypted with another key or for another row. */
   decrypt(encrypted: string, context: string): string {
     const bytes = Buffer.from(encrypted, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12), {
+      authTagLength: TAG_BYTES,
+    })
       .setAAD(Buffer.from(context))
-      .setAuthTag(bytes.subarray(12, 28));
-    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+      .setAuthTag(bytes.subarray(12, 12 + TAG_BYTES));
+    return Buffer.concat([decipher.update(bytes.subarray(12 + TAG_BYTES)), decipher.final()]).toString(
+      'utf8',
+    );
   }
 }
 
