@@ -129,7 +129,7 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
     ],
     [
       PROFILE === 'distributed' && !env.SECRETS_KEY && !env[secretFileSetting('SECRETS_KEY')],
-      'SECRETS_KEY is not set: each server makes its own, and refuses forms and second factors of the others',
+      'SECRETS_KEY is not set: each server makes its own, and refuses forms, second factors and links in mails of the others, and cannot sign ID tokens',
       'set the same SECRETS_KEY (`openssl rand -base64 32`) for every server',
     ],
     [

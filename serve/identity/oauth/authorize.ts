@@ -80,6 +80,8 @@ function readQuery(request: FastifyRequest): Form {
   }
 }
 
+const ADDRESS_CHARACTERS_MAX = 8192;
+
 /**
  * The request of a form, as a GET: of the page that asks for consent, or of an application that posts its request (OpenID
  * Connect Core §3.1.2.1). Browsers send the session's cookie with a GET from another site, and not with a POST.
@@ -87,7 +89,14 @@ function readQuery(request: FastifyRequest): Form {
 function addressOf(form: Form): string {
   const parameters = new URLSearchParams(form);
   for (const name of ['form_token', 'decision']) parameters.delete(name);
-  return `/oauth/authorize?${parameters}`;
+  const address = `/oauth/authorize?${parameters}`;
+  // Browsers and proxies refuse longer ones, each with an error of its own.
+  if (address.length > ADDRESS_CHARACTERS_MAX)
+    throw new HttpError(
+      'bad_request',
+      `The authorization request is longer than ${ADDRESS_CHARACTERS_MAX} characters.`,
+    );
+  return address;
 }
 
 async function approve(

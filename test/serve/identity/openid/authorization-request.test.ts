@@ -178,6 +178,13 @@ describe('an authorization request by POST (§3.1.2.1)', () => {
     }
   });
 
+  test('is refused when it is longer than an address may be', async () => {
+    const state = 'x'.repeat(10_000);
+    const fields = Object.fromEntries(new URL(authorizeUrl(the, { state }), 'http://x').searchParams);
+    const answer = await new Browser(world.app).post('/oauth/authorize', fields);
+    expect([answer.statusCode, answer.body.includes('longer than 8192 characters')]).toEqual([400, true]);
+  });
+
   test('with a decision needs the form token as ever', async () => {
     const fields = Object.fromEntries(new URL(authorizeUrl(the), 'http://here').searchParams);
     for (const decision of ['allow', 'deny', '']) {
