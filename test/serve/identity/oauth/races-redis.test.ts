@@ -1,9 +1,14 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DistributedKeyValue } from '../../../../infra/distributed/key-value.ts';
+import type { User } from '../../../../serve/accounts/tables.ts';
+import { changeUser } from '../../../../serve/accounts/users.ts';
+import { linkPath } from '../../../../serve/identity/mail/links.ts';
+import { SigningKeys } from '../../../../serve/identity/openid/signing-keys.ts';
 import { startRedis } from '../../../support/services/redis.ts';
 import { isInstalled, type Service } from '../../../support/services/service.ts';
-import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
+import { Browser, hiddenFields } from '../../accounts/browser.ts';
+import { aUser, openWorld, PASSWORD, type World } from '../../accounts/world.ts';
 import { aCode, aPair, exchangeOf, isActive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
 
 const isMissing = !(await isInstalled('redis-server'));
@@ -95,5 +100,31 @@ describe.runIf(!isMissing)('two servers with their locks in Redis', () => {
     };
     expect(await ask(PASSWORD)).toEqual([30, 0, 0]);
     expect(await ask('wrong')).toEqual([0, 10, 20]);
+  });
+
+  test('keys of ID tokens that both make at once are one of each algorithm', async () => {
+    const published = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => new SigningKeys((servers[i % 2] as World).accounts).published()),
+    );
+    expect(new Set(published.flat().map(({ kid }) => kid)).size).toBe(2);
+  });
+
+  test('a link for a new password that is used six times in parallel works once', async () => {
+    const { accounts } = servers[0] as World;
+    const { id } = await aUser(servers[0] as World);
+    const user = (await changeUser(accounts, id, () => ({ email_confirmed_ms: 1 }))) as User;
+    const link = linkPath(accounts, 'reset-password', user, user.email);
+    const forms = await Promise.all(
+      Array.from({ length: 6 }, async (_, i) => {
+        const browser = new Browser((servers[i % 2] as World).app, `198.51.100.${i + 1}`);
+        return { browser, fields: hiddenFields((await browser.get(link)).body, '/reset-password') };
+      }),
+    );
+    const answers = await Promise.all(
+      forms.map(({ browser, fields }, i) =>
+        browser.post('/reset-password', { ...fields, new_password: `some password number ${i}` }),
+      ),
+    );
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([303, 410, 410, 410, 410, 410]);
   });
 });
