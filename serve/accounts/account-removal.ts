@@ -1,16 +1,18 @@
+import { DAY_MS } from '../../infra/days.ts';
 import { type Sql, sql } from '../../infra/sql.ts';
 import type { Records } from '../stored-records/records.ts';
 import type { RecordColumns } from '../stored-records/stored-table.ts';
 import type { Accounts } from './accounts.ts';
 import { revoked } from './grants.ts';
-import type { Obstacle } from './personal-data.ts';
+import { DELETION_LOCK, type Obstacle } from './personal-data.ts';
 import type { User } from './tables.ts';
 import { changeUser } from './users.ts';
 import { unlinkWallets } from './wallets.ts';
 
 /** Rows that are ended at the same time. */
 const PART = 200;
-const UNFINISHED_MAX = 1000;
+/** Accounts of one sweep. */
+const ACCOUNTS_MAX = 1000;
 
 /** What keeps an account from being deleted now. */
 export async function deletionObstacles(accounts: Accounts, user: User): Promise<readonly Obstacle[]> {
@@ -25,36 +27,65 @@ export async function deletionObstacles(accounts: Accounts, user: User): Promise
  */
 export async function deleteAccount(accounts: Accounts, user: User): Promise<readonly Obstacle[]> {
   if (user.deleted_ms === 0) {
-    const obstacles = await deletionObstacles(accounts, user);
+    const { obstacles, deleted } = await markDeleted(accounts, user);
     if (obstacles.length > 0) return obstacles;
-    for (const domain of await accounts.personalData()) {
-      // Another Owner may have left since.
-      const left = await domain.leave(user);
-      if (left.length > 0) return left;
-    }
-    const deleted = await changeUser(accounts, user.id, ({ session_epoch }) => ({
-      deleted_ms: accounts.clock.now(),
-      session_epoch: session_epoch + 1,
-    }));
     if (deleted !== null) await accounts.mails.notify(deleted, 'account-deleted');
   }
   await removeData(accounts, user);
   return [];
 }
 
-/** Removes what is left of accounts whose deletion was interrupted. */
+/** `deleted` is null if another call marked the account before. */
+function markDeleted(
+  accounts: Accounts,
+  user: User,
+): Promise<{ readonly obstacles: readonly Obstacle[]; readonly deleted: User | null }> {
+  return accounts.locks.run(DELETION_LOCK, async (lease) => {
+    const obstacles = await deletionObstacles(accounts, user);
+    if (obstacles.length > 0) return { obstacles, deleted: null };
+    await lease.ensure();
+    const deleted = await changeUser(accounts, user.id, ({ session_epoch }) => ({
+      deleted_ms: accounts.clock.now(),
+      session_epoch: session_epoch + 1,
+    }));
+    return { obstacles, deleted };
+  });
+}
+
+/**
+ * Removes what is left of accounts whose deletion was interrupted, and what requests in flight wrote after it. An
+ * account is unfinished as long as any version of its row has a name.
+ */
 export async function finishDeletions(accounts: Accounts): Promise<void> {
-  const unfinished = await accounts.users.withDeleted.find(
-    sql`deleted_ms > 0 AND username != ''`,
-    'id',
-    UNFINISHED_MAX,
+  const { store, users, clock } = accounts;
+  const found = await store.rows<{ id: string; is_unfinished: number }>(
+    sql`SELECT id, countIf(username != '') > 0 AS is_unfinished FROM ${users.table} GROUP BY id
+      HAVING max(deleted_ms) > 0 AND (is_unfinished OR max(deleted_ms) > ${clock.now() - DAY_MS})
+      ORDER BY is_unfinished DESC LIMIT ${ACCOUNTS_MAX}`,
   );
-  for (const user of unfinished) await removeData(accounts, user);
+  for (const { id, is_unfinished } of found) {
+    const user = await users.withDeleted.get(id);
+    if (user !== null) await (is_unfinished ? removeData : removeRows)(accounts, user);
+  }
 }
 
 /** Each step can be repeated. The account is emptied last, so it is found again until everything else is removed. */
 async function removeData(accounts: Accounts, user: User): Promise<void> {
-  const { sessions, grants, applications, store } = accounts;
+  await removeRows(accounts, user);
+  await accounts.users.withDeleted.change(user.id, (row) =>
+    row === null || row.deleted_ms === 0 || row.username === ''
+      ? { result: undefined }
+      : { next: emptied(row), result: undefined },
+  );
+  // Replaced versions of a row stay on the disk until they are merged.
+  const { table } = accounts.users;
+  await accounts.store.run(
+    sql`ALTER TABLE ${table} DELETE WHERE id = ${user.id} AND username != '' SETTINGS mutations_sync = 1`,
+  );
+}
+
+async function removeRows(accounts: Accounts, user: User): Promise<void> {
+  const { sessions, grants, applications } = accounts;
   const now = accounts.clock.now();
   await expireAll(sessions, sql`user_id = ${user.id}`, now, (row) => ({
     ...row,
@@ -67,14 +98,6 @@ async function removeData(accounts: Accounts, user: User): Promise<void> {
   }));
   await unlinkWallets(accounts, user);
   for (const domain of await accounts.personalData()) await domain.remove(user);
-  await accounts.users.withDeleted.change(user.id, (row) =>
-    row === null || row.deleted_ms === 0 ? { result: undefined } : { next: emptied(row), result: undefined },
-  );
-  // Replaced versions of a row stay on the disk until they are merged.
-  const { table } = accounts.users;
-  await store.run(
-    sql`ALTER TABLE ${table} DELETE WHERE id = ${user.id} AND username != '' SETTINGS mutations_sync = 1`,
-  );
 }
 
 /** Ends rows, which the hourly sweep deletes a day later. */

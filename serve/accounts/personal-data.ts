@@ -3,6 +3,12 @@ import { ident, join, type Sql, sql } from '../../infra/sql.ts';
 import type { Table } from '../../infra/table.ts';
 import type { User } from './tables.ts';
 
+/**
+ * Held while an account is marked as deleted, and by each change that could leave something without its last user. So
+ * no obstacle arises between the check and the mark.
+ */
+export const DELETION_LOCK = 'account-deletions';
+
 /** Something that a user has to do before the account can be deleted. */
 export interface Obstacle {
   readonly text: string;
@@ -18,8 +24,6 @@ export interface PersonalData {
   duties(user: User): Promise<Readonly<Record<string, readonly string[]>>>;
   /** Everything stored of the user by kind, without secrets and hashes. */
   export(user: User): Promise<Readonly<Record<string, unknown>>>;
-  /** Gives up what must not stay without a user. Returns what could not be given up. */
-  leave(user: User): Promise<readonly Obstacle[]>;
   /** Removes what belongs to the user alone; called after the account is deleted, and again after a kill. */
   remove(user: User): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { User } from '../../accounts/tables.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { RecordColumns } from '../../stored-records/stored-table.ts';
 import { contactAddress } from '../destinations/contacts.ts';
-import { type Membership, PROJECT_ROLES, RequestRefused } from '../model/access.ts';
+import { type Membership, PROJECT_ROLES } from '../model/access.ts';
 import * as oncall from '../model/oncall-tables.ts';
 import * as quiet from '../model/quiet-tables.ts';
 import * as tables from '../model/tables.ts';
@@ -33,15 +33,13 @@ export class AlertPersonalData implements PersonalData {
     this.#members = new Members({ ...accounts, records: this.#memberRows, users });
   }
 
-  /** A project always keeps an Owner. */
+  /** A project always keeps an Owner who can sign in. */
   async obstacles({ id }: User): Promise<readonly Obstacle[]> {
     const owned = (await this.#memberships(id)).filter(({ level }) => level === PROJECT_ROLES.Owner);
     const found = await Promise.all(
-      owned.map(async ({ project }) => {
-        const members = await this.#members.list(project.id);
-        const hasOther = members.some(({ user, level }) => level === PROJECT_ROLES.Owner && user.id !== id);
-        return hasOther ? [] : [onlyOwnerOf(project)];
-      }),
+      owned.map(async ({ project }) =>
+        (await this.#members.hasOtherOwner(project.id, id)) ? [] : [onlyOwnerOf(project)],
+      ),
     );
     return found.flat();
   }
@@ -79,26 +77,16 @@ export class AlertPersonalData implements PersonalData {
     };
   }
 
-  async leave(user: User): Promise<readonly Obstacle[]> {
-    const left: Obstacle[] = [];
-    for (const membership of await this.#memberships(user.id)) {
-      try {
-        await this.#members.setLevel(membership, user, 0, 'remove');
-      } catch (error) {
-        if (!(error instanceof RequestRefused)) throw error;
-        // No membership any more is what was wanted.
-        if (error.code !== 'not_found') left.push(onlyOwnerOf(membership.project));
-      }
-    }
-    return left;
-  }
-
-  async remove({ id, username }: User): Promise<void> {
+  async remove({ id, username, deleted_ms: marked_ms }: User): Promise<void> {
     const deleted_ms = this.#accounts.clock.now();
+    // An account that was emptied has no name any more; requests in flight may have written it after that.
+    const isNamed =
+      username === '' ? sql`author_id = ${id} AND created_ms >= ${marked_ms}` : sql`created_by = ${username}`;
     // Where the user was no member, somebody else has that name on another machine.
     await this.#clear<quiet.SilenceRow>(
       quiet.alertSilences,
-      sql`created_by = ${username} AND project_id IN (SELECT project_id FROM ${tables.members} WHERE user_id = ${id})`,
+      sql`${isNamed} AND created_by != 'deleted-user'
+        AND project_id IN (SELECT project_id FROM ${tables.members} WHERE user_id = ${id})`,
       { created_by: 'deleted-user' },
     );
     await this.#clear<tables.Member>(tables.members, sql`user_id = ${id} AND access_level > 0`, {
@@ -194,6 +182,6 @@ export class AlertPersonalData implements PersonalData {
 }
 
 const onlyOwnerOf = ({ id, name }: tables.Project): Obstacle => ({
-  text: `The project ${name} has no other Owner. Make a member its Owner, or delete it.`,
+  text: `The project ${name} has no other Owner. Make a member its Owner, or delete it. Locked accounts do not count.`,
   path: `/projects/${id}/members`,
 });

@@ -1,6 +1,7 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
+import { DELETION_LOCK } from '../../accounts/personal-data.ts';
 import type { User } from '../../accounts/tables.ts';
 import type { Limiter, Limiters } from '../../http/limiter.ts';
 import type { Records } from '../../stored-records/records.ts';
@@ -105,8 +106,15 @@ export class Members {
     return user;
   }
 
-  async addOwner(projectId: string, user: User): Promise<void> {
-    await this.#records.add(memberRow(projectId, user.id, PROJECT_ROLES.Owner, this.#clock.now()));
+  /** Stores a project with the user as its Owner; refused once the account is deleted. */
+  async addOwner(projectId: string, user: User, storeProject: () => Promise<void>): Promise<void> {
+    await this.#locks.run(DELETION_LOCK, async (lease) => {
+      if (!(await this.#users.byId([user.id])).has(user.id))
+        throw new RequestRefused('conflict', 'Your account was deleted.');
+      await lease.ensure();
+      await this.#records.add(memberRow(projectId, user.id, PROJECT_ROLES.Owner, this.#clock.now()));
+      await storeProject();
+    });
   }
 
   /**
@@ -129,14 +137,14 @@ export class Members {
         `You need the ${roleOf(level)} role to assign the ${roleOf(level)} role.`,
       );
     }
-    return this.#locks.run(`members/${project.id}`, async () => {
+    return this.#locks.run(DELETION_LOCK, async () => {
       const before = await this.levelOf(project.id, user.id);
       if (mode === 'add' && before > 0) throw new RequestRefused('conflict', 'Member already exists', 'user');
       if (mode !== 'add' && before === 0) throw new RequestRefused('not_found', 'Member Not Found', 'user');
       if (before > own)
         throw new RequestRefused('forbidden', 'You cannot change a member with a higher role.');
       const losesOwner = before === PROJECT_ROLES.Owner && level < PROJECT_ROLES.Owner;
-      if (losesOwner && (await this.#countOwners(project.id)) < 2) {
+      if (losesOwner && !(await this.hasOtherOwner(project.id, user.id))) {
         throw new RequestRefused(
           'conflict',
           'A project needs at least one Owner. Assign another Owner first.',
@@ -153,10 +161,12 @@ export class Members {
     });
   }
 
-  /** Without deleted accounts. */
-  async #countOwners(projectId: string): Promise<number> {
+  /** Deleted and locked accounts do not count: a project keeps an Owner who can sign in. */
+  async hasOtherOwner(projectId: string, userId: string): Promise<boolean> {
     const members = await this.list(projectId);
-    return members.filter(({ level }) => level === PROJECT_ROLES.Owner).length;
+    return members.some(
+      ({ user, level }) => level === PROJECT_ROLES.Owner && user.id !== userId && user.locked_ms === 0,
+    );
   }
 }
 

@@ -89,8 +89,7 @@ export class Projects {
       };
       await lease.ensure();
       await this.#onCreate(Number(project.id));
-      await this.#members.addOwner(project.id, user);
-      await this.#records.add(project);
+      await this.#members.addOwner(project.id, user, () => this.#records.add(project));
       await this.#cache.invalidate();
       return { ...project, version: 1 };
     });
