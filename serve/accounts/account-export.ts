@@ -4,10 +4,10 @@ import type { KeyKind } from './keys.ts';
 import { exportedTime, exportRows, type PersonalRows } from './personal-data.ts';
 import type { User } from './tables.ts';
 
-/** Those that were revoked are kept for a month. */
+/** Counts revoked keys too, which are kept for a month. */
 const KEYS_MAX = 100_000;
 
-/** Everything that is stored about the person of an account, without secrets and hashes. */
+/** Everything stored about the owner of an account, without secrets and hashes. */
 export async function exportAccount(accounts: Accounts, user: User): Promise<Record<string, unknown>> {
   const own = await exportRows(accounts.store, identityRows(accounts, user));
   const domains = await accounts.personalData();

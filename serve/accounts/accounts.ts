@@ -55,7 +55,7 @@ export interface Accounts extends RecordContext {
   /** When keys and tokens were last used. */
   readonly uses: Uses;
   readonly measures: IdentityMeasures;
-  /** What the other domains store of people. */
+  /** The personal data that other domains store. */
   readonly personalData: () => Promise<readonly PersonalData[]>;
 }
 

@@ -7,7 +7,7 @@ import { unlinkWallets } from './wallets.ts';
 
 interface PasswordChange {
   readonly keepWallets?: boolean;
-  /** Decides under the lock of the account, as for a link that ends with other changes too. */
+  /** Checked again under the lock of the account: a link also ends when the email changes. */
   readonly isStillValid?: (current: User) => boolean;
 }
 
@@ -26,7 +26,7 @@ export async function setPassword(
   if (fault) throw new FieldError('password', fault);
   const password_hash = await hashPassword(password);
   const unlink = async () => (keepWallets ? 0 : unlinkWallets(accounts, user));
-  // First: where the new password works, no wallet is linked any more.
+  // Unlink before the change, so that no wallet is linked once the new password works.
   const unlinked = await unlink();
   const changed = await changeUser(accounts, user.id, (current) =>
     current.session_epoch === user.session_epoch && isStillValid(current)
@@ -38,7 +38,7 @@ export async function setPassword(
       : null,
   );
   if (changed === null) throw new FieldError('link', 'The account has changed meanwhile. Start again.');
-  // Once more: who still had a session may have linked one meanwhile.
+  // Unlink again: an old session may have linked a wallet before it ended.
   const unlinkedAfter = await unlink();
   await accounts.mails.notify(user, 'password-changed');
   return { user: changed, unlinkedWallets: unlinked + unlinkedAfter };

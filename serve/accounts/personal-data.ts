@@ -16,15 +16,15 @@ export interface Obstacle {
   readonly path: string;
 }
 
-/** What a domain stores of people besides their accounts. The composition root collects it from the domains. */
+/** The personal data that a domain outside of accounts stores. The composition root lists these domains. */
 export interface PersonalData {
-  /** None if the account can be deleted. */
+  /** Empty if the account can be deleted. */
   obstacles(user: User): Promise<readonly Obstacle[]>;
-  /** What others lose with the account, by kind: the question before a deletion shows it. */
+  /** The memberships and on-call duties that end with the account, by kind; the confirmation page lists them. */
   duties(user: User): Promise<Readonly<Record<string, readonly string[]>>>;
-  /** Everything stored of the user by kind, without secrets and hashes. */
+  /** Everything stored about the user by kind, without secrets and hashes. */
   export(user: User): Promise<Readonly<Record<string, unknown>>>;
-  /** Removes what belongs to the user alone; called after the account is deleted, and again after a kill. */
+  /** Removes data that belongs only to the user. Runs after the account is deleted, and again after a kill. */
   remove(user: User): Promise<void>;
 }
 
@@ -36,10 +36,10 @@ export interface PersonalRows {
   readonly columns: readonly string[];
 }
 
-/** More rows than a person makes by hand; the export names the kinds of which it has only so many. */
+/** More rows than a person makes by hand. A kind that reaches it is marked in the export by `KIND_limit`. */
 const ROWS_MAX = 100_000;
 
-/** Reads rows of each kind, in the order of their columns. */
+/** Reads the rows of each kind, sorted by their columns. */
 export async function exportRows(
   store: Pick<Store, 'rows'>,
   kinds: Readonly<Record<string, PersonalRows>>,
@@ -53,7 +53,7 @@ export async function exportRows(
   return found;
 }
 
-/** Only rows that replace others need FINAL: those that a kill repeats are equal. */
+/** FINAL for tables that replace rows. In the others a kill can only repeat equal rows, and DISTINCT drops these. */
 async function readRows(
   store: Pick<Store, 'rows'>,
   { table, where, columns }: PersonalRows,
@@ -71,5 +71,5 @@ function exportedField([name, value]: readonly [string, unknown]): readonly [str
   return [name.replace(/_ms$/, '_at'), exportedTime(Number(value))];
 }
 
-/** Null for none. */
+/** ISO 8601; null for 0, which means never. */
 export const exportedTime = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString());

@@ -9,7 +9,7 @@
  * as `PRIVATE-TOKEN: …`. A session cookie is accepted only for requests that change nothing; forms of pages are protected
  * by their token.
  *
- * A token whose audience is another resource (RFC 8707) is refused, except by the endpoints that tell about tokens.
+ * A token for another resource (RFC 8707) is refused, except by endpoints that describe the token or its user.
  */
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../http/errors.ts';
@@ -65,7 +65,7 @@ const FAULTS: Record<BearerFault, string> = {
   revoked: 'Token was revoked. You have to re-authorize from the user.',
   locked: 'The account of this token is locked.',
   'for another resource':
-    'The token is for another resource. Request one whose resource is that of the API, as its metadata names it.',
+    'The token is for another resource. Request a token with the `resource` that the metadata of this API names.',
 };
 
 /**
@@ -87,7 +87,7 @@ export function bearer(
 
 const issuerOf = ({ settings }: Accounts, request: FastifyRequest) => publicUrl(request.server, settings);
 
-/** With an issuer, the token must be for its API. */
+/** With an issuer, the token must be for the API of that issuer. */
 async function findBearer(
   accounts: Accounts,
   text: string,
@@ -116,7 +116,7 @@ function faultOf(grant: Grant, now: number): BearerFault | null {
   return null;
 }
 
-/** A token without an audience is one for the API. */
+/** A token without an audience is for the API. */
 const isFor = (resource: string, { access_resources }: Grant) =>
   access_resources.length === 0 || access_resources.includes(resource);
 

@@ -1,7 +1,7 @@
 /** The API of this server as a resource (RFC 8707): an audience of tokens. */
 export const apiResource = (issuer: string): string => `${issuer}/api`;
 
-/** Where its metadata is: RFC 9728 §3.1 puts the well-known path before the path of the resource. */
+/** The path of resource metadata; the path of the resource follows it (RFC 9728 §3.1). */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 export const resourceMetadataUrl = (issuer: string): string => `${issuer}${RESOURCE_METADATA_PATH}/api`;
 
@@ -14,6 +14,6 @@ export function readResourceList(text: string): string[] | undefined {
   return uris.every(isResource) ? uris : undefined;
 }
 
-/** `localhost:3000` would be a URL too, with the scheme `localhost:`. */
+/** Requires `://` or `urn:`, because `localhost:3000` parses as a URL with the scheme `localhost:`. */
 const isResource = (uri: string) =>
   /^(?:[a-z][a-z0-9+.-]*:\/\/|urn:)[\x21-\x7e]+$/i.test(uri) && !/[#"\\]/.test(uri) && URL.canParse(uri);

@@ -115,12 +115,12 @@ export const grants = storedTable({
     redirect_uri: 'String',
     code_hash: 'String',
     code_challenge: 'String',
-    /** Of the authorization request; '' without one. */
+    /** The nonce of the authorization request; '' without one. */
     nonce: 'String',
     /** When and how the user of a code signed in. */
     signed_in_ms: 'Int64',
     amr: 'Array(LowCardinality(String))',
-    /** Resources that the tokens may be for (RFC 8707); none = the API of this server. */
+    /** Resources that the tokens may be for (RFC 8707); empty = the API of this server. */
     resources: 'Array(String)',
     code_expires_ms: 'Int64',
     code_used_ms: 'Int64',
@@ -157,7 +157,7 @@ export const signingKeys = storedTable({
     /** JWK as JSON, encrypted. */
     private_jwk: 'String',
     created_ms: 'Int64',
-    /** It is published before it signs, so that clients know it by then. */
+    /** A key that replaces another in time signs a day after its creation, when clients have fetched it. */
     signs_from_ms: 'Int64',
   },
 });

@@ -77,7 +77,7 @@ export async function regenerateRecoveryCodes(
   return codes;
 }
 
-/** Hashes take a second, in which a new password may have ended the session that asked for them. */
+/** Hashing the codes takes about a second; a new password may end the session meanwhile. */
 const signedOut = () => new FieldError('session', 'You were signed out meanwhile. Sign in and try again.');
 
 /** Checks a code of the app or a recovery code. A correct code cannot be used again. */

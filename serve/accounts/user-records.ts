@@ -2,9 +2,9 @@ import { type Sql, sql } from '../../infra/sql.ts';
 import { type RecordContext, Records } from '../stored-records/records.ts';
 import { type User, users } from './tables.ts';
 
-/** Accounts. Outside its removal, one that was deleted is as absent as one that never existed. */
+/** Accounts. Deleted ones are not found, except by `withDeleted`. */
 export class UserRecords extends Records<User> {
-  /** With deleted accounts: their names stay taken until everything of them is removed. */
+  /** Includes deleted accounts, whose names stay taken until all their data is removed. */
   readonly withDeleted: Records<User>;
 
   constructor(context: RecordContext) {

@@ -80,7 +80,7 @@ export async function createUser(accounts: Accounts, given: NewUser): Promise<Us
 export const findUser = ({ users }: Pick<Accounts, 'users'>, login: string): Promise<User | null> =>
   findIn(users, login);
 
-/** The same with accounts that are being deleted. */
+/** Like `findUser`, but includes accounts that are being deleted. */
 export const findUserOrDeleted = ({ users }: Accounts, login: string): Promise<User | null> =>
   findIn(users.withDeleted, login);
 
@@ -142,7 +142,7 @@ function usernameOf(given: string): string {
   return username;
 }
 
-/** The normalized address; '' for none. Throws a `FieldError` for a text that is none. */
+/** The normalized address; '' for an empty text. Throws a `FieldError` for other texts that are no address. */
 export function emailOf(given: string): string {
   const email = given.trim().toLowerCase();
   if (email === '') return '';

@@ -146,7 +146,7 @@ export const alertmanagerDialect: Dialect = {
     ),
   send: ({ status, message, headers }, _request, reply) => {
     const { 'www-authenticate': bearer } = headers;
-    // Its clients send the token as a password, too.
+    // Clients of Alertmanager can also send the token as the password of Basic.
     if (status === 401 && bearer) reply.header('www-authenticate', `Basic realm="Chain Metrics", ${bearer}`);
     if (status === 409 || status === 415 || status === 422) reply.code(400);
     return reply.type('application/json').send(JSON.stringify(message));

@@ -18,7 +18,7 @@ import { personalRows } from './personal-rows.ts';
 
 const ROWS_MAX = 10_000;
 
-/** What projects store of people. It opens its own records: commands need it without the rest of the alert domain. */
+/** Personal data in projects. Opens its own records, because commands use it without the rest of the alert domain. */
 export class AlertPersonalData implements PersonalData {
   readonly #accounts: Accounts;
   readonly #memberRows: Records<tables.Member>;
@@ -82,7 +82,7 @@ export class AlertPersonalData implements PersonalData {
     // An account that was emptied has no name any more; requests in flight may have written it after that.
     const isNamed =
       username === '' ? sql`author_id = ${id} AND created_ms >= ${marked_ms}` : sql`created_by = ${username}`;
-    // Where the user was no member, somebody else has that name on another machine.
+    // Only in projects of the user: elsewhere the name is that of another person, since amtool sends any name.
     await this.#clear<quiet.SilenceRow>(
       quiet.alertSilences,
       sql`${isNamed} AND created_by != 'deleted-user'
@@ -110,7 +110,7 @@ export class AlertPersonalData implements PersonalData {
     });
   }
 
-  /** In projects that are not deleted. */
+  /** Memberships in projects that are not deleted. */
   async #memberships(userId: string): Promise<Membership[]> {
     const rows = await this.#memberRows.find(
       sql`user_id = ${userId} AND access_level > 0`,
@@ -156,7 +156,7 @@ export class AlertPersonalData implements PersonalData {
     return new Records<Row>(this.#accounts, table).find(where, 'id', ROWS_MAX);
   }
 
-  /** Writes the changes into each row, for caches too. Returns the rows. */
+  /** Changes each row through its records, so that caches see it. Returns the rows as they were. */
   async #clear<Row extends RecordColumns>(
     table: Records<Row>['table'],
     where: Sql,
@@ -171,7 +171,7 @@ export class AlertPersonalData implements PersonalData {
     return rows;
   }
 
-  /** Clears rows and deletes them with all their versions. */
+  /** Clears rows, and then deletes them with all their versions. */
   async #delete<Row extends RecordColumns>(
     table: Records<Row>['table'],
     where: Sql,

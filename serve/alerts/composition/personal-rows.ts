@@ -7,8 +7,8 @@ import * as quiet from '../model/quiet-tables.ts';
 import * as tables from '../model/tables.ts';
 
 /**
- * Rows of projects that name a user, by the kind of the export. Contacts are not among them: they are encrypted. The
- * user may have left the project, so a row has only what is of the user, and nothing that others write later.
+ * Rows of projects that name a user, by their key in the export. Contacts are not among them, because they are
+ * encrypted. The user may have left the project, so the columns hold no content that others write.
  */
 export const personalRows = ({ id }: User): Readonly<Record<string, PersonalRows>> => ({
   ...actionRows(id),

@@ -276,7 +276,7 @@ export class Contacts {
     return { ...shown, template: '', isOfAccount: true };
   }
 
-  /** One that is unreadable counts as not verified. */
+  /** A contact with an unreadable address counts as not verified. */
   #shown(row: ContactMethod): Contact {
     const { id, type, verified_ms, created_ms, template } = row;
     const address = contactAddress(this.#deps.seal, row);

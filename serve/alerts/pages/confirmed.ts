@@ -6,25 +6,25 @@ import { type ProjectRole, RequestRefused } from '../model/access.ts';
 import type { ProjectFrame, ProjectPage, Visit } from './frame.ts';
 
 type Asked = Pick<Confirmation, 'question' | 'facts' | 'consequence' | 'submit' | 'name'> & {
-  /** The page of the thing, below which this one is. */
+  /** The page of the item, one level above this one. */
   readonly back: string;
   /** Hidden fields of the form. */
   readonly fields?: Html;
 };
 
 interface Confirmed<Item> {
-  /** Path of the page; its last part is the path of the form below the page of the thing. */
+  /** Path of the page. Its last segment, below `back`, is the action of the form. */
   readonly path: string;
   readonly tab: ProjectPage['tab'];
   readonly role?: ProjectRole;
-  /** The thing that the address names. */
+  /** The item that the address names. */
   readonly find: (request: FastifyRequest, visit: Visit) => Promise<Item>;
   readonly asked: (item: Item, visit: Visit) => Asked | Promise<Asked>;
-  /** Carries it out, and leads to the next page. One that is refused shows why on the page that asked. */
+  /** Runs the action and sends the next page. On a `RequestRefused` the page asks again, with the reason. */
   readonly carryOut: (item: Item, visit: Visit, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
-/** A page that asks before something ends, and its form, which changes nothing until the page has asked. */
+/** Serves a page that asks for confirmation before an item is deleted or reset, and its form. */
 export function serveConfirmed<Item>(
   pages: FastifyInstance,
   frame: ProjectFrame,
@@ -60,9 +60,9 @@ export function serveConfirmed<Item>(
 }
 
 interface Refusal {
-  /** Why it was not carried out. */
+  /** Why the action was refused. */
   readonly text?: string;
-  /** What is wrong with the name that was typed. */
+  /** The fault of the typed name. */
   readonly fault?: string;
   readonly status?: number;
 }

@@ -19,7 +19,7 @@ interface IntegrationEndParts extends Pick<AlertDomain, 'integrations' | 'receiv
   readonly clock: Clock;
 }
 
-/** What ends an integration or its keys asks first. */
+/** The pages that ask before an integration is deleted or its key is reset. */
 export function serveIntegrationEnds(
   pages: FastifyInstance,
   { frame, integrations, receivedDeliveries, clock }: IntegrationEndParts,

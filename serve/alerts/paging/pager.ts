@@ -159,10 +159,10 @@ interface FollowContext {
   readonly now: number;
 }
 
-/** Changes that open the pages that routes lead to and that are missing. */
+/** Changes that open a page for each matching route that has none. */
 const OPENING: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
 
-/** An alert that is set back to triggered opens no page, but one that was closed starts again if it is still routed. */
+/** `triggered` opens no new page, but a closed one starts again if the alert is still routed. */
 const readsRoutes = ({ name }: DecidedChange): boolean => OPENING.has(name) || name === 'triggered';
 
 /** The pages of a batch of alerts, with the changes of these alerts applied. */

@@ -211,7 +211,7 @@ function construct(parts: Parts): Pipeline {
   };
 }
 
-/** Loaded when it is needed: commands that touch no account start without it. */
+/** Imported on first use, so that commands without accounts start faster. */
 async function openPersonalData(accounts: Accounts) {
   const { AlertPersonalData } = await import('../../alerts/composition/personal-data.ts');
   return [new AlertPersonalData(accounts)];

@@ -5,7 +5,7 @@ import type { MailSettings } from '../../mail/settings.ts';
 
 const CHECK = 'mail';
 
-/** Whether mails of accounts and of the pager can be sent. None is sent. */
+/** Checks whether mails of accounts and of the pager can be sent, without sending one. */
 export async function checkMail(settings: MailSettings): Promise<Finding> {
   let mailer: Mailer;
   try {

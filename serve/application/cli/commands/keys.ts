@@ -16,9 +16,9 @@ interface RotateOptions extends Options {
   readonly revoke?: boolean;
 }
 
-export const keysHelp = `Applications verify ID tokens with these keys. The server makes them, and replaces them every 90 days; \`keys rotate\`
-does so at once. An old key is published for 7 days more, so that its tokens stay valid; with --revoke it is not, and
-applications refuse its tokens as soon as they read the keys again, within an hour.
+export const keysHelp = `Applications verify ID tokens with these keys. The server creates and replaces them, every 90 days; \`keys rotate\`
+replaces them at once. An old key stays published for 7 days, so that its tokens stay valid. With --revoke it does not:
+applications refuse its tokens as soon as they fetch the keys again, within an hour.
 
 Examples:
   chain-metrics keys list
@@ -48,7 +48,8 @@ const order = (order: SigningKeysRequest, { json = false }: Options, config: Con
   });
 
 function textOf({ keys }: SigningKeysResult): string {
-  if (keys.length === 0) return 'There is no key yet: the server makes them when an application needs one.\n';
+  if (keys.length === 0)
+    return 'There is no key yet. The server creates the keys when an application needs one.\n';
   const rows = keys.map((key) => [key.kid, key.alg, minute(key.signs_from), untilOf(key)]);
   return `${alignedTable([headings(['key ID', 'algorithm', 'signs from', 'published until']), ...rows])}\n`;
 }
