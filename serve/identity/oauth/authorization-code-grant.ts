@@ -5,7 +5,7 @@ import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Application, Grant } from '../../accounts/tables.ts';
 import { readToken } from '../../accounts/tokens.ts';
 import type { Form } from '../../http/form.ts';
-import { idToken } from '../openid/id-token.ts';
+import { signIdToken } from '../openid/id-token.ts';
 import { authenticateClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { type TokenResponse, withPair } from './issue.ts';
@@ -47,9 +47,16 @@ export async function exchangeCode(
     if (scopes.length === 0) throw refused();
     const access_resources = readAudience(form, accounts, issuer, grant.resources);
     const pair = withPair(accounts, { ...grant, access_resources, code_used_ms: now }, scopes, now);
-    const of = { grant, user: holder.user, application, scopes, accessToken: pair.response.access_token };
-    // Before the grant is written: a signature that fails leaves the code unused.
-    const id_token = await idToken(accounts, { ...of, issuer: issuer(), isRefresh: false });
+    // Signed before the grant is written, so that a failure leaves the code unused.
+    const id_token = await signIdToken(accounts, {
+      grant,
+      user: holder.user,
+      application,
+      scopes,
+      accessToken: pair.response.access_token,
+      issuer: issuer(),
+      isRefresh: false,
+    });
     return { next: pair.grant, result: { ...pair.response, id_token } };
   });
   if (response === null) throw refused();

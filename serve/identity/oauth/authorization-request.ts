@@ -16,7 +16,7 @@ export interface RedirectTarget {
   readonly application: Application;
   readonly redirectUri: string;
   readonly state: string;
-  /** `form_post`: the browser posts the response, instead of a query in the redirect. */
+  /** `query`: the redirect carries the response. `form_post`: the browser posts it. */
   readonly responseMode: 'query' | 'form_post';
 }
 
@@ -24,9 +24,9 @@ export interface RedirectTarget {
 export interface AuthorizationRequest extends RedirectTarget {
   readonly scopes: readonly Scope[];
   readonly challenge: string;
-  /** Repeated verbatim in the ID token; '' without one. */
+  /** Copied into the ID token; '' without one. */
   readonly nonce: string;
-  /** Of RFC 8707; none when the tokens are for the API of this server. */
+  /** Resources of the tokens (RFC 8707); empty = the API of this server. */
   readonly resources: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export async function readTarget(accounts: Accounts, form: Form): Promise<Redire
   };
 }
 
-/** Errors in the other parameters are sent to the application. Parameters without a meaning here are ignored. */
+/** Errors in the other parameters are sent to the application. Unknown parameters are ignored. */
 export function readRequest(
   accounts: Accounts,
   issuer: () => string,
@@ -84,7 +84,7 @@ export function readRequest(
   };
 }
 
-/** OpenID Connect Core §6 and §7.2.1: parameters that change the request, so that ignoring them would be wrong. */
+/** Refuses parameters that change the request and so must not be ignored (OpenID Connect Core §6 and §7.2.1). */
 function checkSupported(form: Form): void {
   for (const name of ['request', 'request_uri'] as const) {
     if (form.text(name) === '') continue;

@@ -32,14 +32,14 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
       const now = accounts.clock.now();
       const prompt = readPrompt(form, now);
       const hint = await readHint(accounts, issuer, form, target.application);
-      // Only `prompt=none` needs a hint that can be verified: one that an old key signed would lock its user out.
-      const hinted = prompt.isSilent ? hint : hint || null;
-      const needed = neededSignIn(prompt, signedIn, hinted);
+      // Without `prompt=none` an invalid hint is ignored, since one that a retired key signed would lock the user out.
+      const hintedUserId = prompt.isSilent ? hint : hint || null;
+      const needed = neededSignIn(prompt, signedIn, hintedUserId);
       if (needed === 'login' && prompt.isSilent) {
         throw new OAuthError('login_required', 'The user has to sign in.');
       }
       if (needed !== null || signedIn === null) {
-        return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login', hinted, now));
+        return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login', hintedUserId, now));
       }
       if (!prompt.wantsConsent && (await hasConsented(accounts, issuer, signedIn.user, authorization))) {
         return approve(accounts, reply, issuer, signedIn, authorization);
@@ -49,7 +49,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     });
   });
 
-  // Before the form token is checked, which only the form that asks for consent has.
+  // Runs before the check of the form token, which only the consent form has.
   const preValidation = async (request: FastifyRequest, reply: FastifyReply) => {
     const form = formOf(request);
     if (!form.has('decision')) return seeOther(reply, addressOf(form));
@@ -83,14 +83,14 @@ function readQuery(request: FastifyRequest): Form {
 const ADDRESS_CHARACTERS_MAX = 8192;
 
 /**
- * The request of a form, as a GET: of the page that asks for consent, or of an application that posts its request (OpenID
- * Connect Core §3.1.2.1). Browsers send the session's cookie with a GET from another site, and not with a POST.
+ * The address of a posted request: that of the consent form, or of an application (OpenID Connect Core §3.1.2.1). From
+ * another site, browsers send the session cookie with a GET but not with a POST.
  */
 function addressOf(form: Form): string {
   const parameters = new URLSearchParams(form);
   for (const name of ['form_token', 'decision']) parameters.delete(name);
   const address = `/oauth/authorize?${parameters}`;
-  // Browsers and proxies refuse longer ones, each with an error of its own.
+  // Browsers and proxies refuse longer addresses, with errors that do not name the reason.
   if (address.length > ADDRESS_CHARACTERS_MAX)
     throw new HttpError(
       'bad_request',
@@ -157,6 +157,6 @@ async function hasConsented(
   });
 }
 
-/** Without resources, an authorization is one for the API of this server. */
+/** An authorization without resources is for the API of this server. */
 const resourcesOf = (resources: readonly string[], issuer: () => string): readonly string[] =>
   resources.length === 0 ? [apiResource(issuer())] : resources;

@@ -48,7 +48,7 @@ export function serveIntrospect(app: FastifyInstance, accounts: Accounts, issuer
   });
 }
 
-/** That server holds the token, but no credentials of the application that it was issued to. */
+/** The other server received the token, but has no credentials of the application to which it was issued. */
 const isForOtherServer = ({ settings }: Accounts, grant: Grant | null): boolean =>
   grant?.access_resources.some((resource) => settings.OAUTH_RESOURCES.includes(resource)) ?? false;
 

@@ -13,7 +13,7 @@ export interface TokenResponse {
   readonly expires_in: number;
   readonly scope: string;
   readonly refresh_token?: string;
-  /** Of the scope openid. */
+  /** Only with the scope `openid`. */
   readonly id_token?: string | undefined;
   /** Unix time in seconds. */
   readonly created_at?: number;

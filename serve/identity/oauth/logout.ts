@@ -32,8 +32,8 @@ interface LogoutRequest {
 const NO_REQUEST: LogoutRequest = { application: null, redirectUri: '', state: '', subject: null };
 
 /**
- * OpenID Connect RP-Initiated Logout 1.0. The request changes nothing, so a link or an image of another site cannot end
- * a session: only the form of our page does. An ID token of the signed-in user replaces the user's click.
+ * OpenID Connect RP-Initiated Logout 1.0. The request itself changes nothing, so a link or an image on another site
+ * cannot end a session. Only the form of our page ends it; with an ID token of the signed-in user, a script submits that form.
  */
 export function serveLogout(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   pages.get(PATH, async (request, reply) => {
@@ -87,7 +87,7 @@ export function serveLogoutForm(app: FastifyInstance): void {
   });
 }
 
-/** Throws an `HttpError` with status 400 when anything in the request is wrong: then nobody is redirected. */
+/** Throws an `HttpError` with status 400 for an invalid request, which must not redirect. */
 async function readLogout(accounts: Accounts, issuer: () => string, form: Form): Promise<LogoutRequest> {
   requireUnique(form);
   const hint = optional(form, 'id_token_hint');
@@ -128,7 +128,7 @@ const nameOf = ({ application }: LogoutRequest): string => application?.name ?? 
 const addressOf = ({ redirectUri, state }: LogoutRequest): string =>
   state === '' ? redirectUri : withParameters(redirectUri, { state });
 
-/** The fields by which the form repeats the request. */
+/** The hidden fields that repeat the request. */
 const fieldsOf = ({ application, redirectUri, state }: LogoutRequest): Record<string, string> =>
   application === null || redirectUri === ''
     ? {}
@@ -153,7 +153,7 @@ ${Object.entries(fieldsOf(logout)).map(([name, value]) => html`<input type="hidd
   return { title: 'Sign out', body, layout: 'narrow', status: fault === undefined ? 200 : 400 };
 }
 
-/** Of a visitor without a session. A redirect without a click would let anybody send a browser anywhere. */
+/** The page for a visitor without a session. It has a link, since a redirect would let anybody send a browser on. */
 function signedOutPage(logout: LogoutRequest, fault?: string): Page {
   const body = html`<h1>You are signed out</h1>
 ${fault && html`<p class="note bad" role="alert">${fault}</p>`}

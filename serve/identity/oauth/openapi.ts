@@ -67,8 +67,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       code_verifier: 'PKCE: 43 to 128 characters of A-Z, a-z, 0-9, hyphen, dot, underscore and tilde',
       refresh_token: 'refresh token of the newest pair',
       scope: 'with refresh_token or password: space-separated scopes',
-      resource:
-        'URI of an API that the token is for (RFC 8707), of those that the user authorized; may be sent several times',
+      resource: 'URI of an authorized API that the token is for (RFC 8707); may be repeated',
       username: 'password grant: user name or e-mail address',
       password: 'password grant: password; not for accounts with two-factor authentication',
     },
@@ -107,7 +106,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   'POST /oauth/introspect': {
     summary: 'Whether a token is active (RFC 7662)',
     description:
-      'An application with a secret asks about its own tokens, and about access tokens for APIs of other servers, which have to find their URI in `aud`. Any other token is not active.',
+      'An application with a secret can ask about its own tokens, and about access tokens for APIs of other servers; such an API must check that `aud` contains its URI. For any other token `active` is false.',
     form: { ...CLIENT, token: 'access or refresh token' },
     required: ['token'],
     request: { ...CLIENT_EXAMPLE, token: 'cma_…' },
@@ -172,7 +171,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   'GET /oauth/discovery/keys': {
     summary: 'The public keys that verify ID tokens (JSON Web Key Set)',
     description:
-      'The keys change every 90 days. A new key is listed 24 hours before it signs, and an old one for 7 days after. A client may cache the keys for an hour, and asks again for a `kid` that it does not know.',
+      'The keys change every 90 days. A new key is listed 24 hours before it signs, and an old one for 7 days after. A client may cache the keys for an hour, and fetches them again for an unknown `kid`.',
     answer: {
       keys: [
         {

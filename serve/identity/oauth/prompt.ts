@@ -12,8 +12,8 @@ interface Prompt {
   readonly wantsAccountChoice: boolean;
   /** Milliseconds since the epoch: an earlier sign-in is not enough. 0 = any sign-in. */
   readonly signedInAfter: number;
-  /** Whether this request has led to the sign-in page before. */
-  readonly isBack: boolean;
+  /** Whether this request has already led to the sign-in page. */
+  readonly isAfterSignIn: boolean;
 }
 
 /** In the address to which the user returns, it replaces what the sign-in has fulfilled. */
@@ -39,7 +39,7 @@ export function readPrompt(form: Form, now: number): Prompt {
     wantsConsent: values.has('consent'),
     wantsAccountChoice: values.has('select_account'),
     signedInAfter: Math.max(values.has('login') ? now : 0, oldestSignIn(form, now), earlier),
-    isBack: earlier > 0,
+    isAfterSignIn: earlier > 0,
   };
 }
 
@@ -57,18 +57,18 @@ function earlierRequest(form: Form, now: number): number {
   return time > 0 && time <= now ? time : 0;
 }
 
-/** A page that a request needs first. */
+/** The page that the user has to pass before the request continues. */
 type SignInPage = 'login' | 'select_account';
 
-/** The sign-in that a request needs first; null when the session is enough. `hinted` is the id of a user. */
+/** The sign-in that a request needs first; null when the session is enough. */
 export function neededSignIn(
   prompt: Prompt,
   signedIn: SignedIn | null,
-  hinted: string | null,
+  hintedUserId: string | null,
 ): SignInPage | null {
   if (signedIn === null || signedIn.session.created_ms < prompt.signedInAfter) return 'login';
-  if (hinted !== null && hinted !== signedIn.user.id) {
-    if (!prompt.isBack) return 'login';
+  if (hintedUserId !== null && hintedUserId !== signedIn.user.id) {
+    if (!prompt.isAfterSignIn) return 'login';
     throw new OAuthError(
       'login_required',
       'The user signed in to another account than the one that id_token_hint names.',
@@ -77,16 +77,16 @@ export function neededSignIn(
   return prompt.wantsAccountChoice ? 'select_account' : null;
 }
 
-/** The sign-in page, which leads back to the request without what it has fulfilled. */
+/** The sign-in page. It leads back to the request without the parameters that the sign-in fulfils. */
 export function signInFirst(
   url: string,
   prompt: Prompt,
   needed: SignInPage,
-  hinted: string | null,
+  hintedUserId: string | null,
   now: number,
 ): string {
-  // A hint is compared once with the user who signs in, so that a wrong one leads to no circle.
-  const after = hinted !== null && needed === 'login' ? now : prompt.signedInAfter;
+  // With a hint, too, the address records the sign-in, so that a hint of another user cannot cause a redirect loop.
+  const after = hintedUserId !== null && needed === 'login' ? now : prompt.signedInAfter;
   if (!prompt.wantsAccountChoice && after === 0) return signInPath(url);
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
   const rest = new URLSearchParams(query);

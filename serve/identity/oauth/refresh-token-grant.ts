@@ -5,7 +5,7 @@ import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
 import { readToken, refreshParts, type Token } from '../../accounts/tokens.ts';
 import type { Form } from '../../http/form.ts';
-import { idToken } from '../openid/id-token.ts';
+import { signIdToken } from '../openid/id-token.ts';
 import { authenticateClient } from './client.ts';
 import { OAuthError } from './errors.ts';
 import { newPair, type PairSecrets, responseAgain, type TokenResponse, withPair } from './issue.ts';
@@ -51,18 +51,19 @@ export async function refresh(
     if (typeof holder === 'string') throw refused();
     const scopes = scopesOf(scopesLeft(grant.scopes, holder.application), optional(form, 'scope'));
     const access_resources = readAudience(form, accounts, issuer, grant.resources);
-    const identified = async (response: TokenResponse, scopes: readonly string[]) => {
-      const of = { grant, user: holder.user, application, scopes, accessToken: response.access_token };
-      return { ...response, id_token: await idToken(accounts, { ...of, issuer: issuer(), isRefresh: true }) };
+    const withIdToken = async (response: TokenResponse, scopes: readonly string[]) => {
+      const content = { grant, user: holder.user, application, scopes, accessToken: response.access_token };
+      const id_token = await signIdToken(accounts, { ...content, issuer: issuer(), isRefresh: true });
+      return { ...response, id_token };
     };
     if (isRepeated) {
       const held = scopesLeft(grant.access_scopes, holder.application);
       requireWithin(held, scopes);
       requireAudienceWithin(grant.access_resources, access_resources);
-      return { result: await identified(responseAgain(grant, held, now, secrets), held) };
+      return { result: await withIdToken(responseAgain(grant, held, now, secrets), held) };
     }
     const pair = withPair(accounts, { ...grant, access_resources }, scopes, now, secrets);
-    return { next: pair.grant, result: await identified(pair.response, scopes) };
+    return { next: pair.grant, result: await withIdToken(pair.response, scopes) };
   });
   if (response === null) throw refused();
   return response;

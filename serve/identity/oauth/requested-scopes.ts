@@ -5,7 +5,7 @@ import { printable } from './parameters.ts';
 /** So many refused scopes are named; an error description has to stay short. */
 const NAMED_MAX = 5;
 
-/** Every code flow gives a refresh token, whether or not this scope of OpenID Connect Core §11 asks for one. */
+/** Ignored, because every code grant returns a refresh token without it (OpenID Connect Core §11). */
 const IGNORED = 'offline_access';
 
 /**

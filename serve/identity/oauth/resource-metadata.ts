@@ -6,8 +6,8 @@ import type { Scope } from '../../accounts/scopes.ts';
 const API_SCOPES: readonly Scope[] = ['api', 'read_user'];
 
 /**
- * RFC 9728: the metadata of our API, from which a client learns where to get tokens for it. Also at the path without that
- * of the resource, which clients try when no answer of the API named the other one.
+ * RFC 9728: the metadata of our API, from which a client learns where to get tokens for it. Also served without the
+ * path of the resource: clients try that address if no response of the API named the other one.
  */
 export function serveResourceMetadata(app: FastifyInstance, issuer: () => string): void {
   for (const path of [`${RESOURCE_METADATA_PATH}/api`, RESOURCE_METADATA_PATH]) {

@@ -5,27 +5,27 @@ import { OAuthError } from './errors.ts';
 import { printable } from './parameters.ts';
 
 /**
- * The resources that a request names for its tokens (RFC 8707 §2), in the spelling of the server; none when it names
- * none. Throws `invalid_target` for a resource that tokens of this server are not for.
+ * The resources that a request names for its tokens (RFC 8707 §2), in the spelling of the server. Throws
+ * `invalid_target` for an unknown resource.
  */
 export function readResources(form: Form, accounts: Accounts, issuer: () => string): string[] {
   const named = form.getAll('resource').filter((uri) => uri !== '');
   if (named.length === 0) return [];
   const allowed = allowedResources(accounts, issuer);
   const found = named.map((uri) => {
-    const resource = allowed.find((one) => one === uri || isSameUri(one, uri));
+    const resource = allowed.find((known) => known === uri || isSameUri(known, uri));
     if (resource !== undefined) return resource;
     throw new OAuthError(
       'invalid_target',
-      `The resource ${printable(uri)} is unknown. That of this API is ${apiResource(issuer())}; the operator adds others to OAUTH_RESOURCES.`,
+      `The resource ${printable(uri)} is unknown. Send ${apiResource(issuer())} for this API, or ask the operator to add the resource to OAUTH_RESOURCES.`,
     );
   });
   return [...new Set(found)];
 }
 
 /**
- * The audience of an access token: the resources that the token request names of those that the user authorized, or all of
- * these (RFC 8707 §2.2). An authorization without resources is one for the API of this server.
+ * The audience of an access token: the authorized resources that the token request names, or all if it names none
+ * (RFC 8707 §2.2). An authorization without resources is for the API of this server.
  */
 export function readAudience(
   form: Form,
@@ -39,7 +39,7 @@ export function readAudience(
     authorized.length === 0
       ? [apiResource(issuer())]
       : authorized.filter((resource) => allowed.includes(resource));
-  // With no audience left it would become a token for the API of this server.
+  // A token without an audience would be valid for the API of this server.
   if (covered.length === 0) {
     throw new OAuthError(
       'invalid_target',
@@ -57,7 +57,7 @@ export function readAudience(
   return authorized.length === 0 ? [] : covered;
 }
 
-/** A repeated request gets the token that is in use, which may be for more resources than it wants. */
+/** A repeated refresh returns the tokens of the first one. They must not be for resources that it does not name. */
 export function requireAudienceWithin(held: readonly string[], wanted: readonly string[]): void {
   if (wanted.length === 0) return;
   if (held.length > 0 && held.every((resource) => wanted.includes(resource))) return;
@@ -72,6 +72,6 @@ const allowedResources = ({ settings }: Accounts, issuer: () => string): readonl
   ...settings.OAUTH_RESOURCES,
 ];
 
-/** Clients write a URI as their library does, for example with a slash after a bare host (RFC 3986 §6.2.3). */
+/** Libraries normalize URIs, for example by a slash after a bare host (RFC 3986 §6.2.3). */
 const isSameUri = (one: string, other: string): boolean =>
   URL.canParse(other) && !other.includes('#') && new URL(one).href === new URL(other).href;

@@ -1,6 +1,6 @@
 import type { User } from '../../accounts/tables.ts';
 
-/** The claims about a user that the scopes allow, without empty ones: of the ID token and of `/oauth/userinfo`. */
+/** The claims about a user that the scopes allow, for ID tokens and `/oauth/userinfo`. Empty claims are left out. */
 export function claimsOf(user: User, scopes: readonly string[], issuer: string): Record<string, unknown> {
   const claims = {
     sub: user.id,

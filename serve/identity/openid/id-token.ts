@@ -9,10 +9,10 @@ import { SigningKeys } from './signing-keys.ts';
 const LIFETIME_SECONDS = 3600;
 
 /**
- * OpenID Connect Core §2: an ID token about the user who authorized a grant; undefined without the scope `openid`. One
- * that a refresh gives has no nonce (§12.2).
+ * Signs an ID token for the user who authorized a grant (OpenID Connect Core §2); undefined without the scope `openid`.
+ * After a refresh it has no nonce (§12.2).
  */
-export async function idToken(
+export async function signIdToken(
   accounts: Accounts,
   {
     grant,

@@ -22,13 +22,13 @@ type SigningAlg = (typeof SIGNING_ALGS)[number];
 
 /** How long a key signs. */
 const PERIOD_MS = 90 * DAY_MS;
-/** Clients that cached the keys know the next one before it signs. */
+/** Longer than clients cache the keys, so that they know a key before it signs. */
 const PUBLISHED_BEFORE_MS = DAY_MS;
-/** Tokens of the old key can still be verified. */
+/** Tokens that the old key signed can be verified for this long. */
 const PUBLISHED_AFTER_MS = 7 * DAY_MS;
 
 /**
- * The keys that sign ID tokens. The first reader that finds no key, or one that is nearly due, makes the next, so that
+ * The keys that sign ID tokens. The first reader that finds no key, or one that soon stops signing, makes the next, so
  * no timer is needed. The store holds private keys only encrypted.
  */
 export class SigningKeys {
@@ -70,7 +70,7 @@ export class SigningKeys {
     }
   }
 
-  /** The published keys as they are stored, oldest first; makes none. */
+  /** The published keys as stored, oldest first. Does not make a missing one. */
   async list(): Promise<readonly SigningKey[]> {
     return (await Promise.all(SIGNING_ALGS.map((alg) => this.#valid(alg)))).flat();
   }
@@ -114,7 +114,7 @@ export class SigningKeys {
       if (planned === null) return keys;
       const added = await makeKey(alg, seal, { now, signsFrom: planned.signsFrom });
       await lease.ensure();
-      // First the old keys: if the process dies here, a key that expires has no successor, and the next reader makes one.
+      // Old keys first: if the process dies in between, the newest key expires, so the next reader makes another.
       for (const key of keys) await this.#expire(key, untilOf(key, planned.oldUntil, now));
       await signingKeys.add(added);
       return this.#valid(alg);
@@ -148,21 +148,21 @@ interface Replacement {
 
 const sealContext = (kid: string) => `signing key ${kid}`;
 
-/** Whether a key is missing: there is none, the newest has signed for nearly its period, or it expires. */
+/** Whether a new key is needed: there is none, or the newest one soon stops signing or already expires. */
 function isDue(keys: readonly SigningKey[], now: number): boolean {
   const newest = keys.at(-1);
   if (newest === undefined || newest.expires_ms > 0) return true;
   return newest.signs_from_ms + PERIOD_MS - PUBLISHED_BEFORE_MS <= now;
 }
 
-/** The newest key whose time has come. A server whose clock is behind takes a key before its time if there is no other. */
+/** The newest key that may sign now. If the clock of this server is behind and there is none, the oldest key. */
 function signingKey(keys: readonly SigningKey[], now: number): SigningKey {
   const key = keys.findLast(({ signs_from_ms }) => signs_from_ms <= now) ?? keys[0];
   if (key === undefined) throw new Error('a key was just made, but none is valid');
   return key;
 }
 
-/** A key that a later one replaced keeps its end; one that never signed ends at once. */
+/** When a replaced key expires: never later than before, and at once if it has not signed yet. */
 function untilOf({ signs_from_ms, expires_ms }: SigningKey, until: number, now: number): number {
   if (signs_from_ms > now) return now;
   return expires_ms > 0 ? Math.min(expires_ms, until) : until;
