@@ -17,7 +17,7 @@ export interface Confirmation {
   /** Name that has to be typed. */
   readonly name?: string;
   readonly fault?: string | null;
-  /** More that the form asks for. */
+  /** Further fields of the form. */
   readonly fields?: Html | false;
 }
 

@@ -6,10 +6,10 @@ import { barePage } from './page.ts';
 interface PostingPage {
   readonly title: string;
   readonly text: string;
-  /** Where the form is sent to: an address of any origin. */
+  /** The address that receives the form; it may be of any origin. */
   readonly action: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** The label of the button of browsers without scripts. */
+  /** Label of the button for browsers without scripts. */
   readonly button: string;
 }
 

@@ -8,8 +8,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Form } from '../http/form.ts';
 
 const AUTHORIZE = '/oauth/authorize';
-/** Pages that an application sends a browser to. */
-const BEGUN_ELSEWHERE = new Set([AUTHORIZE, '/oauth/logout', '/oauth/logout/confirm']);
+/** Pages to which an application sends a browser. */
+const APPLICATION_STEPS = new Set([AUTHORIZE, '/oauth/logout', '/oauth/logout/confirm']);
 /** Pages that a visitor passes on the way to the page named in `next`. */
 const SIGN_IN_STEPS = new Set(['/sign-in', '/sign-in/two-factor', '/sign-in/wallet', '/sign-up']);
 
@@ -39,7 +39,7 @@ const isEmbedded = ({ routeOptions }: FastifyRequest): boolean =>
 /** Whether the request belongs to the way from an application to one of its redirect URIs. */
 function isApplicationStep(request: FastifyRequest): boolean {
   const route = request.routeOptions.url ?? '';
-  if (BEGUN_ELSEWHERE.has(route)) return true;
+  if (APPLICATION_STEPS.has(route)) return true;
   if (!SIGN_IN_STEPS.has(route)) return false;
   const { next } = request.query as { readonly next?: unknown };
   const path = request.body instanceof Form ? request.body.text('next') : String(next ?? '');

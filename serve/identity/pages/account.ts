@@ -18,7 +18,7 @@ const PATH = '/profile/account';
 /** An export reads every table that may name the user. */
 const EXPORTS_PER_HOUR = 10;
 
-/** Export and deletion of the own account. */
+/** The page on which users export and delete their account. */
 export function serveAccount(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
     await request.requireUser();
@@ -28,7 +28,7 @@ export function serveAccount(pages: FastifyInstance, accounts: Accounts): void {
 <p>A JSON file with your account, sessions, keys, applications and wallets, and with what projects store about you. It has no passwords, keys or tokens.</p>
 <form method="post" action="${PATH}/export">${await reply.formToken()}<button>Download your data</button></form></section>
 <section class="card"><h2>Delete your account</h2>
-<p>You are asked to confirm it on the next page.</p>
+<p>The next page asks you to confirm the deletion.</p>
 <a class="button danger" href="${PATH}/delete">Delete account</a></section>`;
     return reply.page({ title: 'Export and deletion', body });
   });
@@ -41,7 +41,10 @@ function serveExport(pages: FastifyInstance, accounts: Accounts): void {
   pages.post(`${PATH}/export`, async (request, reply) => {
     const user = await request.requireUser();
     if ((await exports.count(user.id)).isExceeded)
-      throw new HttpError('too_many_requests', 'You have downloaded your data often. Try again in an hour.');
+      throw new HttpError(
+        'too_many_requests',
+        'You have downloaded your data too often. Try again in an hour.',
+      );
     const data = await exportAccount(accounts, user);
     return reply
       .headers({

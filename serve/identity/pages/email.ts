@@ -49,8 +49,8 @@ export function serveEmail(pages: FastifyInstance, accounts: Accounts): void {
 }
 
 /**
- * The link asks for a session of its account: somebody who confirms the address of an account of another person would
- * let that person sign in to applications under this address.
+ * The link requires a session of its account. Otherwise a person could confirm the address for the account of somebody
+ * else, who could then sign in to applications with that address.
  */
 function serveConfirmation(pages: FastifyInstance, accounts: Accounts): void {
   pages.get<{ Querystring: { link?: string } }>(CONFIRM, async (request, reply) => {
@@ -79,7 +79,7 @@ const sendEnded = (reply: FastifyReply) => sendEndedLink(reply, PATH, 'Email of 
 const sentNote = (email: string) =>
   `A link was sent to ${email}. Open it in this browser within 24 hours to confirm the address.`;
 
-/** An address to confirm; throws a `FieldError` for one that cannot be. */
+/** The address to confirm. Throws a `FieldError` if it cannot be confirmed. */
 function newEmail({ mailer }: Accounts, user: User, given: string): string {
   if (!mailer.isConfigured) throw new FieldError('mail', NO_MAIL);
   const email = emailOf(given);
@@ -125,7 +125,7 @@ async function sendEmail(
   const canMail = accounts.mailer.isConfigured;
   const fault = faultOf(error, 'email');
   const body = html`<h1>Email</h1>
-<p class="lead">A confirmed email gets pages, notices about your account, and links to set a new password.</p>
+<p class="lead">Pages, notices about your account and links to set a new password are sent to a confirmed email.</p>
 ${error && fault === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 <section class="card"><h2>Current email</h2>
 <p>${email === '' ? 'Not set' : html`<b>${email}</b> ${isOpen ? html`<span class="tag warn">Not confirmed</span>` : html`<span class="tag good">Confirmed</span>`}`}</p>
@@ -138,7 +138,7 @@ ${
     title: email === '' ? 'Set email' : 'Change email',
     action: PATH,
     token,
-    fields: html`${textField({ name: 'email', label: 'New email', type: 'email', value: given, autocomplete: 'email', fault, hint: 'A link is sent to it. The email is changed when you have followed the link.' })}
+    fields: html`${textField({ name: 'email', label: 'New email', type: 'email', value: given, autocomplete: 'email', fault, hint: 'You get a link at this address. Your email changes when you confirm it with the link.' })}
 ${confirmationField(user, 'password-email')}`,
     submit: 'Send confirmation link',
   })

@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { html } from '../../pages/html.ts';
 
-/** Answers a link of a mail that is not valid. `path` leads to a new one. */
+/** Sends the page for a mailed link that is not valid. A new one can be requested at `path`. */
 export function sendEndedLink(reply: FastifyReply, path: string, action: string): Promise<FastifyReply> {
   const body = html`<h1>This link is not valid any more</h1>
-<p class="lead">It was used, it has expired, the account has changed since it was sent, or it is for another account.</p>
+<p class="lead">It was used, has expired, or is for another account, or the account has changed since it was sent.</p>
 <p class="actions"><a class="button" href="${path}">${action}</a></p>`;
   return reply.page({ title: 'Link not valid', body, layout: 'narrow', status: 410 });
 }

@@ -16,7 +16,7 @@ import { sendEndedLink } from './ended-link.ts';
 const PATH = '/forgotten-password';
 const RESET = '/reset-password';
 
-/** A new password by a link in a mail. The answers say nothing of accounts, and only the job looks for one. */
+/** A new password by a mailed link. No response reveals whether an account exists: only the mail job looks it up. */
 export function serveForgottenPassword(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (_request, reply) => sendRequest(accounts, reply));
 

@@ -8,7 +8,7 @@ import { localPath, seeOther } from '../../pages/page.ts';
 
 const HOME = '/profile';
 
-/** A user, and the factors by which they have proven who they are (RFC 8176). */
+/** A user and the authentication methods that they have passed (RFC 8176). */
 interface ProvenUser {
   readonly user: User;
   readonly amr: Session['amr'];

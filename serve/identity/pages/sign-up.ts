@@ -47,7 +47,7 @@ const signUp = (accounts: Accounts, request: FastifyRequest, form: Form): Promis
     }),
   );
 
-/** Without a mail the account works as well: its page of the email sends another link. */
+/** A mail that cannot be sent is no error: the user can request another link on the page Email. */
 async function hasRequestedLink({ mailer, mails }: Accounts, user: User): Promise<boolean> {
   if (user.email === '' || !mailer.isConfigured) return false;
   return mails.requestConfirmation(user, user.email).then(() => true, ignore('sign-up.mail', false));
