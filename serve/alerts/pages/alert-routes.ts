@@ -8,7 +8,7 @@ import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Policy } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTES_MAX } from '../oncall/routes.ts';
 import { draftIn, draftOf, newDraft, type RouteDraft, routeFields, routeOf } from './alert-route-form.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { matcherCodes } from './matcher-code.ts';
 import { previewForm } from './route-preview.ts';
@@ -146,7 +146,7 @@ async function changeList(
 
 function serveDeletion(pages: FastifyInstance, parts: RoutePageParts): void {
   const { frame, alertRoutes } = parts;
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: `${ONE}/delete`,
     tab: 'routes',
     find: async (request, visit) => {
@@ -165,7 +165,7 @@ function serveDeletion(pages: FastifyInstance, parts: RoutePageParts): void {
       back: `${listPath(visit)}/${position}`,
       fields: html`<input type="hidden" name="version" value="${version}">`,
     }),
-    carryOut: ({ position }, visit, reply) =>
+    execute: ({ position }, visit, reply) =>
       changeList(parts, reply, visit, Number(formOf(reply.request).text('version')), {
         change: (routes) => routes.toSpliced(position - 1, 1),
         refuse: (error) => {

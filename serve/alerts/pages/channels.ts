@@ -10,7 +10,7 @@ import { DESTINATION_TYPES, type DestinationType } from '../messages/destination
 import type { SendOutcome } from '../messages/send.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import { DESTINATION_LABELS } from './destination-labels.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 import { templateFields, templateIn, templatePreview } from './template-fields.ts';
@@ -110,7 +110,7 @@ export function testResult({ status, fault }: SendOutcome): Html {
 }
 
 const serveDeletion = (pages: FastifyInstance, { frame, channels }: ChannelPageParts): void =>
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: `${ONE}/delete`,
     tab: 'channels',
     find: (request, visit) => channels.get(visit.membership.project.id, channelIdOf(request)),
@@ -121,7 +121,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, channels }: ChannelPageP
       submit: 'Delete channel',
       back: `${listPath(visit)}/${id}`,
     }),
-    carryOut: async ({ id }, visit, reply) => {
+    execute: async ({ id }, visit, reply) => {
       await channels.delete(visit.membership.project.id, id);
       return seeOther(reply, listPath(visit), 'Channel deleted.');
     },

@@ -7,7 +7,7 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Policy, PolicyStep } from '../oncall/policies.ts';
 import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX } from '../oncall/routes.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import { keyOfTarget, targetGroups, targetNames } from './escalation-targets.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 import { draftIn, draftOf, edited, fieldsIn, newDraft, type PolicyDraft, policyForm } from './policy-form.ts';
@@ -174,7 +174,7 @@ ${after}`;
 }
 
 const serveDeletion = (pages: FastifyInstance, { frame, policies }: EscalationPageParts): void =>
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: `${ONE}/delete`,
     tab: 'escalation',
     find: (request, visit) => policies.get(visit.membership.project.id, policyIdOf(request)),
@@ -185,7 +185,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, policies }: EscalationPa
       submit: 'Delete policy',
       back: `${listPath(visit)}/${id}`,
     }),
-    carryOut: async ({ id }, visit, reply) => {
+    execute: async ({ id }, visit, reply) => {
       await policies.delete(visit.membership.project.id, id, visit.user.id);
       return seeOther(reply, listPath(visit), 'Policy deleted.');
     },

@@ -7,7 +7,7 @@ import type { AlertDomain } from '../composition/domain.ts';
 import type { IntegrationWithKey } from '../integrations/integrations.ts';
 import { typeOf } from '../integrations/types.ts';
 import type { Integration } from '../model/tables.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 
@@ -38,7 +38,7 @@ export function serveIntegrationEnds(
       ['Last delivery', last === undefined ? 'Never' : ago(last.at, clock.now())],
     ];
   };
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     ...shared,
     path: `${ONE}/delete`,
     asked: async (integration, visit) => ({
@@ -49,12 +49,12 @@ export function serveIntegrationEnds(
       submit: 'Delete integration',
       back: pathOf(integration),
     }),
-    carryOut: async ({ id }, { membership: { project } }, reply) => {
+    execute: async ({ id }, { membership: { project } }, reply) => {
       await integrations.delete(project, id);
       return seeOther(reply, `/projects/${project.id}/integrations`, 'Integration deleted.');
     },
   });
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     ...shared,
     path: `${ONE}/reset`,
     asked: async (integration, visit) => ({
@@ -65,7 +65,7 @@ export function serveIntegrationEnds(
       submit: 'Reset key',
       back: pathOf(integration),
     }),
-    carryOut: async ({ id }, visit, reply) =>
+    execute: async ({ id }, visit, reply) =>
       showKey(visit, reply, await integrations.resetKey(visit.membership.project, id)),
   });
 }

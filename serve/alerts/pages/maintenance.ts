@@ -8,7 +8,7 @@ import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Span } from '../oncall/time-intervals.ts';
 import { nextOccurrences } from '../quiet/window-times.ts';
 import type { MaintenanceWindow } from '../quiet/windows.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { matcherCodes } from './matcher-code.ts';
 import {
@@ -107,7 +107,7 @@ async function save(
 }
 
 const serveDeletion = (pages: FastifyInstance, { frame, windows }: MaintenanceParts): void =>
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: `${ONE}/delete`,
     tab: 'maintenance',
     find: (request, visit) => windows.get(visit.membership.project.id, windowIdOf(request)),
@@ -118,7 +118,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, windows }: MaintenancePa
       submit: 'Delete window',
       back: `${listPath(visit)}/${window.id}`,
     }),
-    carryOut: async ({ id }, visit, reply) => {
+    execute: async ({ id }, visit, reply) => {
       await windows.delete(visit.membership.project.id, id, visit.user.id);
       return seeOther(reply, listPath(visit), 'Window deleted.');
     },

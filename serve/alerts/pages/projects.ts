@@ -6,7 +6,7 @@ import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../model/access.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
 
 type ProjectPageParts = Pick<AlertDomain, 'members' | 'projects' | 'reader'>;
@@ -225,7 +225,7 @@ const serveDeletion = (
   frame: ProjectFrame,
   projects: ProjectPageParts['projects'],
 ): void =>
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: '/projects/:id/settings/delete',
     tab: 'settings',
     role: 'Owner',
@@ -242,7 +242,7 @@ const serveDeletion = (
       back: `/projects/${id}/settings`,
       name,
     }),
-    carryOut: async ({ id, name }, _visit, reply) => {
+    execute: async ({ id, name }, _visit, reply) => {
       await projects.delete(id);
       return seeOther(reply, '/projects', `Project ${name} deleted.`);
     },

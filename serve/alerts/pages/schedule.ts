@@ -6,7 +6,7 @@ import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { OncallSchedule } from '../model/oncall-tables.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import type { Visit } from './frame.ts';
 import { boardOf } from './on-call-board.ts';
 import { overrideSection, serveOverrides, takeButtons } from './overrides.ts';
@@ -78,7 +78,7 @@ const serveDeletion = (
   { frame, schedules }: OnCallPageParts,
   scheduleOf: (visit: Visit, request: FastifyRequest) => Promise<OncallSchedule>,
 ): void =>
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: `${ONE}/delete`,
     tab: 'oncall',
     find: (request, visit) => scheduleOf(visit, request),
@@ -92,7 +92,7 @@ const serveDeletion = (
       submit: 'Delete schedule',
       back: schedulePath(schedule),
     }),
-    carryOut: async ({ project_id, id, name }, visit, reply) => {
+    execute: async ({ project_id, id, name }, visit, reply) => {
       await schedules.delete(project_id, id, visit.user.id);
       return seeOther(reply, `/projects/${project_id}/oncall`, `Schedule ${name} deleted.`);
     },

@@ -11,7 +11,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { Webhook } from '../model/tables.ts';
 import type { AttemptResult } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from '../notifications/webhooks.ts';
-import { serveConfirmed } from './confirmed.ts';
+import { serveConfirmationPage } from './confirmation-page.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
@@ -95,7 +95,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
 }
 
 const serveDeletion = (pages: FastifyInstance, { frame, webhooks, clock }: WebhookPageParts): void =>
-  serveConfirmed(pages, frame, {
+  serveConfirmationPage(pages, frame, {
     path: `${ONE}/delete`,
     tab: 'hooks',
     find: (request, visit) => webhooks.get(visit.membership.project, webhookIdOf(request)),
@@ -110,7 +110,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, webhooks, clock }: Webho
       submit: 'Delete webhook',
       back: pathOf(webhook),
     }),
-    carryOut: async ({ id }, { membership: { project } }, reply) => {
+    execute: async ({ id }, { membership: { project } }, reply) => {
       await webhooks.delete(project, id);
       return seeOther(reply, `/projects/${project.id}/hooks`, 'Webhook deleted.');
     },

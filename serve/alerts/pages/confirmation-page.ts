@@ -5,30 +5,30 @@ import { type Html, html } from '../../pages/html.ts';
 import { type ProjectRole, RequestRefused } from '../model/access.ts';
 import type { ProjectFrame, ProjectPage, Visit } from './frame.ts';
 
-type Asked = Pick<Confirmation, 'question' | 'facts' | 'consequence' | 'submit' | 'name'> & {
+type Question = Pick<Confirmation, 'question' | 'facts' | 'consequence' | 'submit' | 'name'> & {
   /** The page of the item, one level above this one. */
   readonly back: string;
   /** Hidden fields of the form. */
   readonly fields?: Html;
 };
 
-interface Confirmed<Item> {
+interface ConfirmationPage<Item> {
   /** Path of the page. Its last segment, below `back`, is the action of the form. */
   readonly path: string;
   readonly tab: ProjectPage['tab'];
   readonly role?: ProjectRole;
   /** The item that the address names. */
   readonly find: (request: FastifyRequest, visit: Visit) => Promise<Item>;
-  readonly asked: (item: Item, visit: Visit) => Asked | Promise<Asked>;
+  readonly asked: (item: Item, visit: Visit) => Question | Promise<Question>;
   /** Runs the action and sends the next page. On a `RequestRefused` the page asks again, with the reason. */
-  readonly carryOut: (item: Item, visit: Visit, reply: FastifyReply) => Promise<FastifyReply>;
+  readonly execute: (item: Item, visit: Visit, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
 /** Serves a page that asks for confirmation before an item is deleted or reset, and its form. */
-export function serveConfirmed<Item>(
+export function serveConfirmationPage<Item>(
   pages: FastifyInstance,
   frame: ProjectFrame,
-  { path, tab, role = 'Maintainer', find, asked, carryOut }: Confirmed<Item>,
+  { path, tab, role = 'Maintainer', find, asked, execute }: ConfirmationPage<Item>,
 ): void {
   const ask = async (reply: FastifyReply, visit: Visit, item: Item, refusal: Refusal = {}) => {
     const { back, fields, ...words } = await asked(item, visit);
@@ -51,7 +51,7 @@ export function serveConfirmed<Item>(
     if (!isConfirmed(formOf(request), name))
       return ask(reply, visit, item, { fault: 'Type the name to confirm.', status: 422 });
     try {
-      return await carryOut(item, visit, reply);
+      return await execute(item, visit, reply);
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.status === 404) throw error;
       return ask(reply, visit, item, { text: error.message, status: 422 });
