@@ -1,4 +1,5 @@
 import { sql } from '../../infra/sql.ts';
+import { mailsOf } from './account-mails.ts';
 import type { Accounts } from './accounts.ts';
 import type { KeyKind } from './keys.ts';
 import { exportedTime, exportRows, type PersonalRows } from './personal-data.ts';
@@ -39,9 +40,10 @@ const exportedUser = (user: User) => ({
 });
 
 function identityRows(
-  { sessions, wallets, applications, grants }: Accounts,
-  { id }: User,
+  { sessions, wallets, applications, grants, waitingMails }: Accounts,
+  user: User,
 ): Record<string, PersonalRows> {
+  const { id } = user;
   const isOfUser = sql`user_id = ${id}`;
   return {
     sessions: {
@@ -69,6 +71,11 @@ function identityRows(
         ...['application_id', 'kind', 'scopes', 'resources', 'redirect_uri', 'signed_in_ms', 'amr'],
         ...['created_ms', 'refreshed_ms', 'access_expires_ms', 'refresh_expires_ms', 'revoked_ms'],
       ],
+    },
+    waiting_mails: {
+      table: waitingMails.table,
+      where: mailsOf(user),
+      columns: ['topic', 'address', 'requested_ms', 'expires_ms'],
     },
   };
 }

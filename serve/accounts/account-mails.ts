@@ -1,11 +1,16 @@
 import { inTime } from '../../infra/coordination/in-time.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock, Queue } from '../../infra/ports.ts';
+import { type Sql, sql } from '../../infra/sql.ts';
+import { HttpError, RETRY_SOON } from '../http/errors.ts';
 import type { Limiter, Limiters } from '../http/limiter.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { AttemptRefused } from './attempts.ts';
+import type { Records } from '../stored-records/records.ts';
+import type { RowOf } from '../stored-records/stored-table.ts';
+import { AttemptRefused, type Caller } from './attempts.ts';
 import { hashSecret, newLocator } from './secrets.ts';
-import type { User } from './tables.ts';
+import type { User, waitingMails } from './tables.ts';
 
 /** Mails with a link. */
 type LinkMail = 'reset-password' | 'confirm-email';
@@ -18,27 +23,22 @@ type Notice =
   | 'account-deleted';
 export type MailTopic = LinkMail | Notice;
 
-/** A mail that waits to be sent. It holds no secret: a link is made when the mail is sent. */
-export interface WaitingMail {
-  readonly topic: MailTopic;
-  readonly to: string;
-  /** '' for a forgotten password: only the job looks the address up, so the request does the same work for all. */
-  readonly user_id: string;
-  /** Left part of the Message-ID, the same for every attempt. */
-  readonly key: string;
-  readonly requested_ms: number;
-}
+export type WaitingMail = RowOf<typeof waitingMails> & { readonly topic: MailTopic };
 
 const QUEUE = 'account-mails';
 /** A slow mail server takes up to ten seconds for one mail. */
 const CONCURRENCY = 4;
-/** A request does not wait longer for a queue that is away. */
-const ADD_MS_MAX = 5000;
+/** Nothing waits longer for a store or a queue that is away. */
+const ANSWER_MS_MAX = 5000;
 /** Limits of mails with a link: by caller, and by address for each topic. */
 const MAILS_PER_HOUR = { caller: 20, address: 5 };
 
-/** Mails to the people of accounts, sent by jobs of the queue. */
+/**
+ * Mails to the people of accounts. Each waits in a row of the store, also one to an address of no account, until it is
+ * sent or given up. A job of the queue names the row; a job that was lost is added again by `resume`.
+ */
 export class AccountMails {
+  readonly #waiting: Records<WaitingMail>;
   readonly #queue: Pick<Queue, 'add' | 'process'>;
   readonly #clock: Clock;
   readonly #mailer: Mailer;
@@ -46,12 +46,14 @@ export class AccountMails {
   readonly #byAddress: Limiter;
 
   constructor(deps: {
+    readonly waitingMails: Records<WaitingMail>;
     readonly queue: Pick<Queue, 'add' | 'process'>;
     readonly clock: Clock;
     readonly limiters: Limiters;
     readonly mailer: Mailer;
   }) {
-    const { queue, clock, limiters, mailer } = deps;
+    const { waitingMails, queue, clock, limiters, mailer } = deps;
+    this.#waiting = waitingMails;
     this.#queue = queue;
     this.#clock = clock;
     this.#mailer = mailer;
@@ -59,46 +61,107 @@ export class AccountMails {
     this.#byAddress = limiters({ name: 'mails/address', max: MAILS_PER_HOUR.address, seconds: 3600 });
   }
 
-  /** Requests a link for a forgotten password. `caller` is the network address as limits count it. */
-  async requestReset(to: string, caller: string): Promise<void> {
-    await this.#count('reset-password', to, `address ${caller}`);
-    await this.#add('reset-password', to, '');
+  /**
+   * Requests a link for a forgotten password. A browser that has signed in to the account before has a budget of its
+   * own, which the requests of others do not use up.
+   */
+  requestReset(to: string, { address, device }: Caller): Promise<void> {
+    const budgets: Budget[] =
+      device === null
+        ? this.#budgetsOf('reset-password', to, `address ${address}`)
+        : [{ limiter: this.#byAddress, key: `device ${device}` }];
+    return this.#request(budgets, 'reset-password', to, '');
   }
 
   /** Requests a link that makes `to` the confirmed address of a user. */
-  async requestConfirmation({ id }: User, to: string): Promise<void> {
-    await this.#count('confirm-email', to, `user ${id}`);
-    await this.#add('confirm-email', to, id);
+  requestConfirmation({ id }: User, to: string): Promise<void> {
+    return this.#request(this.#budgetsOf('confirm-email', to, `user ${id}`), 'confirm-email', to, id);
   }
 
   /** Tells a user of a change. An address that is not confirmed may be of somebody else, so it gets no notice. */
   async notify({ id, email, email_confirmed_ms }: User, topic: Notice): Promise<void> {
     if (email_confirmed_ms === 0 || !this.#mailer.isConfigured) return;
-    // The change is done: a queue that is away must not make it look as if it had failed.
+    // The change is done: a store that is away must not make it look as if it had failed.
     await this.#add(topic, email, id).catch(ignore('mails.notify'));
   }
 
-  /** Sends waiting mails. A mail runs again after the milliseconds that `send` returns. */
+  /** Sends waiting mails. A mail runs again after the milliseconds that `send` returns; without any it is done. */
   process(send: (mail: WaitingMail) => Promise<number | undefined>): Promise<void> {
-    return this.#queue.process<WaitingMail>(QUEUE, CONCURRENCY, send);
+    return this.#queue.process<Job>(QUEUE, CONCURRENCY, async ({ id }) => {
+      const mail = await this.#waiting.get(id);
+      if (mail === null || mail.expires_ms > 0) return undefined;
+      const againMs = await send(mail);
+      if (againMs === undefined) await this.#end(mail);
+      return againMs;
+    });
   }
 
-  async #count(topic: LinkMail, to: string, caller: string): Promise<void> {
-    for (const [limiter, key] of [
-      [this.#byCaller, caller],
-      [this.#byAddress, hashSecret(`${topic} ${to}`)],
-    ] as const) {
+  /** Adds the jobs of all mails that wait: those of a process that was killed, or of a queue that was away. */
+  async resume(): Promise<void> {
+    for (const { id } of await this.#waiting.find(sql`expires_ms = 0`, 'requested_ms')) await this.#wake(id);
+  }
+
+  #budgetsOf(topic: LinkMail, to: string, caller: string): Budget[] {
+    return [
+      { limiter: this.#byCaller, key: caller },
+      { limiter: this.#byAddress, key: hashSecret(`${topic} ${to}`) },
+    ];
+  }
+
+  async #request(budgets: readonly Budget[], topic: LinkMail, to: string, user_id: string): Promise<void> {
+    for (const { limiter, key } of budgets) {
       const { isExceeded, reset } = await limiter.count(key);
       if (isExceeded) throw AttemptRefused.usedUp(reset);
     }
+    try {
+      await this.#add(topic, to, user_id);
+    } catch (error) {
+      ignore('mails.request')(error);
+      const givenBack = budgets.map(({ limiter, key }) => limiter.count(key, -1));
+      await Promise.all(givenBack).catch(ignore('mails.budget'));
+      throw new HttpError('unavailable', 'The mail cannot be sent now. Try again in a moment.', RETRY_SOON);
+    }
   }
 
-  #add(topic: MailTopic, to: string, user_id: string): Promise<void> {
-    const data: WaitingMail = {
-      ...{ topic, to, user_id },
-      key: `account.${newLocator()}`,
-      requested_ms: this.#clock.now(),
-    };
-    return inTime(ADD_MS_MAX, this.#queue.add(QUEUE, { id: `${topic}/${user_id}/${to}`, data }));
+  async #add(topic: MailTopic, address: string, user_id: string): Promise<void> {
+    const requested_ms = this.#clock.now();
+    // Requests of one day are one mail while it waits. An expired row is deleted a day later, when no request has its id.
+    const id = hashSecret(`${topic}/${user_id}/${address}/${Math.floor(requested_ms / DAY_MS)}`);
+    const message_id = `account.${newLocator()}`;
+    const next = { id, topic, address, user_id, message_id, requested_ms, expires_ms: 0 };
+    await inTime(
+      ANSWER_MS_MAX,
+      this.#waiting.change(id, () => ({ next, result: undefined })),
+    );
+    this.#wake(id).catch(ignore('mails.wake'));
+  }
+
+  #wake(id: string): Promise<void> {
+    return inTime(ANSWER_MS_MAX, this.#queue.add<Job>(QUEUE, { id, data: { id } }));
+  }
+
+  /** A mail that was requested again meanwhile waits again. */
+  #end({ id, version }: WaitingMail): Promise<void> {
+    return this.#waiting.change(id, (row) =>
+      row?.version === version
+        ? { next: { ...row, expires_ms: this.#clock.now() }, result: undefined }
+        : { result: undefined },
+    );
   }
 }
+
+/** Names a row. */
+interface Job {
+  readonly id: string;
+}
+
+interface Budget {
+  readonly limiter: Limiter;
+  readonly key: string;
+}
+
+/** The mails of a user: also those for a forgotten password, if the address is confirmed. */
+export const mailsOf = ({ id, email, email_confirmed_ms }: User): Sql =>
+  email_confirmed_ms > 0
+    ? sql`(user_id = ${id} OR (user_id = '' AND address = ${email}))`
+    : sql`user_id = ${id}`;

@@ -2,6 +2,7 @@ import { DAY_MS } from '../../infra/days.ts';
 import { type Sql, sql } from '../../infra/sql.ts';
 import type { Records } from '../stored-records/records.ts';
 import type { RecordColumns } from '../stored-records/stored-table.ts';
+import { mailsOf } from './account-mails.ts';
 import type { Accounts } from './accounts.ts';
 import { revoked } from './grants.ts';
 import { DELETION_LOCK, type Obstacle } from './personal-data.ts';
@@ -85,7 +86,7 @@ async function removeData(accounts: Accounts, user: User): Promise<void> {
 }
 
 async function removeRows(accounts: Accounts, user: User): Promise<void> {
-  const { sessions, grants, applications } = accounts;
+  const { sessions, grants, applications, waitingMails } = accounts;
   const now = accounts.clock.now();
   await expireAll(sessions, sql`user_id = ${user.id}`, now, (row) => ({
     ...row,
@@ -96,6 +97,7 @@ async function removeRows(accounts: Accounts, user: User): Promise<void> {
     ...row,
     revoked_ms: row.revoked_ms || now,
   }));
+  await expireAll(waitingMails, sql`${mailsOf(user)} AND topic != 'account-deleted'`, now, (row) => row);
   await unlinkWallets(accounts, user);
   for (const domain of await accounts.personalData()) await domain.remove(user);
 }

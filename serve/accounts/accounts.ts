@@ -7,7 +7,7 @@ import type { HttpSettings } from '../http/settings.ts';
 import { Mailer } from '../mail/mailer.ts';
 import type { MailSettings } from '../mail/settings.ts';
 import { type RecordContext, Records } from '../stored-records/records.ts';
-import { AccountMails } from './account-mails.ts';
+import { AccountMails, type WaitingMail } from './account-mails.ts';
 import { AttemptLimits } from './attempts.ts';
 import { CredentialFailures } from './credential-failures.ts';
 import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
@@ -24,6 +24,7 @@ import {
   sessions,
   signingKeys,
   type Wallet,
+  waitingMails,
   wallets,
 } from './tables.ts';
 import { UserRecords } from './user-records.ts';
@@ -52,6 +53,7 @@ export interface Accounts extends RecordContext {
   readonly applications: Records<Application>;
   readonly grants: Records<Grant>;
   readonly signingKeys: Records<SigningKey>;
+  readonly waitingMails: Records<WaitingMail>;
   /** When keys and tokens were last used. */
   readonly uses: Uses;
   readonly measures: IdentityMeasures;
@@ -87,6 +89,7 @@ export function openAccounts({
   const seal = Seal.open(settings);
   const limiters = openLimiters({ keyValue, clock }, settings);
   const mailer = new Mailer(settings);
+  const waiting = new Records<WaitingMail>(context, waitingMails);
   const accounts: Accounts = {
     ...context,
     settings,
@@ -96,13 +99,14 @@ export function openAccounts({
     attempts: new AttemptLimits({ ...context, limiters, seal, measures }, settings),
     failures: new CredentialFailures({ limiters, perMinute: settings.FAILED_KEYS_PER_MINUTE }),
     mailer,
-    mails: new AccountMails({ queue, clock, limiters, mailer }),
+    mails: new AccountMails({ waitingMails: waiting, queue, clock, limiters, mailer }),
     users: new UserRecords(context),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),
     applications: new Records(context, applications),
     grants: new Records(context, grants),
     signingKeys: new Records(context, signingKeys),
+    waitingMails: waiting,
     uses: new Uses(store, clock),
     personalData: () => openPersonalData(accounts),
   };

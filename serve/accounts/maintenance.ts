@@ -31,5 +31,6 @@ export async function sweep(accounts: Accounts): Promise<void> {
   await accounts.wallets.removeExpired();
   await accounts.applications.removeExpired();
   await accounts.signingKeys.removeExpired();
+  await accounts.waitingMails.removeExpired();
   if ((await accounts.grants.removeExpired()) > 0) await accounts.uses.removeOrphans(accounts.grants.table);
 }

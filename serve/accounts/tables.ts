@@ -163,6 +163,22 @@ export const signingKeys = storedTable({
 });
 export type SigningKey = RowOf<typeof signingKeys>;
 
+export const waitingMails = storedTable({
+  name: 'waiting_mails',
+  doc: 'Mails about accounts that wait to be sent; one that was sent or given up expires. They hold no secret: a link is made when its mail is sent.',
+  columns: {
+    topic: 'LowCardinality(String)',
+    /** It may be of no account. */
+    address: 'String',
+    /** '' for a forgotten password: only the job looks the address up, so the request does the same work for all. */
+    user_id: 'String',
+    /** Left part of the Message-ID, the same for every attempt. */
+    message_id: 'String',
+    requested_ms: 'Int64',
+  },
+  foundBy: 'user_id',
+});
+
 /** Separate from the grants, since it is written often and may be lost. */
 export const uses = table({
   name: 'grant_uses',
@@ -179,5 +195,6 @@ export const accountTables: readonly Table[] = [
   applications,
   grants,
   signingKeys,
+  waitingMails,
   uses,
 ];

@@ -12,12 +12,27 @@ import { type LetterTopic, letterOf } from './texts.ts';
 const RETRY_MS_MIN = 5000;
 const GIVE_UP_MS = DAY_MS;
 
+/** Interval at which mails are found whose jobs were lost. It is also the longest wait of a mail for its next attempt. */
+const SWEEP_MS = 300_000;
+
 /** Starts the jobs that send mails of accounts. */
 export function startAccountMails(app: FastifyInstance, accounts: Accounts): void {
   const send = (mail: WaitingMail) => sendMail(app, accounts, mail);
   accounts.mails
     .process(send)
     .catch((error) => app.log.error({ err: error }, 'mails of accounts are not sent'));
+  const sweep = () =>
+    accounts.mails
+      .resume()
+      .catch((error) => app.log.warn({ err: error }, 'looking for waiting mails of accounts failed'));
+  let sweeping = sweep();
+  const timer = setInterval(() => {
+    sweeping = sweep();
+  }, SWEEP_MS).unref();
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    await sweeping;
+  });
 }
 
 /** Returns after how many milliseconds the next attempt follows: the wait doubles each time. */
@@ -49,9 +64,9 @@ interface Attempt {
 async function attempt(accounts: Accounts, mail: WaitingMail, origin: string): Promise<Attempt> {
   const planned = await planOf(accounts, mail);
   if (planned === null) return { fault: '', isRefused: false };
-  const { to, key } = mail;
+  const { address: to, message_id: id } = mail;
   const letter = letterOf(planned.topic, { ...planned, origin });
-  return accounts.mailer.send({ ...letter, to, id: key, thread: '', isImportant: false });
+  return accounts.mailer.send({ ...letter, to, id, thread: '', isImportant: false });
 }
 
 interface PlannedLetter {
@@ -63,7 +78,7 @@ interface PlannedLetter {
 /** Null if there is nothing to send, as for an address that no account has confirmed. */
 async function planOf(
   accounts: Accounts,
-  { topic, to, user_id }: WaitingMail,
+  { topic, address: to, user_id }: WaitingMail,
 ): Promise<PlannedLetter | null> {
   if (topic === 'account-deleted') return { topic, username: '', path: '' };
   const user = await (user_id === '' ? findUser(accounts, to) : accounts.users.get(user_id));

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Accounts } from '../../accounts/accounts.ts';
+import { callerOf } from '../../accounts/devices.ts';
 import { FieldError, faultOf } from '../../accounts/field-error.ts';
 import { PASSWORD_CHARACTERS_MIN } from '../../accounts/passwords.ts';
 import { emailOf } from '../../accounts/users.ts';
-import { countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { NO_MAIL } from '../../mail/mailer.ts';
 import { textField } from '../../pages/fields.ts';
@@ -26,7 +26,7 @@ export function serveForgottenPassword(pages: FastifyInstance, accounts: Account
     try {
       const email = emailOf(given);
       if (email === '') throw new FieldError('email', 'Enter your email.');
-      await accounts.mails.requestReset(email, countedAddress(request));
+      await accounts.mails.requestReset(email, await callerOf(accounts, request, email));
     } catch (error) {
       if (error instanceof FieldError) return sendRequest(accounts, reply, given, error.message, 422);
       if (!(error instanceof HttpError)) throw error;

@@ -19,6 +19,7 @@ export const DECISIONS: Readonly<Record<string, Decision>> = {
   'sessions.user_id': { kind: 'sessions', afterDeletion: 'removed' },
   'wallets.user_id': { kind: 'wallets', afterDeletion: 'removed' },
   'applications.owner_id': { kind: 'applications', afterDeletion: 'removed' },
+  'waiting_mails.user_id': { kind: 'waiting_mails', afterDeletion: 'removed' },
   'grants.user_id': { kind: 'api_keys', afterDeletion: 'removed', row: { kind: 'key' } },
   'projects.creator_id': { kind: 'projects_created', afterDeletion: 'kept' },
   'project_members.user_id': {

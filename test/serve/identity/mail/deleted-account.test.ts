@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sql } from '../../../../infra/sql.ts';
 import { deleteAccount } from '../../../../serve/accounts/account-removal.ts';
 import { linkPath } from '../../../../serve/identity/mail/links.ts';
 import { Browser } from '../../accounts/browser.ts';
@@ -26,4 +27,19 @@ test('an address that nobody confirmed is told nothing', async () => {
   const user = await aUser(mail.world);
   await deleteAccount(mail.accounts, user);
   expect(await mail.mailsTo(user.email)).toEqual([]);
+});
+
+test('what else waits for the account is not sent any more', async () => {
+  const user = await mail.confirmedUser();
+  const { queue } = mail.world.pipeline.runtime;
+  const add = queue.add;
+  queue.add = async () => undefined;
+  await mail.accounts.mails.requestReset(user.email, { address: '192.0.2.1', device: null });
+  await mail.accounts.mails.requestConfirmation(user, 'next@example.org');
+  queue.add = add;
+  const waiting = () => mail.accounts.waitingMails.find(sql`expires_ms = 0`, 'topic');
+  expect((await waiting()).map(({ topic }) => topic)).toEqual(['confirm-email', 'reset-password']);
+  await deleteAccount(mail.accounts, user);
+  expect(await mail.mailsTo(user.email)).toHaveLength(1);
+  expect(await waiting()).toEqual([]);
 });

@@ -187,18 +187,52 @@ describe('a request for a link', () => {
     expect(mails.map(({ length }) => length)).toEqual([1, 0, 0, 0]);
   });
 
-  test('only adds a job, for a known and for an unknown address', async () => {
+  test('only stores a mail and adds its job, for a known and for an unknown address', async () => {
     const { queue } = mail.world.pipeline.runtime;
     const known = await mail.confirmedUser();
+    const unknown = 'nobody-else@example.org';
     const jobs: string[] = [];
     const add = queue.add.bind(queue);
     queue.add = async (_queue, { id }) => void jobs.push(id);
     try {
-      for (const email of [known.email, 'nobody-else@example.org']) await ask(email);
+      for (const email of [known.email, unknown]) await ask(email);
     } finally {
       queue.add = add;
     }
-    expect(jobs).toEqual([`reset-password//${known.email}`, 'reset-password//nobody-else@example.org']);
+    const rows = await Promise.all(jobs.map((id) => mail.accounts.waitingMails.get(id)));
+    expect(rows.map((row) => [row?.address, row?.user_id])).toEqual([
+      [known.email, ''],
+      [unknown, ''],
+    ]);
+    await mail.accounts.mails.resume();
+    expect(await mail.mailsTo(known.email)).toHaveLength(1);
+    expect(await mail.mailsTo(unknown)).toEqual([]);
+  });
+
+  test('is refused for a moment while the store is away, and then uses up no budget', async () => {
+    const { waitingMails } = mail.accounts;
+    const user = await mail.confirmedUser();
+    const change = waitingMails.change.bind(waitingMails);
+    waitingMails.change = () => Promise.reject(new Error('the store is away'));
+    try {
+      for (let i = 0; i < 6; i++) {
+        const { statusCode, headers } = await ask(user.email);
+        expect([statusCode, headers['retry-after']]).toEqual([503, '5']);
+      }
+    } finally {
+      waitingMails.change = change;
+    }
+    for (let i = 0; i < 5; i++) expect((await ask(user.email)).statusCode).toBe(303);
+  });
+
+  test('of a browser that has signed in to the account is not used up by the requests of others', async () => {
+    const user = await mail.confirmedUser();
+    const owner = await signedIn(mail.world, user);
+    for (let i = 0; i < 6; i++) await ask(user.email);
+    const statuses: number[] = [];
+    for (let i = 0; i < 6; i++) statuses.push((await ask(user.email, owner)).statusCode);
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429]);
+    expect((await ask('nobody@example.net', owner)).statusCode).toBe(303);
   });
 
   test('names the public address whatever headers the request has', async () => {

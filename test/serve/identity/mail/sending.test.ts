@@ -78,16 +78,24 @@ test.runIf(!isMissing)(
     const user = await aUser(mail.world);
     const killed = await opened();
     await mailsOn(killed.queue).requestConfirmation(user, user.email);
-    const stored = await killed.redis.keys('*');
-    const jobs = stored.filter((key) => /:[0-9a-f-]{36}$/.test(key));
-    const [job] = await Promise.all(jobs.map((key) => killed.redis.hget(key, 'data')));
-    const { data } = JSON.parse(job ?? '{}') as { data: WaitingMail };
-    expect(data).toEqual({
+    let job: string | null | undefined;
+    await until(async () => {
+      const stored = await killed.redis.keys('*');
+      const jobs = stored.filter((key) => /:[0-9a-f-]{36}$/.test(key));
+      [job] = await Promise.all(jobs.map((key) => killed.redis.hget(key, 'data')));
+      return typeof job === 'string';
+    });
+    const { data } = JSON.parse(job ?? '{}') as { data: { id: string } };
+    const row = await accounts.waitingMails.get(data.id);
+    expect(row).toEqual({
+      id: data.id,
+      version: 1,
       topic: 'confirm-email',
-      to: user.email,
+      address: user.email,
       user_id: user.id,
-      key: expect.stringMatching(/^account\.[\w-]{22}$/),
+      message_id: expect.stringMatching(/^account\.[\w-]{22}$/),
       requested_ms: expect.any(Number),
+      expires_ms: 0,
     });
     killed.redis.disconnect();
     const next = await opened();
@@ -97,7 +105,7 @@ test.runIf(!isMissing)(
       return undefined;
     });
     await until(() => sent.length > 0);
-    expect(sent).toEqual([data]);
+    expect(sent).toEqual([row]);
     await next.queue.close();
     await mail.close();
     await service.close();
