@@ -45,6 +45,17 @@ describe('the address of a new account', () => {
     expect(again.statusCode).toBe(422);
   });
 
+  test('is named by the public address of the service, whatever headers the request has', async () => {
+    const user = await aUser(mail.world);
+    const browser = await signedIn(mail.world, user);
+    const fields = hiddenFields((await browser.get(PAGE)).body, `${PAGE}/confirmation`);
+    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'ftp' };
+    expect((await browser.post(`${PAGE}/confirmation`, fields, headers)).statusCode).toBe(303);
+    const [received] = await mail.mailsTo(user.email);
+    expect(received?.source).not.toContain('evil');
+    expect(textOf(received as never)).toContain(`${ORIGIN}/confirm-email?link=`);
+  });
+
   test('is not confirmed by somebody else, however the link came to them', async () => {
     const user = await aUser(mail.world);
     await mail.accounts.mails.requestConfirmation(user, user.email);

@@ -98,6 +98,18 @@ describe('openid-client', () => {
     expect(again.claims()?.sub).toBe(the.user.id);
   });
 
+  test('refuses the code of another sign-in by its nonce, though state and verifier are right', async () => {
+    const the = await register();
+    const config = await configOf(the);
+    const { url, checks } = await requestOf(config);
+    const stolen = await requestOf(config, { state: String(checks.expectedState) });
+    stolen.url.searchParams.set('code_challenge', url.searchParams.get('code_challenge') ?? '');
+    const answer = await allow(the, stolen.url);
+    await expect(client.authorizationCodeGrant(config, answer, checks)).rejects.toMatchObject({
+      cause: { message: 'unexpected ID Token "nonce" claim value' },
+    });
+  });
+
   test('reads an error response', async () => {
     const the = await register();
     const config = await configOf(the);
