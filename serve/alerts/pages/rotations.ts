@@ -103,8 +103,12 @@ function effectiveIn(text: string, { time_zone }: OncallSchedule): number | null
 
 /** The proposed first handoff: with one in the past somebody is on call at once. */
 function lastMonday(now: number, { time_zone }: OncallSchedule): string {
-  const today = new ZoneTimes(time_zone).dateOf('', now);
-  return `${today.subtract({ days: today.dayOfWeek - 1 })}T09:00`;
+  const times = new ZoneTimes(time_zone);
+  const today = times.dateOf('', now);
+  const monday = today.subtract({ days: today.dayOfWeek - 1 });
+  // On a Monday, nine o'clock may still come.
+  const isAhead = (times.momentOf(`${monday}T09:00`) ?? 0) > now;
+  return `${isAhead ? monday.subtract({ days: 7 }) : monday}T09:00`;
 }
 
 async function send(

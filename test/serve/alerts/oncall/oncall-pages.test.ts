@@ -8,6 +8,7 @@ const NOW = Date.parse('2027-03-24T10:00:00Z');
 const LEVELS = { mona: 40, dave: 30, dora: 30, rita: 20 } as const;
 
 let service: Service;
+let ahead: number;
 let project: number;
 const people = {} as Record<'ann' | keyof typeof LEVELS, Person>;
 const browsers = {} as Record<keyof typeof people, Browser>;
@@ -15,7 +16,7 @@ const browsers = {} as Record<keyof typeof people, Browser>;
 let schedule: string;
 
 beforeAll(async () => {
-  const ahead = NOW - Date.now();
+  ahead = NOW - Date.now();
   service = await Service.open({}, { now: () => Date.now() + ahead });
   people.ann = await service.person('ann', PASSWORD);
   project = await service.project(people.ann);
@@ -70,6 +71,15 @@ test('a schedule is made by a Maintainer; a refused form comes back with its fie
 
 describe('a rotation', () => {
   const path = () => `${schedule}/rotations/new`;
+  const proposed = async () => /name="starts_at"[^>]*value="([^"]+)"/.exec(await get('mona', path()))?.[1];
+
+  test('is proposed from the Monday before, so that somebody is on call at once', async () => {
+    expect(await proposed()).toBe('2027-03-22T09:00');
+    const before = ahead;
+    ahead = Date.parse('2027-03-22T07:59:00Z') - Date.now();
+    expect(await proposed()).toBe('2027-03-15T09:00');
+    ahead = before;
+  });
 
   test('gets more lines for its turns, and keeps what was entered', async () => {
     const { body } = await submit('mona', path(), path(), rotation({ do: 'more' }));
