@@ -12,8 +12,9 @@ export const DELETION_LOCK = 'account-deletions';
 /** Something that a user has to do before the account can be deleted. */
 export interface Obstacle {
   readonly text: string;
-  /** The page on which they do it. */
+  /** The page on which they do it, and the text of the link to it. */
   readonly path: string;
+  readonly link: string;
 }
 
 /** The personal data that a domain outside of accounts stores. The composition root lists these domains. */

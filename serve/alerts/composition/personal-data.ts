@@ -184,4 +184,5 @@ export class AlertPersonalData implements PersonalData {
 const onlyOwnerOf = ({ id, name }: tables.Project): Obstacle => ({
   text: `The project ${name} has no other Owner. Make a member its Owner, or delete it. Locked accounts do not count.`,
   path: `/projects/${id}/members`,
+  link: 'Open its members',
 });

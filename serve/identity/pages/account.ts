@@ -118,7 +118,7 @@ function sendObstacles(
 ): Promise<FastifyReply> {
   const body = html`<h1>Delete account</h1>
 <section class="card"><p class="note warn">Your account cannot be deleted yet.</p>
-<ul>${obstacles.map(({ text, path }) => html`<li>${text} <a href="${path}">Open its members</a></li>`)}</ul>
+<ul>${obstacles.map(({ text, path, link }) => html`<li>${text} <a href="${path}">${link}</a></li>`)}</ul>
 <a class="button second" href="${PATH}">Back</a></section>`;
   return reply.page({ title: 'Delete account', body, status });
 }
