@@ -20,8 +20,8 @@ let key: string;
 
 beforeAll(async () => {
   if (!isPossible) return;
-  // Monday, 08:30 in Berlin.
-  place = await Workplace.open('2027-03-22T07:30Z');
+  // Monday, 09:10 in Berlin: the first turn of a rotation that begins at nine has begun.
+  place = await Workplace.open('2027-03-22T08:10Z');
   ann = await place.colleague('ann', true);
   const others = await Promise.all(['ben', 'cleo', 'dev', 'eva'].map((name) => place.colleague(name, false)));
   [ben, cleo, dev, eva] = others as [Colleague, Colleague, Colleague, Colleague];
