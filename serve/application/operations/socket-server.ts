@@ -118,6 +118,8 @@ async function answer(
 /** The bytes of a request, for who may stop reading them: to destroy the request would take the connection, and the answer, along. */
 function separate(request: Readable): Readable {
   const body = new PassThrough();
+  // Whoever reads it hears of the error; an operation that refused its input reads nothing.
+  body.on('error', ignore('operations.body'));
   request.once('error', (error) => body.destroy(error));
   request.once('close', () => {
     if (!request.readableEnded) body.destroy(new Error('the caller hung up'));

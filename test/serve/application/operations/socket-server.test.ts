@@ -9,7 +9,7 @@ import { openOperationSocket } from '../../../../serve/application/operations/so
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** A socket whose calls answer with what `answer` makes, and calls of it over one connection. */
-async function serving(answer: (signal: AbortSignal) => Readable) {
+async function serving(answer: (signal: AbortSignal) => Readable | Promise<never>) {
   const directory = temporaryDirectory();
   const client = {
     location: 'here',
@@ -18,10 +18,12 @@ async function serving(answer: (signal: AbortSignal) => Readable) {
   } as unknown as OperationClient;
   const socket = await openOperationSocket(client, directory.path, fastify().log);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const call = async (): Promise<IncomingMessage> => {
+  const begin = () => {
     const sent = request({ socketPath: socket.path, method: 'POST', path: '/operations/export', agent });
-    sent.setHeader('content-type', 'application/octet-stream').end();
-    const [answered] = await once(sent, 'response');
+    return sent.setHeader('content-type', 'application/octet-stream');
+  };
+  const call = async (): Promise<IncomingMessage> => {
+    const [answered] = await once(begin().end(), 'response');
     return answered;
   };
   const close = async () => {
@@ -29,7 +31,7 @@ async function serving(answer: (signal: AbortSignal) => Readable) {
     await socket.close();
     directory[Symbol.dispose]();
   };
-  return { call, [Symbol.asyncDispose]: close };
+  return { begin, call, [Symbol.asyncDispose]: close };
 }
 
 test('many calls over one connection leave nothing on it', async () => {
@@ -60,4 +62,19 @@ test('a caller who hangs up ends the call', async () => {
   const answer = await served.call();
   answer.destroy();
   await aborted;
+});
+
+test('a caller who hangs up in the middle of a file that nobody reads leaves the server running', async () => {
+  const { promise: begun, resolve } = Promise.withResolvers<AbortSignal>();
+  await using served = await serving((signal) => {
+    resolve(signal);
+    return new Promise(() => undefined);
+  });
+  const sent = served.begin().on('error', () => undefined);
+  sent.write('the beginning');
+  const hungUp = once(await begun, 'abort');
+  sent.destroy();
+  await hungUp;
+  // An error that nobody listens for would end the process by now.
+  await new Promise((turn) => setImmediate(turn));
 });
