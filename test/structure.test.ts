@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { FOLDERS, product, ROOT } from './support/source-files.ts';
 
-const FILE = join(ROOT, 'CONTRIBUTING.md');
 const PICTURE = /(?<=<!-- structure -->\n```\n)[\s\S]*?(?=```\n)/;
 
 /** `serve/alerts/pages/list.ts` is a file of `serve/alerts`, and `infra/ports.ts` of `infra`. */
@@ -38,22 +37,20 @@ function inOrder(arrows: ReadonlyMap<string, readonly string[]>): string[] {
   return placed;
 }
 
-function drawn(): string {
-  const areas = FOLDERS.map((area) => {
-    const arrows = arrowsOf(area);
-    const short = (room: string) => (room === area ? '.' : room.slice(area.length + 1));
-    const lines = inOrder(arrows).map((room) => {
-      const below = (arrows.get(room) ?? []).map(short).join(', ');
-      return `  ${below ? `${short(room).padEnd(15)} → ${below}` : short(room)}`;
-    });
-    return `${area}\n${lines.join('\n')}\n`;
+function drawn(area: string): string {
+  const arrows = arrowsOf(area);
+  const short = (room: string) => (room === area ? '.' : room.slice(area.length + 1));
+  const lines = inOrder(arrows).map((room) => {
+    const below = (arrows.get(room) ?? []).map(short).join(', ');
+    return below ? `${short(room).padEnd(15)} → ${below}` : short(room);
   });
-  return areas.join('\n');
+  return `${lines.join('\n')}\n`;
 }
 
-test('CONTRIBUTING.md draws the folders as they import each other', () => {
-  const text = readFileSync(FILE, 'utf8');
+test.each(FOLDERS)('%s/README.md shows which of its folders import which', (area) => {
+  const file = join(ROOT, area, 'README.md');
+  const text = readFileSync(file, 'utf8');
   // WRITE_STRUCTURE=1 draws them again.
-  if (process.env.WRITE_STRUCTURE) writeFileSync(FILE, text.replace(PICTURE, drawn()));
-  else expect(PICTURE.exec(text)?.[0]).toBe(drawn());
+  if (process.env.WRITE_STRUCTURE) writeFileSync(file, text.replace(PICTURE, drawn(area)));
+  else expect(PICTURE.exec(text)?.[0]).toBe(drawn(area));
 });
