@@ -25,14 +25,14 @@ export interface RoleProcess {
   said(): string;
 }
 
-/** `main` is the entry of another version. */
+/** Without a role it is a process of the embedded profile. `main` is the entry of another version. */
 export async function startRole(
   role: string,
   environment: Readonly<Record<string, string>>,
   waits = true,
   main = MAIN,
 ): Promise<RoleProcess> {
-  const child = spawn(process.execPath, [main, 'start', '--role', ...role.split(' ')], {
+  const child = spawn(process.execPath, [main, 'start', ...(role ? ['--role', ...role.split(' ')] : [])], {
     env: testEnvironment({ ...process.env, PORT: '0', ...environment, UV_THREADPOOL_SIZE: '16' }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

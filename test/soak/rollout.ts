@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { contentOfCleanRun, everythingRecorded } from '../distributed/clean-run.ts';
@@ -11,8 +11,8 @@ import { joinPipeline } from '../support/distributed.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { startServices } from '../support/services/index.ts';
 import { freePort } from '../support/services/service.ts';
-import { ROOT } from '../support/source-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { checkOut } from './revision.ts';
 
 // A rolling upgrade from an earlier commit of this repository to the working tree, and back.
 // usage: npx node test/soak/rollout.ts REVISION [--other-schema]
@@ -23,11 +23,8 @@ const SHARED_STORE = 'serve/application/compose/stored-schema.ts';
 const SETTLED_MS_MAX = 300_000;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** The earlier version, with the packages of this one. */
-async function checkOut(directory: string): Promise<{ main: string; noticesMigrations: boolean }> {
-  await run('git', ['clone', '--quiet', '--no-checkout', ROOT, directory]);
-  await run('git', ['checkout', '--quiet', revision], { cwd: directory });
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+async function prepareEarlier(directory: string): Promise<{ main: string; noticesMigrations: boolean }> {
+  await checkOut(revision, directory);
   const stored = join(directory, SHARED_STORE);
   const noticesMigrations = existsSync(stored);
   if (option === '--other-schema') {
@@ -73,7 +70,7 @@ function ask(url: string) {
 }
 
 using directory = temporaryDirectory();
-const earlier = await checkOut(join(directory.path, 'earlier'));
+const earlier = await prepareEarlier(join(directory.path, 'earlier'));
 await using services = await startServices();
 const environment = services.environment({
   LOG_LEVEL: 'warn',
