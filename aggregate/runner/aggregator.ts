@@ -12,7 +12,6 @@ import type { PlannedWindow } from '../planner/plan.ts';
 import { tellsChanges } from '../slices.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
 import { Claims } from './claims.ts';
-import { type ComputeMeasures, computeMeasures } from './compute-measures.ts';
 import { WindowComputer } from './compute-window.ts';
 import { DataSignal } from './data-signal.ts';
 import {
@@ -28,6 +27,7 @@ import { forgetEntities } from './refold.ts';
 import { RoundRequests } from './round-requests.ts';
 import { RoundStateReader } from './round-state.ts';
 import { Rounds } from './rounds.ts';
+import { createRunnerMetrics, type RunnerMetrics } from './runner-metrics.ts';
 import { MetricVersions } from './versions.ts';
 import { type ComputedRound, type ComputeOptions, STOPPED, WindowQueue } from './window-queue.ts';
 
@@ -65,7 +65,7 @@ interface AggregatorOptions {
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly metrics?: readonly MaterializedMetric[];
-  readonly measures?: ComputeMeasures;
+  readonly runnerMetrics?: RunnerMetrics;
 }
 
 /**
@@ -97,7 +97,7 @@ export class Aggregator {
   #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
-    const { runtime, metrics = materializedMetrics, measures = computeMeasures() } = options;
+    const { runtime, metrics = materializedMetrics, runnerMetrics = createRunnerMetrics() } = options;
     this.#options = options;
     this.#runtime = runtime;
     this.#metrics = metrics;
@@ -110,21 +110,21 @@ export class Aggregator {
     this.#windows = new WindowQueue({
       ...options,
       metrics,
-      computer: new WindowComputer({ ...options, metrics, measures, claims: this.#claims }),
+      computer: new WindowComputer({ ...options, metrics, runnerMetrics, claims: this.#claims }),
       onComputed: (metric, version) => this.#versions.set(metric, version),
     });
-    this.#roundState = new RoundStateReader({ ...options, metrics, measures });
+    this.#roundState = new RoundStateReader({ ...options, metrics, runnerMetrics });
     this.#rounds = new Rounds({
       ...options,
       metrics,
-      measures,
+      runnerMetrics,
       state: this.#roundState,
       compute: (windows, options) => this.#compute(windows, options),
       dataSignal: this.#dataSignal,
     });
     this.#requests = new RoundRequests({
       ...options,
-      measures,
+      runnerMetrics,
       rounds: this.#rounds,
       isPaused: () => this.isPaused,
       isAwaited: () => this.#waiters > 0,

@@ -6,9 +6,9 @@ import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, hasEntities, type MaterializedMetric } from '../metric.ts';
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import type { Claims } from './claims.ts';
-import type { ComputeMeasures } from './compute-measures.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { refold } from './refold.ts';
+import type { RunnerMetrics } from './runner-metrics.ts';
 import { partsOf } from './window-parts.ts';
 import { VERSIONS, writeRows } from './write-rows.ts';
 
@@ -17,7 +17,7 @@ interface WindowComputerOptions {
   readonly numbers: Numbers;
   readonly claims: Claims;
   readonly metrics: readonly MaterializedMetric[];
-  readonly measures: ComputeMeasures;
+  readonly runnerMetrics: RunnerMetrics;
 }
 
 interface Computation {
@@ -61,16 +61,16 @@ export class WindowComputer {
     const options = { attributes, ...(round === undefined ? {} : { causes: [round] }) };
     const attempt: Computation['attempt'] = {};
     return claims.run(window, (writesEqualRows) =>
-      inSpan(`compute ${window.metric}`, options, () => this.#measured({ window, writesEqualRows, attempt })),
+      inSpan(`compute ${window.metric}`, options, () => this.#observed({ window, writesEqualRows, attempt })),
     );
   }
 
-  async #measured(of: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
+  async #observed(of: Omit<Computation, 'metric'>): Promise<LedgerEntry | null> {
     const { window } = of;
-    const { measures, runtime } = this.#options;
+    const { runnerMetrics, runtime } = this.#options;
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
-    const end = measures.windowSeconds.startTimer();
+    const end = runnerMetrics.windowSeconds.startTimer();
     const started = runtime.clock.now();
     try {
       const version = await this.#computeFitting({ ...of, metric });
@@ -85,7 +85,7 @@ export class WindowComputer {
         milliseconds,
       };
     } catch (error) {
-      measures.failedWindows.inc({ metric: metric.name });
+      runnerMetrics.failedWindows.inc({ metric: metric.name });
       throw failureOf(metric, window, error);
     } finally {
       end();

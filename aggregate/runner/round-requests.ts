@@ -4,9 +4,9 @@ import { ignore } from '../../infra/ignore.ts';
 import type { FailedJob, Runtime, Traceparent } from '../../infra/ports.ts';
 import { activeTraceparent } from '../../infra/tracing/spans.ts';
 import { isLoading } from '../../ingest/load/loads-in-progress.ts';
-import type { ComputeMeasures } from './compute-measures.ts';
 import type { MetricAttempts } from './failures.ts';
 import type { Rounds } from './rounds.ts';
+import type { RunnerMetrics } from './runner-metrics.ts';
 import { STOPPED } from './window-queue.ts';
 
 const QUEUE = 'rounds';
@@ -34,7 +34,7 @@ interface RoundRequestsOptions {
   /** Whether somebody waits until everything is computed. */
   readonly isAwaited: () => boolean;
   readonly onEnded: () => Promise<void>;
-  readonly measures: ComputeMeasures;
+  readonly runnerMetrics: RunnerMetrics;
 }
 
 /** Runs the rounds that are requested, one at a time over all processes. */
@@ -87,11 +87,11 @@ export class RoundRequests {
   }
 
   async #run(cause: Traceparent | undefined): Promise<void> {
-    const { onEnded, measures } = this.#options;
+    const { onEnded, runnerMetrics } = this.#options;
     try {
       await this.#runAfter(cause);
     } catch (error) {
-      if (!this.#isStopped) measures.failedRounds.inc();
+      if (!this.#isStopped) runnerMetrics.failedRounds.inc();
       throw error;
     } finally {
       await onEnded();

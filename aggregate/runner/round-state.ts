@@ -4,7 +4,6 @@ import type { MaterializedMetric } from '../metric.ts';
 import { blockDays } from '../metrics/index.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import type { ComputeMeasures } from './compute-measures.ts';
 import {
   countDirtyDays,
   type NumberedDirtyDay,
@@ -16,6 +15,7 @@ import { type FailedMetric, isDue, type ReadsByMetric, readsOf, stalledBy } from
 import { readLedger } from './ledger.ts';
 import { firstOfLastDays, lowestMark, type Marks } from './marks.ts';
 import { planDays } from './pending.ts';
+import type { RunnerMetrics } from './runner-metrics.ts';
 
 /** What a round found, before it computes. */
 export interface RoundState {
@@ -37,7 +37,7 @@ interface RoundStateOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
   readonly metrics: readonly MaterializedMetric[];
-  readonly measures: ComputeMeasures;
+  readonly runnerMetrics: RunnerMetrics;
 }
 
 /** Reads which days are dirty, and for which metrics. */
@@ -54,8 +54,8 @@ export class RoundStateReader {
 
   /** Reads all days that are dirty, or the last days that loads above `lastDaysAfter` have changed. */
   async read(lastDaysAfter?: bigint): Promise<RoundState> {
-    const { runtime, numbers, measures, metrics } = this.#options;
-    const endPlanning = measures.planSeconds.startTimer();
+    const { runtime, numbers, runnerMetrics, metrics } = this.#options;
+    const endPlanning = runnerMetrics.planSeconds.startTimer();
     const { store, keyValue, clock } = runtime;
     const loaded = await loadedUpTo(keyValue, await numbers.take(1));
     const ledger = await readLedger(store);
@@ -71,7 +71,7 @@ export class RoundStateReader {
       pallets: this.#pallets,
       ...(isWhole ? {} : { from: lastDaysFrom }),
     });
-    if (isWhole) measures.dirtyDays.set(days.length);
+    if (isWhole) runnerMetrics.dirtyDays.set(days.length);
     const { failures } = ledger;
     return { lastDaysFrom, loaded, marks, lowestWatermark, failures, active, days, endPlanning };
   }

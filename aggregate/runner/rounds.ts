@@ -8,7 +8,6 @@ import type { MaterializedMetric } from '../metric.ts';
 import { blockDays } from '../metrics/index.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import type { ComputeMeasures } from './compute-measures.ts';
 import type { DataSignal } from './data-signal.ts';
 import { firstOf, readDirtyHours, withHours } from './dirty-hours.ts';
 import { FailureRecords } from './failure-records.ts';
@@ -27,6 +26,7 @@ import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planPending } from './pending.ts';
 import { forgetEntities } from './refold.ts';
 import type { RoundState, RoundStateReader } from './round-state.ts';
+import type { RunnerMetrics } from './runner-metrics.ts';
 import type { ComputedRound, ComputeOptions } from './window-queue.ts';
 
 const LOCK_LOST = 'another process may have planned meanwhile';
@@ -37,7 +37,7 @@ interface RoundsOptions {
   readonly metrics: readonly MaterializedMetric[];
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
-  readonly measures: ComputeMeasures;
+  readonly runnerMetrics: RunnerMetrics;
   readonly state: Pick<RoundStateReader, 'read' | 'hasDirtyDays'>;
   /** Computes windows and shows the progress. */
   readonly compute: (
@@ -154,7 +154,7 @@ export class Rounds {
   }
 
   async #compute(state: RoundState): Promise<ComputedDays> {
-    const { runtime, numbers, metrics, compute, measures } = this.#options;
+    const { runtime, numbers, metrics, compute, runnerMetrics } = this.#options;
     const { marks, active, days, lowestWatermark, endPlanning } = state;
     const { store } = runtime;
     // Their tables are empty, whatever entities were computed before.
@@ -171,7 +171,7 @@ export class Rounds {
     ];
     const windows = planPending(metrics, active, { days, hours }, marks, calendar);
     endPlanning();
-    measures.plannedWindows.inc(windows.length);
+    runnerMetrics.plannedWindows.inc(windows.length);
     const { computed, failures } = await compute(windows, this.#queueOf(state));
     // If nothing can be computed, the metrics are not at fault, unless they have failed before.
     const [first] = failures.values();

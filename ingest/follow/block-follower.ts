@@ -6,7 +6,7 @@ import { fetchHeights } from '../backfill/fetch-heights.ts';
 import { portions } from '../backfill/portions.ts';
 import type { BlockService } from '../sources/block-service.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
-import type { FollowedChain } from '../sources/source-measures.ts';
+import type { FollowedChain } from '../sources/source-metrics.ts';
 import { BestBlocks } from './best-blocks.ts';
 
 export interface FollowOptions {

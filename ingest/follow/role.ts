@@ -7,7 +7,7 @@ import type { KeyValue } from '../../infra/ports.ts';
 import { findChain, readRegistry } from '../chains/registry.ts';
 import { concurrencyOf, type SourceOptions, shownUrl } from '../sources/service-address.ts';
 import type { SourceSettings } from '../sources/settings.ts';
-import { FollowedChain, type SourceMeasures } from '../sources/source-measures.ts';
+import { FollowedChain, type SourceMetrics } from '../sources/source-metrics.ts';
 import type { IngestTarget } from './source-follower.ts';
 
 const RETRY_MS = 5_000;
@@ -22,7 +22,7 @@ interface IngestRoleOptions {
   };
   readonly keyValue: KeyValue;
   readonly log: FastifyBaseLogger;
-  readonly measures: SourceMeasures;
+  readonly metrics: SourceMetrics;
 }
 
 /**
@@ -30,11 +30,11 @@ interface IngestRoleOptions {
  * retried with growing waits.
  */
 export function startIngestRole(options: IngestRoleOptions): () => Promise<void> {
-  const { settings, measures } = options;
+  const { settings, metrics } = options;
   const registry = readRegistry(settings);
   const sources = settings.FOLLOW.map(({ chain: name, ...address }, index) => {
     const { relay_chain, name: chain } = findChain(registry, name);
-    return { ...address, chain, followed: new FollowedChain(measures, { relay_chain, chain }, index) };
+    return { ...address, chain, followed: new FollowedChain(metrics, { relay_chain, chain }, index) };
   });
   const stop = new AbortController();
   const running = sources.map((source) => keepFollowing(source, options, stop.signal));

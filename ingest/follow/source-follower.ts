@@ -13,7 +13,7 @@ import type { SourceSettings } from '../sources/settings.ts';
 import { Sidecar } from '../sources/sidecar.ts';
 import type { SkippedHeight, UnservedHeight } from '../sources/skipped-heights.ts';
 import { SnapshotCollector } from '../sources/snapshot-collector.ts';
-import type { FollowedChain } from '../sources/source-measures.ts';
+import type { FollowedChain } from '../sources/source-metrics.ts';
 import { BLOCKS_AT_ONCE, type FollowOptions, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
 import { refillSkipped } from './skipped-refill.ts';

@@ -13,8 +13,8 @@ import { type LoadedBlock, noteLoaded, noteReadAgain } from '../raw/loaded-block
 import { splitOtherGenesis, splitRepeated, splitStored } from './changed-lines.ts';
 import { ClosedDays } from './closed-days.ts';
 import { headsOf, LANDING_TABLES, linesOfStore, loadAlone, mayBlameLines, normalise } from './line-load.ts';
-import { type LoadCounters, type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { describeLoad } from './load-trace.ts';
+import { createLoaderMetrics, type LoadCounters, type LoaderMetrics } from './loader-metrics.ts';
 import { LOADING } from './loads-in-progress.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
 import { ReplacedMarks } from './replaced-marks.ts';
@@ -28,7 +28,7 @@ interface LoaderOptions {
   readonly deadLetterBytes: number;
   /** Called after a batch is durable. */
   readonly onLoaded: () => Promise<void>;
-  readonly measures?: LoadMeasures;
+  readonly metrics?: LoaderMetrics;
 }
 
 const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
@@ -58,7 +58,7 @@ interface Load {
 export class Loader {
   readonly counters: LoadCounters = { messages: 0, bytes: 0, refused: 0, failures: 0 };
   readonly #options: LoaderOptions;
-  readonly #measures: LoadMeasures;
+  readonly #metrics: LoaderMetrics;
   /** Batches of all streams load one after the other. */
   readonly #order = new Mutex();
   readonly #closedDays: ClosedDays;
@@ -74,7 +74,7 @@ export class Loader {
 
   constructor(options: LoaderOptions) {
     this.#options = options;
-    this.#measures = options.measures ?? loadMeasures();
+    this.#metrics = options.metrics ?? createLoaderMetrics();
     this.#closedDays = new ClosedDays(options.runtime.store);
     this.#replaced = new ReplacedMarks(options.runtime, options.numbers);
   }
@@ -107,7 +107,7 @@ export class Loader {
     try {
       await this.#order.run(() => {
         this.#onStaged = onStaged;
-        const end = this.#measures.batchSeconds.startTimer();
+        const end = this.#metrics.batchSeconds.startTimer();
         return this.#loadTraced(stream, batch).finally(end);
       });
       this.counters.messages += batch.messages;

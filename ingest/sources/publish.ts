@@ -14,7 +14,7 @@ import { FirstAddress, type ForeignAddress } from '../log/first-address.ts';
 import { TOPICS } from '../log/topics.ts';
 import { decompressed, readLines } from './lines.ts';
 import { PARQUET_BROKEN } from './parquet-broken.ts';
-import { countRead, type SourceMeasures } from './source-measures.ts';
+import { countRead, type SourceMetrics } from './source-metrics.ts';
 
 /** A file, or what stands for one. */
 interface IngestSource {
@@ -59,7 +59,7 @@ interface PublishLimits {
   /** A message holds more than its line, and may be longer. */
   readonly messageBytes: number;
   readonly deadLetterBytes: number;
-  readonly measures: SourceMeasures;
+  readonly metrics: SourceMetrics;
 }
 
 /**
@@ -191,7 +191,7 @@ class Batches {
     ];
     const read = { blocks: blocks.length, snapshots: snapshots.length, refused: refused.length };
     const loading = Promise.all(parts).then(() => {
-      countRead(limits.measures, read);
+      countRead(limits.metrics, read);
       this.#options.onProgress?.(soFar);
     });
     this.#loading++;

@@ -10,7 +10,7 @@ import { type RecordContext, Records } from '../stored-records/records.ts';
 import { AccountMails, type WaitingMail } from './account-mails.ts';
 import { AttemptLimits } from './attempts.ts';
 import { CredentialFailures } from './credential-failures.ts';
-import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
+import { createIdentityMetrics, type IdentityMetrics } from './identity-metrics.ts';
 import type { PersonalData } from './personal-data.ts';
 import { Seal } from './secrets.ts';
 import type { identityBounds, identitySettings } from './settings.ts';
@@ -56,7 +56,7 @@ export interface Accounts extends RecordContext {
   readonly waitingMails: Records<WaitingMail>;
   /** When keys and tokens were last used. */
   readonly uses: Uses;
-  readonly measures: IdentityMeasures;
+  readonly metrics: IdentityMetrics;
   /** The personal data that other domains store. */
   readonly personalData: () => Promise<readonly PersonalData[]>;
 }
@@ -74,7 +74,7 @@ export function openAccounts({
   queue,
   clock,
   settings,
-  measures = identityMeasures(),
+  metrics = createIdentityMetrics(),
   openPersonalData = async () => [],
 }: {
   store: Store;
@@ -82,7 +82,7 @@ export function openAccounts({
   queue: Pick<Queue, 'add' | 'process'>;
   clock: Clock;
   settings: IdentitySettings;
-  measures?: IdentityMeasures;
+  metrics?: IdentityMetrics;
   openPersonalData?: (accounts: Accounts) => Promise<readonly PersonalData[]>;
 }): Accounts {
   const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
@@ -94,9 +94,9 @@ export function openAccounts({
     ...context,
     settings,
     seal,
-    measures,
+    metrics,
     limiters,
-    attempts: new AttemptLimits({ ...context, limiters, seal, measures }, settings),
+    attempts: new AttemptLimits({ ...context, limiters, seal, metrics }, settings),
     failures: new CredentialFailures({ limiters, perMinute: settings.FAILED_KEYS_PER_MINUTE }),
     mailer,
     mails: new AccountMails({ waitingMails: waiting, queue, clock, limiters, mailer }),

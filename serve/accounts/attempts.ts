@@ -3,7 +3,7 @@ import { DAY_MS } from '../../infra/days.ts';
 import type { KeyValue } from '../../infra/ports.ts';
 import { HttpError } from '../http/errors.ts';
 import type { Limiter, Limiters } from '../http/limiter.ts';
-import { type AttemptedFactor, FACTORS, type IdentityMeasures } from './identity-measures.ts';
+import { type AttemptedFactor, FACTORS, type IdentityMetrics } from './identity-metrics.ts';
 import { hashSecret, type Seal } from './secrets.ts';
 
 const QUARTER_SECONDS = 15 * 60;
@@ -94,7 +94,7 @@ export class AttemptLimits {
   readonly #locks: Locks;
   readonly #seal: Seal;
   readonly #waitingMax: number;
-  readonly #measures: IdentityMeasures;
+  readonly #metrics: IdentityMetrics;
   readonly #running = new Map<string, number>();
   #total = 0;
 
@@ -104,14 +104,14 @@ export class AttemptLimits {
       limiters,
       locks,
       seal,
-      measures,
-    }: { keyValue: KeyValue; limiters: Limiters; locks: Locks; seal: Seal; measures: IdentityMeasures },
+      metrics,
+    }: { keyValue: KeyValue; limiters: Limiters; locks: Locks; seal: Seal; metrics: IdentityMetrics },
     settings: { readonly SIGN_IN_ATTEMPTS: number; readonly SIGN_IN_WAITING_MAX: number },
   ) {
     this.#keyValue = keyValue;
     this.#locks = locks;
     this.#seal = seal;
-    this.#measures = measures;
+    this.#metrics = metrics;
     for (const allowance of [BY_CALLER, BY_ADDRESS, OVERALL.password, OVERALL['second factor']].flat()) {
       const { times, seconds } = allowance;
       const limit = { name: `attempts/${times}/${seconds}`, max: settings.SIGN_IN_ATTEMPTS * times, seconds };
@@ -188,11 +188,11 @@ export class AttemptLimits {
   async #counted<T>(what: AttemptedFactor, attempt: () => Promise<T | null>): Promise<T | null> {
     try {
       const verdict = await attempt();
-      this.#measures.attempts.inc({ factor: FACTORS[what], result: verdict === null ? 'wrong' : 'accepted' });
+      this.#metrics.attempts.inc({ factor: FACTORS[what], result: verdict === null ? 'wrong' : 'accepted' });
       return verdict;
     } catch (error) {
       if (error instanceof AttemptRefused)
-        this.#measures.attempts.inc({ factor: FACTORS[what], result: 'refused' });
+        this.#metrics.attempts.inc({ factor: FACTORS[what], result: 'refused' });
       throw error;
     }
   }

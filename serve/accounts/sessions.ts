@@ -114,7 +114,7 @@ export async function startSession(
     expires_ms: now + lifetime,
   };
   await accounts.sessions.add(session);
-  if (awaits === '') accounts.measures.signIns.inc();
+  if (awaits === '') accounts.metrics.signIns.inc();
   // What the answer holds belongs to the new session.
   const signedIn = awaits === '' ? { user, session: { ...session, version: 1 } } : null;
   resolved.set(request, Promise.resolve(signedIn));

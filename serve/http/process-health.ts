@@ -4,8 +4,8 @@ import type { Service } from '../../infra/ports.ts';
 
 type Stage = 'starting' | 'started' | 'stopping';
 
-/** What the checks of a process measure. */
-export const healthMeasures = () => ({
+/** Prometheus metrics of the readiness checks. */
+export const createServiceMetrics = () => ({
   services: new Gauge({
     name: 'chain_metrics_service_up',
     help: 'Whether a service that the process needs answered its newest check (store, log, key_value): 1 or 0.',
@@ -14,13 +14,13 @@ export const healthMeasures = () => ({
   }),
 });
 
-type HealthMeasures = ReturnType<typeof healthMeasures>;
+type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 
 const LABELS: Readonly<Record<Service, string>> = { store: 'store', log: 'log', keyValue: 'key_value' };
 
 /** Notes what the checks of services find. */
 export const noteService =
-  ({ services }: HealthMeasures) =>
+  ({ services }: ServiceMetrics) =>
   (service: Service, answered: boolean): void =>
     services.set({ service: LABELS[service] }, answered ? 1 : 0);
 

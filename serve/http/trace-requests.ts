@@ -2,7 +2,7 @@ import { context, propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opente
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { failSpan, startSpan, within } from '../../infra/tracing/spans.ts';
 import { isTraced } from '../../infra/tracing/start-tracing.ts';
-import { METHODS } from './request-measures.ts';
+import { METHODS } from './request-metrics.ts';
 
 /** What is asked for all the time, and tells nothing of the product's work. */
 const UNTRACED = /^\/(health\/|metrics$)/;

@@ -13,8 +13,8 @@ import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
 import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import { type AnswerCacheMetrics, createAnswerCacheMetrics } from './answer-cache-metrics.ts';
 import type { AnswerKey } from './answer-key.ts';
-import { type AnswerMeasures, answerMeasures } from './answer-measures.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
@@ -58,21 +58,21 @@ export class AnswerCache {
   readonly #inFlight: AnswersInFlight<Answer>;
   readonly #rendering = new SharedWork<Answer, Reader>();
   readonly #compressing = new SharedWork<Answer, Reader>();
-  readonly #measures: AnswerMeasures;
+  readonly #cacheMetrics: AnswerCacheMetrics;
 
   constructor({
     clock,
     versions,
     settings,
-    measures = answerMeasures(),
+    cacheMetrics = createAnswerCacheMetrics(),
   }: {
     clock: Clock;
     versions: Versions;
     settings: AnswerSettings;
-    measures?: AnswerMeasures;
+    cacheMetrics?: AnswerCacheMetrics;
   }) {
     this.#clock = clock;
-    this.#measures = measures;
+    this.#cacheMetrics = cacheMetrics;
     this.#versions = versions;
     this.#settings = settings;
     this.#inFlight = new AnswersInFlight(settings.ANSWER_BYTES_MAX);
@@ -95,7 +95,7 @@ export class AnswerCache {
 
   /** Counts a request that a cached answer was found for; those that are rendered count by themselves. */
   countHit(): void {
-    this.#measures.lookups.inc({ result: 'hit' });
+    this.#cacheMetrics.lookups.inc({ result: 'hit' });
   }
 
   /** Counts an answer until its reader has it or is gone. */
@@ -107,7 +107,7 @@ export class AnswerCache {
   async render(request: AnswerRequest, reader: Reader): Promise<Answer> {
     const { metric, key, format } = request;
     const known = this.cached(key.rendered, metric);
-    this.#measures.lookups.inc({ result: known ? 'hit' : 'miss' });
+    this.#cacheMetrics.lookups.inc({ result: known ? 'hit' : 'miss' });
     const rendered = known ?? (await this.#renderShared(request, reader));
     const coding = codingOf(key.coding, format, rendered.body);
     if (coding === 'identity') {
@@ -126,7 +126,7 @@ export class AnswerCache {
 
   #keep(key: string, answer: Answer): void {
     this.#cache.set(key, answer);
-    this.#measures.bytes.set(this.#cache.calculatedSize);
+    this.#cacheMetrics.bytes.set(this.#cache.calculatedSize);
   }
 
   #renderShared(request: AnswerRequest, reader: Reader): Promise<Answer> {

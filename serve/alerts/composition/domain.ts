@@ -26,10 +26,10 @@ import { Notes } from '../projects/notes.ts';
 import { Projects } from '../projects/projects.ts';
 import { SavedFilters } from '../projects/saved-filters.ts';
 import { UserLookup } from '../projects/users.ts';
+import type { AlertMetrics } from './alert-metrics.ts';
 import type { DestinationsSettings } from './destinations.ts';
 import { type HeartbeatParts, openHeartbeats } from './heartbeats.ts';
 import { type IntegrationParts, openIntegrations } from './integrations.ts';
-import type { AlertMeasures } from './measures.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
 import { openQuiet, type QuietParts, type QuietSettings } from './quiet.ts';
@@ -57,7 +57,7 @@ export interface AlertDomainDependencies {
     PagingSettings &
     QuietSettings;
   readonly publicUrl: () => string;
-  readonly measures: AlertMeasures;
+  readonly metrics: AlertMetrics;
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
@@ -104,7 +104,7 @@ const deliveryJobs = (queue: Queue) =>
 
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
-  const { runtime, accounts, pipeline, settings, publicUrl, measures } = dependencies;
+  const { runtime, accounts, pipeline, settings, publicUrl, metrics } = dependencies;
   const { store, keyValue, clock } = runtime;
   const { limiters, locks, seal } = accounts;
   const records = openRecords(accounts);
@@ -123,7 +123,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
-  const shared = { store, clock, locks, pipeline, progress, measures };
+  const shared = { store, clock, locks, pipeline, progress, metrics };
   const jobs = deliveryJobs(runtime.queue);
   const outbox = new Outbox({ ...shared, jobs });
   const catchUp = (project: number) => consequences.catchUp(project, PAGING);

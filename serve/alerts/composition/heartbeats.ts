@@ -1,7 +1,7 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
-import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
+import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
 import { type Refusals, TOO_MANY_WATCHDOGS } from '../intake/refusals.ts';
 import { Beats } from '../integrations/beats.ts';
 import { HeartbeatStore } from '../integrations/heartbeat-store.ts';
@@ -16,7 +16,7 @@ interface HeartbeatPartsDependencies {
   readonly cache: IntegrationCache;
   readonly pipeline: AlertPipeline;
   readonly refusals: Refusals;
-  readonly measures: Pick<ConsequenceMeasures, 'heartbeats'>;
+  readonly metrics: Pick<ConsequenceMetrics, 'heartbeats'>;
 }
 
 /** The parts of the alert domain that watch the sources of alerts. */

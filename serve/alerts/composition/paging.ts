@@ -13,8 +13,8 @@ import type { Schedules } from '../oncall/schedules.ts';
 import { AcknowledgeLinks } from '../paging/acknowledge-links.ts';
 import { LinkedPages } from '../paging/linked-pages.ts';
 import { PageDeliveries } from '../paging/page-deliveries.ts';
-import type { PageMeasures } from '../paging/page-measures.ts';
 import { PageMessages } from '../paging/page-messages.ts';
+import type { PageMetrics } from '../paging/page-metrics.ts';
 import { PageRetention } from '../paging/page-retention.ts';
 import { FALLBACK, PageSteps } from '../paging/page-steps.ts';
 import { PageStore } from '../paging/page-store.ts';
@@ -58,7 +58,7 @@ interface PagingDependencies {
   readonly channels: Channels;
   readonly messageSender: MessageSender;
   readonly settings: PagingSettings;
-  readonly measures: PageMeasures;
+  readonly metrics: PageMetrics;
   readonly publicUrl: () => string;
   /** Lets the pages of a project follow all events so far. */
   readonly catchUp: (project: number) => Promise<void>;

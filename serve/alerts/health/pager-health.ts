@@ -4,8 +4,8 @@ import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import type { PageDeliveries } from '../paging/page-deliveries.ts';
 import type { PageSteps } from '../paging/page-steps.ts';
-import type { HealthMeasures } from './health-measures.ts';
 import { type PageFigures, readPageFigures, SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
+import type { PagerHealthMetrics } from './pager-health-metrics.ts';
 import { faultOf, postHeartbeat } from './paging-heartbeat.ts';
 import {
   COVERAGES,
@@ -24,7 +24,7 @@ interface PagerHealthDependencies extends ScheduleSources {
   readonly pageSteps: Pick<PageSteps, 'sinceSweepMs'>;
   readonly pageDeliveries: Pick<PageDeliveries, 'sinceSweepMs'>;
   readonly settings: Pick<AlertSettings, 'PAGING_HEARTBEAT_URL'>;
-  readonly measures: HealthMeasures;
+  readonly metrics: PagerHealthMetrics;
 }
 
 const LOOK_MS = 30_000;
@@ -79,28 +79,28 @@ export class PagerHealth {
   }
 
   async #lookAtMail(): Promise<void> {
-    const { mailer, measures } = this.#deps;
+    const { mailer, metrics } = this.#deps;
     if (!mailer.isConfigured) return;
     const fault = await mailer.check();
-    measures.smtpUp.set(fault === '' ? 1 : 0);
+    metrics.smtpUp.set(fault === '' ? 1 : 0);
     if (fault !== '') throw new Error(`SMTP_URL: no mail can be sent: ${fault}`);
   }
 
   async #lookAtPages(): Promise<void> {
-    const { measures } = this.#deps;
+    const { metrics } = this.#deps;
     const figures = await this.#pages.newest();
     if (figures === null) return;
-    for (const state of UNCLOSED_STATES) measures.pages.set({ state }, figures.pages[state] ?? 0);
-    for (const state of SILENCE_STATES) measures.silences.set({ state }, figures.silences[state]);
-    measures.oldestDue.set(figures.oldestDueMs / 1000);
+    for (const state of UNCLOSED_STATES) metrics.pages.set({ state }, figures.pages[state] ?? 0);
+    for (const state of SILENCE_STATES) metrics.silences.set({ state }, figures.silences[state]);
+    metrics.oldestDue.set(figures.oldestDueMs / 1000);
     await this.#beat(figures.oldestDueMs);
   }
 
   async #lookAtSchedules(): Promise<void> {
-    const { measures } = this.#deps;
+    const { metrics } = this.#deps;
     const figures = await this.#schedules.newest();
     if (figures === null) return;
-    for (const coverage of COVERAGES) measures.oncallSchedules.set({ coverage }, figures[coverage]);
+    for (const coverage of COVERAGES) metrics.oncallSchedules.set({ coverage }, figures[coverage]);
   }
 
   /**

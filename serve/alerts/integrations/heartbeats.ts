@@ -4,7 +4,7 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
-import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
+import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
 import { anyDelivery, foundDelivery, missingDelivery } from './heartbeat-alert.ts';
@@ -46,7 +46,7 @@ interface HeartbeatsDependencies {
   readonly cache: IntegrationCache;
   readonly pipeline: AlertPipeline;
   readonly store: HeartbeatStore;
-  readonly measures: Pick<ConsequenceMeasures, 'heartbeats'>;
+  readonly metrics: Pick<ConsequenceMetrics, 'heartbeats'>;
 }
 
 /**
@@ -104,7 +104,7 @@ export class Heartbeats {
   }
 
   async #checkAll(): Promise<void> {
-    const { cache, clock, pipeline, store, measures } = this.#deps;
+    const { cache, clock, pipeline, store, metrics } = this.#deps;
     await pipeline.waitUntilWritten();
     const now = clock.now();
     const entries = new Map(
@@ -120,8 +120,8 @@ export class Heartbeats {
     const ended = watches.flatMap((watch) => watch.ended);
     const alerts = await this.#newestAlerts([...watched, ...ended]);
     const missing = watched.filter((row) => alerts.get(nameOf(row))?.isOpen).length;
-    measures.heartbeats.set({ state: 'missing' }, missing);
-    measures.heartbeats.set({ state: 'heard' }, watched.length - missing);
+    metrics.heartbeats.set({ state: 'missing' }, missing);
+    metrics.heartbeats.set({ state: 'heard' }, watched.length - missing);
     const checks = [
       ...ended.map((row) => () => this.#end(row, alerts.get(nameOf(row)))),
       ...watched.map((row) => () => {

@@ -3,7 +3,7 @@ import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts'
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
+import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
 import { ALERT_LATE_MS, ALERT_LATE_MS_MAX, tracesOf } from '../consequences/event-history.ts';
 import { deliveryIdOf, type Notification, type Outbox, targetLock } from '../consequences/outbox.ts';
 import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
@@ -41,7 +41,7 @@ interface WebhookDeliveriesDependencies {
   readonly outbox: Outbox;
   readonly jobs: ProjectJobs;
   readonly sender: WebhookSender;
-  readonly measures: ConsequenceMeasures;
+  readonly metrics: ConsequenceMetrics;
   readonly settings: DeliverySettings;
 }
 
@@ -80,7 +80,7 @@ export class WebhookDeliveries {
 
   /** Targets that something is to be sent to now. */
   async unfinished(): Promise<ProjectTask[]> {
-    const { clock, progress, cache, outbox, measures } = this.#deps;
+    const { clock, progress, cache, outbox, metrics } = this.#deps;
     const states = new Map((await progress.list()).map((state) => [state.target, state]));
     const tasks: ProjectTask[] = [];
     const counts = { waiting: 0, failing: 0 };
@@ -91,8 +91,8 @@ export class WebhookDeliveries {
       counts[failures > 0 ? 'failing' : 'waiting']++;
       if (retry_ms <= clock.now()) tasks.push({ project, name: target });
     }
-    measures.receivers.set({ state: 'waiting' }, counts.waiting);
-    measures.receivers.set({ state: 'failing' }, counts.failing);
+    metrics.receivers.set({ state: 'waiting' }, counts.waiting);
+    metrics.receivers.set({ state: 'failing' }, counts.failing);
     return tasks;
   }
 
@@ -195,7 +195,7 @@ export class WebhookDeliveries {
 
   /** Stores how the target is; returns how long it is left alone. */
   async #moveOn({ before }: Round, results: DeliveryResults): Promise<number> {
-    const { clock, progress, settings, measures } = this.#deps;
+    const { clock, progress, settings, metrics } = this.#deps;
     const { accepted, attempts, isDown, retryAfterMs } = results;
     const failures = isDown ? before.failures + 1 : accepted.length > 0 ? 0 : before.failures;
     const retryMsMax = settings.ALERT_WEBHOOK_RETRY_SECONDS_MAX * 1000;
@@ -206,7 +206,7 @@ export class WebhookDeliveries {
     const newest = last ? { status: last.status, fault: last.fault } : {};
     await progress.save(before, { failures, retry_ms: isDown ? now + waitMs : 0, ...newest });
     for (const { at } of accepted) {
-      measures.lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
+      metrics.lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
     }
     return waitMs;
   }

@@ -4,7 +4,7 @@ import type { Clock, Store, Traceparent } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { activeTraceparent, failSpan, inSpan } from '../../../infra/tracing/spans.ts';
 import { newLocator, type Seal } from '../../accounts/secrets.ts';
-import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
+import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
 import type { OncallLink } from '../integrations/oncall-link.ts';
 import { type Webhook, webhookDeliveries } from '../model/tables.ts';
 import { networkFault } from '../outgoing/network-fault.ts';
@@ -76,7 +76,7 @@ interface WebhookSenderDependencies {
   /** Whether targets may have private addresses. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
-  readonly measures: ConsequenceMeasures;
+  readonly metrics: ConsequenceMetrics;
 }
 
 /** Users by id. */
@@ -156,7 +156,7 @@ export class WebhookSender {
       fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
     }
     const ms = performance.now() - started;
-    this.#deps.measures.attemptSeconds.observe({ result: fault === '' ? 'accepted' : 'failed' }, ms / 1000);
+    this.#deps.metrics.attemptSeconds.observe({ result: fault === '' ? 'accepted' : 'failed' }, ms / 1000);
     return { at, status, fault, milliseconds: Math.round(ms), retryAfterMs };
   }
 

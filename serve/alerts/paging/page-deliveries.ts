@@ -9,8 +9,8 @@ import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { retryDelayMs } from '../outgoing/back-off.ts';
 import { departureOf, HISTORY_MS } from './bundling.ts';
 import { isCallable, type PeopleDependencies } from './callable.ts';
-import { countAttempt, type PageMeasures } from './page-measures.ts';
 import type { PageMessages } from './page-messages.ts';
+import { countAttempt, type PageMetrics } from './page-metrics.ts';
 import type { PageNotification } from './page-reader.ts';
 import {
   type DueNotification,
@@ -36,7 +36,7 @@ interface PageDeliveriesDependencies extends PeopleDependencies {
   readonly fallback: Destination | null;
   readonly messages: PageMessages;
   readonly sender: Pick<MessageSender, 'send'>;
-  readonly measures: PageMeasures;
+  readonly metrics: PageMetrics;
   readonly settings: PageDeliverySettings;
 }
 
@@ -234,7 +234,7 @@ export class PageDeliveries {
 
   /** Sends one message. Returns the milliseconds before its next attempt; 0 if there is none. */
   async #send(destination: Destination, some: readonly DueNotification[], lease: Lease): Promise<number> {
-    const { clock, store, messages, sender, measures } = this.#deps;
+    const { clock, store, messages, sender, metrics } = this.#deps;
     const key = some[0]?.message || `${some[0]?.project}/${some[0]?.id}`;
     const started_ms = clock.now();
     await lease.ensure();
@@ -258,7 +258,7 @@ export class PageDeliveries {
     const outcome = message === null ? GONE : await sender.send(destination, message);
     const results = leaving.map((one) => this.#resultOf(one, outcome));
     await store.change(results);
-    countAttempt(measures, destination.type, results);
+    countAttempt(metrics, destination.type, results);
     const [result] = results;
     return result?.state === 'pending' ? Math.max(0, result.next_ms - clock.now()) : 0;
   }

@@ -20,7 +20,7 @@ import {
   reachOfAll,
 } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
-import { countUnreached, type PageMeasures } from './page-measures.ts';
+import { countUnreached, type PageMetrics } from './page-metrics.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
 import type { PageStore } from './page-store.ts';
@@ -55,7 +55,7 @@ interface PageStepsDependencies {
   readonly quiet: Pick<Quiet, 'of'>;
   readonly recipients: RecipientsDependencies;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
-  readonly measures: PageMeasures;
+  readonly metrics: PageMetrics;
   readonly settings: StepSettings;
 }
 
@@ -131,7 +131,7 @@ export class PageSteps {
     due: readonly AlertPage[],
     { now, lease, isForced = false }: { now: number; lease: Lease; isForced?: boolean },
   ): Promise<void> {
-    const { store, reader, deliveries, settings, measures } = this.#deps;
+    const { store, reader, deliveries, settings, metrics } = this.#deps;
     const alerts = await reader.findAll(
       project,
       due.map(({ alert }) => alert),
@@ -160,10 +160,10 @@ export class PageSteps {
       });
       const reasons = quiet.get(page.alert) ?? null;
       const result = advance(page, { ...reached, policy, quiet: reasons, now, isForced });
-      countUnreached(measures, page, result, ofPage);
+      countUnreached(metrics, page, result, ofPage);
       const step = policy.steps[result.page.step - 1];
       const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];
-      if (result.carriesOut && called.length === 0) measures.unreachedSteps.inc({ reason: 'nobody' });
+      if (result.carriesOut && called.length === 0) metrics.unreachedSteps.inc({ reason: 'nobody' });
       const keepers = result.exhaustion === '' ? [] : await recipients.ofKeepers();
       round.add(result, { called, keepers });
     }

@@ -18,7 +18,7 @@ import {
   SUPPRESSED,
 } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
-import type { PageMeasures } from './page-measures.ts';
+import type { PageMetrics } from './page-metrics.ts';
 import { notificationOf } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
 import { PAGING, type PageSteps } from './page-steps.ts';
@@ -34,7 +34,7 @@ interface PagerDependencies {
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
   readonly steps: Pick<PageSteps, 'wake'>;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
-  readonly measures: PageMeasures;
+  readonly metrics: PageMetrics;
 }
 
 /**
@@ -109,9 +109,9 @@ export class Pager implements EventConsumer {
 
   /** A project without policies, or with an external on-call tool, pages nobody on purpose. */
   async #countUnrouted(projectId: string, count: number): Promise<void> {
-    const { routes, policies, measures } = this.#deps;
+    const { routes, policies, metrics } = this.#deps;
     if (count === 0 || !(await routes.isApplied(projectId))) return;
-    if ((await policies.list(projectId)).length > 0) measures.unroutedAlerts.inc(count);
+    if ((await policies.list(projectId)).length > 0) metrics.unroutedAlerts.inc(count);
   }
 
   /** Whether the alert of an event may still be written. */

@@ -6,7 +6,7 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { inSpan } from '../../../infra/tracing/spans.ts';
 import type { Records } from '../../stored-records/records.ts';
-import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
+import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
 import type { EventConsumer } from '../consequences/consequences.ts';
 import { ALERT_LATE_MS_MAX, type DecidedChange, tracesOf } from '../consequences/event-history.ts';
 import type { Incident, Project } from '../model/tables.ts';
@@ -25,7 +25,7 @@ interface IncidentFollowerDependencies {
   readonly records: Records<Incident>;
   readonly projects: Projects;
   readonly pipeline: AlertPipeline;
-  readonly measures: ConsequenceMeasures;
+  readonly metrics: ConsequenceMetrics;
 }
 
 /** Changes of alerts that incidents follow. */
@@ -49,13 +49,13 @@ export class IncidentFollower implements EventConsumer {
   }
 
   async apply(number: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
-    const { clock, projects, measures } = this.#deps;
+    const { clock, projects, metrics } = this.#deps;
     const project = await projects.find(String(number));
     const relevant = changes.filter(({ name }) => INCIDENT_CHANGES.has(name));
     if (project === null || relevant.length === 0) return true;
     if (!(await this.#updateTraced(project, relevant, lease))) return false;
     for (const { at } of relevant) {
-      measures.lateness.observe({ consequence: 'incident' }, Math.max(0, clock.now() - at) / 1000);
+      metrics.lateness.observe({ consequence: 'incident' }, Math.max(0, clock.now() - at) / 1000);
     }
     return true;
   }

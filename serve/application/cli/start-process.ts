@@ -104,13 +104,13 @@ export async function startProcess(options: StartOptions): Promise<number> {
 }
 
 /** Follows the chains of the settings. */
-const follow = ({ config, runtime, measures }: Pipeline, client: LocalClient, log: FastifyBaseLogger) =>
+const follow = ({ config, runtime, processMetrics }: Pipeline, client: LocalClient, log: FastifyBaseLogger) =>
   startIngestRole({
     ...runtime,
     target: ingestTarget(client),
     settings: config,
     log,
-    measures: measures.sources,
+    metrics: processMetrics.sources,
   });
 
 function followFile(sources: Sources, config: Config, client: LocalClient, log: FastifyBaseLogger) {

@@ -18,7 +18,7 @@ import { publicUrl } from '../../http/public-url.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
 import { Readers } from '../../http/readers.ts';
 import { refuseOtherMethods } from '../../http/refusals.ts';
-import { measureRequests } from '../../http/request-measures.ts';
+import { measureRequests } from '../../http/request-metrics.ts';
 import { traceRequests } from '../../http/trace-requests.ts';
 import { authenticateCallers, hideAccessToken } from '../../identity/authentication.ts';
 import { serveIdentity } from '../../identity/routes.ts';
@@ -30,12 +30,12 @@ import { serveMetrics } from '../../metrics/routes.ts';
 import { serveTableSchemas } from '../../metrics/table-schema.ts';
 import { type ScrapeSources, servePrometheus } from '../prometheus/scrape.ts';
 import type { Pipeline } from './compose.ts';
-import { allMeasures } from './measures.ts';
 import { buildProbes } from './operator-app.ts';
+import { listMetrics } from './process-metrics.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
-  const { config, runtime, measures, registry, aggregator, health } = pipeline;
+  const { config, runtime, processMetrics, registry, aggregator, health } = pipeline;
   const accounts = pipeline.accounts();
   const { limiters } = accounts;
   const prove = (request: FastifyRequest) => provenAccount(accounts, request);
@@ -45,7 +45,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   // Both are read once for all who ask at the same time: they take many statements.
   const status = recent(0, () => readStatus({ store, clock }, aggregator));
   const coverage = recent(0, () => readCoverage(store, registry));
-  const cached = { clock, versions: aggregator, settings: config, measures: measures.answers };
+  const cached = { clock, versions: aggregator, settings: config, cacheMetrics: processMetrics.answers };
   const answers = new AnswerCache(cached);
   const freshness = new Freshness({ store, computation: aggregator });
   const sources = {
@@ -56,7 +56,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
   traceRequests(app);
-  measureRequests(app, measures.requests);
+  measureRequests(app, processMetrics.requests);
   const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
   const origin = () => publicUrl(app, config);
@@ -74,7 +74,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveConsole(app, { ...sources, series, listReader: new ListReader(sources) }, accounts);
   await serveAlerts(app, {
     ...{ runtime, accounts, readers, pipeline: alerts },
-    ...{ settings: config, measures: measures.alerts },
+    ...{ settings: config, metrics: processMetrics.alerts },
   });
   await app.register(async (api) => {
     await allowReading(api);
@@ -100,18 +100,18 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
 
 /** The server of probes; where no other one serves metrics for Prometheus, also of these. */
 export function buildOperatorServer(pipeline: Pipeline, servesMetrics: boolean): Promise<FastifyInstance> {
-  const { config, health, measures } = pipeline;
-  const metrics = { sources: metricSources(pipeline), requests: measures.requests };
+  const { config, health, processMetrics } = pipeline;
+  const metrics = { sources: metricSources(pipeline), requests: processMetrics.requests };
   return buildProbes({ settings: config, health, ...(servesMetrics ? { metrics } : {}) });
 }
 
 const metricSources = (pipeline: Pipeline): ScrapeSources => {
-  const { config, runtime, roles, measures, aggregator, loader, health } = pipeline;
+  const { config, runtime, roles, processMetrics, aggregator, loader, health } = pipeline;
   return {
     ...runtime,
     ...{ roles, aggregator, health, settings: config },
     loads: () => loader.counters,
-    measures: allMeasures(measures),
+    metrics: listMetrics(processMetrics),
   };
 };
 

@@ -9,8 +9,8 @@ import { aggregatorLimits } from '../../../aggregate/settings.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import { type Logger, openLogger } from '../../../infra/logger.ts';
 import type { Clock, Numbers, Runtime, Service } from '../../../infra/ports.ts';
-import { measuredRuntime } from '../../../infra/runtime/measured-ports.ts';
 import { openRuntime } from '../../../infra/runtime/open-runtime.ts';
+import { instrumentRuntime } from '../../../infra/runtime/port-metrics.ts';
 import { readinessOf } from '../../../infra/runtime/readiness.ts';
 import { startTracing } from '../../../infra/tracing/start-tracing.ts';
 import { VERSION } from '../../../infra/version.ts';
@@ -33,7 +33,7 @@ import { noteService, ProcessHealth } from '../../http/process-health.ts';
 import { identityModule } from '../../identity/module.ts';
 import { ALL_ROLES, ALL_SERVICES, type ProcessRole } from '../../settings/process-roles.ts';
 import type { Config } from '../../settings/settings.ts';
-import { type ProcessMeasures, processMeasures } from './measures.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { StoredSchema } from './stored-schema.ts';
 
 // The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
@@ -43,7 +43,7 @@ export interface Pipeline {
   readonly config: Config;
   readonly runtime: Runtime;
   readonly roles: ReadonlySet<ProcessRole>;
-  readonly measures: ProcessMeasures;
+  readonly processMetrics: ProcessMetrics;
   readonly registry: Registry;
   readonly loader: Loader;
   readonly aggregator: Aggregator;
@@ -108,17 +108,17 @@ export async function createPipeline(
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
   const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
-  const measures = processMeasures();
+  const processMetrics = createProcessMetrics();
   const stopTracing = await startTracing({ version: VERSION, roles: [...roles] }, logger);
-  const runtime = measuredRuntime(await openRuntime(config, consumed, clock), measures.ports);
-  return construct({ config, runtime, stopTracing, measures, registry, roles, needed, waits, logger });
+  const runtime = instrumentRuntime(await openRuntime(config, consumed, clock), processMetrics.ports);
+  return construct({ config, runtime, stopTracing, processMetrics, registry, roles, needed, waits, logger });
 }
 
 interface Parts {
   readonly config: Config;
   readonly runtime: Runtime;
   readonly stopTracing: () => Promise<void>;
-  readonly measures: ProcessMeasures;
+  readonly processMetrics: ProcessMetrics;
   readonly registry: Registry;
   readonly roles: ReadonlySet<ProcessRole>;
   readonly needed: ReadonlySet<Service>;
@@ -141,7 +141,7 @@ async function startRoles(
 }
 
 function construct(parts: Parts): Pipeline {
-  const { config, runtime, measures, registry, roles, needed, waits, logger } = parts;
+  const { config, runtime, processMetrics: metrics, registry, roles, needed, waits, logger } = parts;
   const { store, log, keyValue } = runtime;
   const numbers = lateNumbers(() => runtime.openSequence(() => readNewestNumber(store)));
   const aggregator = new Aggregator({
@@ -149,7 +149,7 @@ function construct(parts: Parts): Pipeline {
     numbers,
     ...aggregatorLimits(config),
     logger,
-    measures: measures.computation,
+    runnerMetrics: metrics.computation,
   });
   const loader = new Loader({
     runtime,
@@ -158,7 +158,7 @@ function construct(parts: Parts): Pipeline {
     leaseMs: config.LEASE_MS,
     deadLetterBytes: DEAD_LETTER_BYTES_MAX,
     onLoaded: () => aggregator.requestRound(),
-    measures: measures.loads,
+    metrics: metrics.loads,
   });
   const retentions = retentionsOf(parts, aggregator);
   const waitUntilLoaded = async (signal?: AbortSignal) => {
@@ -166,7 +166,7 @@ function construct(parts: Parts): Pipeline {
   };
   const schema = new StoredSchema({ runtime, config, roles, waits });
   const health = new ProcessHealth(
-    readinessOf(runtime, config, needed, noteService(measures.health)),
+    readinessOf(runtime, config, needed, noteService(metrics.health)),
     () => runtime.damage.list().length > 0,
   );
   const alerts = once(() => startAlerts(parts));
@@ -174,7 +174,7 @@ function construct(parts: Parts): Pipeline {
     config,
     runtime,
     roles,
-    measures,
+    processMetrics: metrics,
     registry,
     loader,
     aggregator,
@@ -197,7 +197,7 @@ function construct(parts: Parts): Pipeline {
     },
     alerts,
     accounts: once(() =>
-      identityModule.open({ ...runtime, settings: config, measures: measures.identity, openPersonalData }),
+      identityModule.open({ ...runtime, settings: config, metrics: metrics.identity, openPersonalData }),
     ),
     close: async () => {
       aggregator.stop();
@@ -246,7 +246,7 @@ function ingesting(parts: Parts): Pick<Pipeline, 'ingest' | 'ingestAll'> {
 }
 
 /** A line must fit into one message of the log. */
-function publishing({ config, runtime: { log }, measures }: Parts) {
+function publishing({ config, runtime: { log }, processMetrics }: Parts) {
   const isMessageSmaller = log.messageBytesMax < config.LINE_BYTES_MAX;
   return {
     batchBytes: config.BATCH_BYTES,
@@ -254,7 +254,7 @@ function publishing({ config, runtime: { log }, measures }: Parts) {
     lineSetting: isMessageSmaller ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
     messageBytes: log.messageBytesMax,
     deadLetterBytes: DEAD_LETTER_BYTES_MAX,
-    measures: measures.sources,
+    metrics: processMetrics.sources,
   };
 }
 

@@ -5,7 +5,7 @@ import type { ConnectionSettings } from '../../http/connections.ts';
 import { serveHealth } from '../../http/health.ts';
 import type { ProcessHealth } from '../../http/process-health.ts';
 import { refuseOtherMethods } from '../../http/refusals.ts';
-import { measureRequests, type RequestMeasures } from '../../http/request-measures.ts';
+import { measureRequests, type RequestMetrics } from '../../http/request-metrics.ts';
 import { type ScrapeSources, servePrometheus } from '../prometheus/scrape.ts';
 
 /** A server of its own for probes: no caller of the API can keep them waiting. With metrics also for Prometheus. */
@@ -16,7 +16,7 @@ export async function buildProbes({
 }: {
   settings: ConnectionSettings & Parameters<typeof openLogger>[0];
   health: ProcessHealth;
-  metrics?: { readonly sources: ScrapeSources; readonly requests: RequestMeasures };
+  metrics?: { readonly sources: ScrapeSources; readonly requests: RequestMetrics };
 }): Promise<FastifyInstance> {
   const app = bareApp(settings, { loggerInstance: openLogger(settings) }, () => false);
   if (metrics) measureRequests(app, metrics.requests);

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DamageList, Store } from '../../../infra/ports.ts';
 import { countDeadLetters } from '../../../ingest/dead-letters/dead-letters.ts';
-import type { LoadCounters } from '../../../ingest/load/load-measures.ts';
+import type { LoadCounters } from '../../../ingest/load/loader-metrics.ts';
 import { countRefusedFacts } from '../../../ingest/raw/refused-facts.ts';
 
 /** Gauges of what was refused or damaged; returns how they are read. */

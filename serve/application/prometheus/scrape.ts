@@ -7,7 +7,7 @@ import { inTime } from '../../../infra/coordination/in-time.ts';
 import { recent } from '../../../infra/coordination/recent.ts';
 import type { Clock, DamageList, Log } from '../../../infra/ports.ts';
 import type { Sql } from '../../../infra/sql.ts';
-import type { LoadCounters } from '../../../ingest/load/load-measures.ts';
+import type { LoadCounters } from '../../../ingest/load/loader-metrics.ts';
 import { problemResponse } from '../../http/responses.ts';
 import { route } from '../../http/route.ts';
 import { alertSeries } from './alerts.ts';
@@ -29,8 +29,8 @@ export interface ScrapeSources extends ProcessSources {
   readonly alerts?: () => AlertFigures;
   /** Queries of readers that wait, in a process that has readers. */
   readonly readersWaiting?: () => number;
-  /** What the domains measure themselves. */
-  readonly measures: readonly Metric[];
+  /** Metrics that the domains record as things happen. */
+  readonly metrics: readonly Metric[];
 }
 
 /** Gauges of libraries whose names say that they are counters. */
@@ -46,7 +46,7 @@ export async function servePrometheus(app: FastifyInstance, sources: ScrapeSourc
   const [registry] = registers;
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  for (const measure of sources.measures) registry.registerMetric(measure);
+  for (const metric of sources.metrics) registry.registerMetric(metric);
   const readServices = serviceSeries(sources, registers);
   const readProcess = localSeries(sources, registers);
   route(

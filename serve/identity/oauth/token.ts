@@ -26,7 +26,7 @@ export const GRANT_TYPES = Object.keys(GRANTS);
 
 /** RFC 6749 §3.2: the token endpoint. */
 export function serveToken(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
-  const { tokensIssued, tokensRefused } = accounts.measures;
+  const { tokensIssued, tokensRefused } = accounts.metrics;
   for (const grant of GRANT_TYPES)
     for (const counter of [tokensIssued, tokensRefused]) counter.inc({ grant }, 0);
   app.post('/oauth/token', async (request, reply) => {

@@ -7,7 +7,7 @@ import { openLogger } from '../../../infra/logger.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { startIngestRole } from '../../../ingest/follow/role.ts';
 import type { IngestTarget } from '../../../ingest/follow/source-follower.ts';
-import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
+import { createSourceMetrics } from '../../../ingest/sources/source-metrics.ts';
 import { readConfig } from '../../../serve/settings/settings.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
@@ -38,7 +38,7 @@ function follower(keyValue: KeyValue, url: string): number[] {
   const log = openLogger({ LOG_LEVEL: 'silent' }) as FastifyBaseLogger;
   const stop = startIngestRole({
     ...{ target, settings, keyValue, log },
-    measures: sourceMeasures(),
+    metrics: createSourceMetrics(),
   });
   onTestFinished(stop);
   return heights;

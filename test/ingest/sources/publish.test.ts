@@ -5,7 +5,7 @@ import type { Message, Runtime } from '../../../infra/ports.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import { TOPICS } from '../../../ingest/log/topics.ts';
 import { publish } from '../../../ingest/sources/publish.ts';
-import { sourceMeasures } from '../../../ingest/sources/source-measures.ts';
+import { createSourceMetrics } from '../../../ingest/sources/source-metrics.ts';
 import { countTurns } from '../../support/turns.ts';
 import { madeBlock } from '../made.ts';
 
@@ -30,7 +30,7 @@ it('lets the event loop turn while it reads a source that never waits', async ()
   const runtime = { log, clock: { now: Date.now } } as unknown as Runtime;
   const limits = {
     ...{ batchBytes: 64 * MIB, lineBytes: MIB, lineSetting: 'LINE_BYTES_MAX' },
-    ...{ messageBytes: Number.POSITIVE_INFINITY, deadLetterBytes: 0, measures: sourceMeasures() },
+    ...{ messageBytes: Number.POSITIVE_INFINITY, deadLetterBytes: 0, metrics: createSourceMetrics() },
   };
   const registry = readRegistry({ CHAINS_FILE: undefined });
   const summary = await publish(runtime, registry, [{ name: 'polkadot.ndjson', bytes }], {}, limits);

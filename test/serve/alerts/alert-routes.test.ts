@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAlertMetrics } from '../../../serve/alerts/composition/alert-metrics.ts';
 import { openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { type Person, Service } from './service.ts';
 
 let service: Service;
@@ -138,7 +138,7 @@ test('routes lead to policies but while an on-call tool gets the alerts', async 
   const { config: settings, runtime } = service.pipeline;
   const { alertRoutes } = openAlertDomain({
     ...{ runtime, settings, accounts: service.accounts, pipeline: await service.pipeline.alerts() },
-    ...{ publicUrl: () => '', measures: alertMeasures() },
+    ...{ publicUrl: () => '', metrics: createAlertMetrics() },
   });
   const labels = { values: new Map([['severity', 'critical']]), isCut: false };
   const targets = async () => (await alertRoutes.of(String(project))).targetsOf(labels);

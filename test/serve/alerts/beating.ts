@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
+import { createAlertMetrics } from '../../../serve/alerts/composition/alert-metrics.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Answered, type Person, Service, type Source } from './service.ts';
@@ -63,7 +63,7 @@ export class Beating {
     const { config: settings, runtime } = this.service.pipeline;
     const keyValue = isFirst ? new EmbeddedKeyValue({ now: () => this.now }) : runtime.keyValue;
     const pipeline = await this.service.pipeline.alerts();
-    const options = { accounts, pipeline, settings, publicUrl: () => '', measures: alertMeasures() };
+    const options = { accounts, pipeline, settings, publicUrl: () => '', metrics: createAlertMetrics() };
     return openAlertDomain({ ...options, runtime: { ...runtime, keyValue } });
   }
 

@@ -7,8 +7,8 @@ import { ProjectStateCache } from '../../../aggregate/alerts/processor/project-s
 import { sql } from '../../../infra/sql.ts';
 import type { User } from '../../../serve/accounts/tables.ts';
 import { createUser } from '../../../serve/accounts/users.ts';
+import { createAlertMetrics } from '../../../serve/alerts/composition/alert-metrics.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../serve/alerts/composition/measures.ts';
 import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';
 import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
 import type { Project } from '../../../serve/alerts/model/tables.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
     pipeline: await pipeline.alerts(),
     settings: pipeline.config,
     publicUrl: () => '',
-    measures: alertMeasures(),
+    metrics: createAlertMetrics(),
   });
   const account = { username: 'ann', email: 'ann@example.org', password: null };
   ann = await createUser(pipeline.accounts(), account);

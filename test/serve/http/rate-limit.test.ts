@@ -103,7 +103,7 @@ describe('anonymous limits', () => {
     now += 60_000;
     // The refused one was counted once: one of the day is left.
     expect((await ask('198.51.100.3')).status).toBe(200);
-    const metric = await pipeline.measures.requests.seconds.get();
+    const metric = await pipeline.processMetrics.requests.seconds.get();
     const counted = metric.values.filter(
       ({ metricName, labels }) => metricName?.endsWith('_count') && labels.route === '/api/daily-fees',
     );

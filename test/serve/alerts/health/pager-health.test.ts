@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../../infra/sql.ts';
 import { createUser } from '../../../../serve/accounts/users.ts';
+import { createAlertMetrics } from '../../../../serve/alerts/composition/alert-metrics.ts';
 import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../../serve/alerts/composition/measures.ts';
 import { pageNotifications, pages } from '../../../../serve/alerts/model/oncall-tables.ts';
 import { type AlertPage, newPage } from '../../../../serve/alerts/paging/escalation.ts';
 import { notificationOf } from '../../../../serve/alerts/paging/page-notification.ts';
@@ -66,12 +66,12 @@ async function openProcesses() {
   const alerts = await pipeline.alerts();
   const accounts = pipeline.accounts();
   const processes = [0, 1].map(() => {
-    const measures = alertMeasures();
+    const metrics = createAlertMetrics();
     const domain = openAlertDomain({
       ...{ runtime: pipeline.runtime, accounts, pipeline: alerts, settings: pipeline.config },
-      ...{ publicUrl: () => 'http://localhost', measures },
+      ...{ publicUrl: () => 'http://localhost', metrics },
     });
-    return { domain, measures };
+    return { domain, metrics };
   }) as [Opened, Opened];
   const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
   const { id } = await processes[0].domain.projects.create(user, { name: 'Watched' });
@@ -91,7 +91,7 @@ async function openProcesses() {
 
 interface Opened {
   readonly domain: ReturnType<typeof openAlertDomain>;
-  readonly measures: ReturnType<typeof alertMeasures>;
+  readonly metrics: ReturnType<typeof createAlertMetrics>;
 }
 
 /** The samples of a gauge, by their only label. */
@@ -119,18 +119,18 @@ test('the gauges say how many pages are open, and how long the oldest has been d
   const page = pageDue(90_000);
   await open.store.save([page, pageDue(-HOUR, 'waiting'), pageDue(-HOUR, 'exhausted')]);
   await expect(first.domain.pagerHealth.look()).resolves.toBeUndefined();
-  expect(await samplesOf(first.measures.pages)).toMatchObject({ waiting: 1, triggered: 1, exhausted: 1 });
-  expect(await samplesOf(first.measures.oldestDue)).toEqual({ '': 90 });
+  expect(await samplesOf(first.metrics.pages)).toMatchObject({ waiting: 1, triggered: 1, exhausted: 1 });
+  expect(await samplesOf(first.metrics.oldestDue)).toEqual({ '': 90 });
   await open.store.save([closed(page)]);
   now += 20_000;
   await second.domain.pagerHealth.look();
-  expect(await samplesOf(second.measures.oldestDue), 'the other process shows what was read').toEqual({
+  expect(await samplesOf(second.metrics.oldestDue), 'the other process shows what was read').toEqual({
     '': 90,
   });
   now += 10_000;
   await second.domain.pagerHealth.look();
-  expect(await samplesOf(second.measures.oldestDue)).toEqual({ '': 0 });
-  expect(await samplesOf(second.measures.pages)).toMatchObject({ triggered: 0, exhausted: 1 });
+  expect(await samplesOf(second.metrics.oldestDue)).toEqual({ '': 0 });
+  expect(await samplesOf(second.metrics.pages)).toMatchObject({ triggered: 0, exhausted: 1 });
 });
 
 const FAILING = { attempts: 2, status: 500, fault: 'answered with 500' };
@@ -154,11 +154,11 @@ test.each<[string, () => PageNotification[], number]>([
   const [process] = open.processes;
   await open.store.add(made());
   await process.domain.pagerHealth.look();
-  expect(await samplesOf(process.measures.oldestDue)).toEqual({ '': seconds });
+  expect(await samplesOf(process.metrics.oldestDue)).toEqual({ '': seconds });
 });
 
 test('silences are counted until they end', async () => {
-  const [{ domain, measures }] = open.processes;
+  const [{ domain, metrics }] = open.processes;
   const { projectId, user } = open;
   const matchers = [{ name: 'host', value: 'db', isRegex: false, isEqual: true }];
   const fields = { matchers, created_by: 'ann', comment: 'repair', annotations: {} };
@@ -169,14 +169,14 @@ test('silences are counted until they end', async () => {
       ends_ms: now + (hours + 2) * HOUR,
     });
   await domain.pagerHealth.look();
-  expect(await samplesOf(measures.silences)).toEqual({ active: 1, pending: 1 });
+  expect(await samplesOf(metrics.silences)).toEqual({ active: 1, pending: 1 });
   now += 2 * HOUR;
   await domain.pagerHealth.look();
-  expect(await samplesOf(measures.silences)).toEqual({ active: 0, pending: 1 });
+  expect(await samplesOf(metrics.silences)).toEqual({ active: 0, pending: 1 });
 });
 
 test('schedules that a policy uses are counted by their coverage', async () => {
-  const [{ domain, measures }] = open.processes;
+  const [{ domain, metrics }] = open.processes;
   const { projectId, user } = open;
   const scheduleFrom = async (name: string, starts_at: string | null) => {
     const schedule = await domain.schedules.create(projectId, { name, time_zone: 'UTC' }, user.id);
@@ -197,7 +197,7 @@ test('schedules that a policy uses are counted by their coverage', async () => {
   const numbers = { repeats: 0, reminder_hours: 0, ack_timeout_minutes: 0 };
   await domain.policies.create(projectId, user.id, { name: 'Ops', steps, ...numbers });
   await domain.pagerHealth.look();
-  expect(await samplesOf(measures.oncallSchedules)).toEqual({ covered: 1, gap_now: 2, gap_within_day: 0 });
+  expect(await samplesOf(metrics.oncallSchedules)).toEqual({ covered: 1, gap_now: 2, gap_within_day: 0 });
 });
 
 test('the watcher gets one empty POST a minute from all processes together', async () => {
@@ -229,10 +229,10 @@ test('the watcher hears nothing while something has been due for two minutes', a
 });
 
 test('the mail server is checked', async () => {
-  const [{ domain, measures }] = open.processes;
+  const [{ domain, metrics }] = open.processes;
   await domain.pagerHealth.look();
-  expect(await samplesOf(measures.smtpUp)).toEqual({ '': 1 });
+  expect(await samplesOf(metrics.smtpUp)).toEqual({ '': 1 });
   await mail.close();
   await expect(domain.pagerHealth.look()).rejects.toThrow('SMTP_URL: no mail can be sent: ');
-  expect(await samplesOf(measures.smtpUp)).toEqual({ '': 0 });
+  expect(await samplesOf(metrics.smtpUp)).toEqual({ '': 0 });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createUser } from '../../../../serve/accounts/users.ts';
+import { createAlertMetrics } from '../../../../serve/alerts/composition/alert-metrics.ts';
 import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../../serve/alerts/composition/measures.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { PATIENT, readyDirectory } from '../../../support/pipeline.ts';
 import { testConfig } from '../../../support/test-config.ts';
@@ -30,7 +30,7 @@ async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string,
   const accounts = pipeline.accounts();
   const domain = openAlertDomain({
     ...{ runtime: pipeline.runtime, accounts, pipeline: alerts, settings: pipeline.config },
-    ...{ publicUrl: () => 'http://localhost', measures: alertMeasures() },
+    ...{ publicUrl: () => 'http://localhost', metrics: createAlertMetrics() },
   });
   const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
   const { id } = await domain.projects.create(user, { name: 'Stopped' });

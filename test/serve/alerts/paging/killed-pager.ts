@@ -9,8 +9,8 @@ import { Locks } from '../../../../infra/coordination/lock.ts';
 import { sql } from '../../../../infra/sql.ts';
 import { Random } from '../../../../ingest/demo/random.ts';
 import { createUser, findUser } from '../../../../serve/accounts/users.ts';
+import { createAlertMetrics } from '../../../../serve/alerts/composition/alert-metrics.ts';
 import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
-import { alertMeasures } from '../../../../serve/alerts/composition/measures.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { ALL_ROLES, type ProcessRole } from '../../../../serve/settings/process-roles.ts';
 import { testConfig } from '../../../support/test-config.ts';
@@ -34,7 +34,7 @@ const domain = openAlertDomain({
   pipeline: alerts,
   settings: pipeline.config,
   publicUrl: () => 'http://localhost',
-  measures: alertMeasures(),
+  metrics: createAlertMetrics(),
 });
 const account = { username: 'ann', email: 'ann@example.org', password: null };
 const user = (await findUser(accounts, 'ann')) ?? (await createUser(accounts, account));

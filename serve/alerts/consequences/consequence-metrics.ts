@@ -1,8 +1,8 @@
 import { Gauge, Histogram } from 'prom-client';
 
 /** Metrics of incidents, webhooks and on-call links. */
-export const consequenceMeasures = () => {
-  const measures = {
+export const createConsequenceMetrics = () => {
+  const metrics = {
     lateness: new Histogram({
       name: 'chain_metrics_alert_consequence_lateness_seconds',
       help: 'Seconds from the acceptance of an alert event to its incident, or to the answer of a receiver.',
@@ -30,10 +30,10 @@ export const consequenceMeasures = () => {
       registers: [],
     }),
   };
-  for (const state of ['heard', 'missing']) measures.heartbeats.set({ state }, 0);
-  for (const result of ['accepted', 'failed']) measures.attemptSeconds.zero({ result });
-  for (const state of ['waiting', 'failing']) measures.receivers.set({ state }, 0);
-  return measures;
+  for (const state of ['heard', 'missing']) metrics.heartbeats.set({ state }, 0);
+  for (const result of ['accepted', 'failed']) metrics.attemptSeconds.zero({ result });
+  for (const state of ['waiting', 'failing']) metrics.receivers.set({ state }, 0);
+  return metrics;
 };
 
-export type ConsequenceMeasures = ReturnType<typeof consequenceMeasures>;
+export type ConsequenceMetrics = ReturnType<typeof createConsequenceMetrics>;

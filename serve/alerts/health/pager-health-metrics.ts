@@ -3,8 +3,8 @@ import { SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
 import { COVERAGES } from './schedule-figures.ts';
 
 /** Metrics of the pager: stored state of all projects, and the mail server as this process sees it. */
-export const healthMeasures = () => {
-  const measures = {
+export const createPagerHealthMetrics = () => {
+  const metrics = {
     pages: new Gauge({
       name: 'chain_metrics_pages',
       help: 'Open pages of all projects, by state.',
@@ -40,12 +40,12 @@ export const healthMeasures = () => {
       registers: [],
     }),
   };
-  for (const state of UNCLOSED_STATES) measures.pages.set({ state }, 0);
-  for (const state of SILENCE_STATES) measures.silences.set({ state }, 0);
-  for (const coverage of COVERAGES) measures.oncallSchedules.set({ coverage }, 0);
-  measures.smtpUp.remove();
-  measures.timeZones.set({ version: process.versions.tz ?? 'unknown' }, 1);
-  return measures;
+  for (const state of UNCLOSED_STATES) metrics.pages.set({ state }, 0);
+  for (const state of SILENCE_STATES) metrics.silences.set({ state }, 0);
+  for (const coverage of COVERAGES) metrics.oncallSchedules.set({ coverage }, 0);
+  metrics.smtpUp.remove();
+  metrics.timeZones.set({ version: process.versions.tz ?? 'unknown' }, 1);
+  return metrics;
 };
 
-export type HealthMeasures = ReturnType<typeof healthMeasures>;
+export type PagerHealthMetrics = ReturnType<typeof createPagerHealthMetrics>;

@@ -1,8 +1,8 @@
 import { Counter, Gauge } from 'prom-client';
 
-/** What the cache of answers measures. */
-export const answerMeasures = () => {
-  const measures = {
+/** What the cache of answers cacheMetrics. */
+export const createAnswerCacheMetrics = () => {
+  const cacheMetrics = {
     lookups: new Counter({
       name: 'chain_metrics_answer_cache_requests_total',
       help: 'Requests for metrics by whether their answer was in the cache: hit or miss.',
@@ -15,8 +15,8 @@ export const answerMeasures = () => {
       registers: [],
     }),
   };
-  for (const result of ['hit', 'miss']) measures.lookups.inc({ result }, 0);
-  return measures;
+  for (const result of ['hit', 'miss']) cacheMetrics.lookups.inc({ result }, 0);
+  return cacheMetrics;
 };
 
-export type AnswerMeasures = ReturnType<typeof answerMeasures>;
+export type AnswerCacheMetrics = ReturnType<typeof createAnswerCacheMetrics>;

@@ -4,9 +4,9 @@ import { Counter } from 'prom-client';
 export const FACTORS = { password: 'password', 'second factor': 'second_factor', wallet: 'wallet' } as const;
 export type AttemptedFactor = keyof typeof FACTORS;
 
-/** What accounts and tokens measure. */
-export const identityMeasures = () => {
-  const measures = {
+/** Prometheus metrics of accounts and tokens. */
+export const createIdentityMetrics = () => {
+  const metrics = {
     signIns: new Counter({
       name: 'chain_metrics_sign_ins_total',
       help: 'Sessions that began, after all factors that the account needs.',
@@ -32,8 +32,8 @@ export const identityMeasures = () => {
     }),
   };
   for (const factor of Object.values(FACTORS))
-    for (const result of ['accepted', 'wrong', 'refused']) measures.attempts.inc({ factor, result }, 0);
-  return measures;
+    for (const result of ['accepted', 'wrong', 'refused']) metrics.attempts.inc({ factor, result }, 0);
+  return metrics;
 };
 
-export type IdentityMeasures = ReturnType<typeof identityMeasures>;
+export type IdentityMetrics = ReturnType<typeof createIdentityMetrics>;

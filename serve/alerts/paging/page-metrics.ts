@@ -8,8 +8,8 @@ const RESULTS = ['accepted', 'failed', 'refused'] as const;
 const UNREACHED_REASONS = ['nobody', 'refused', 'not_accepted'] as const;
 
 /** Metrics of paging in this process. */
-export const pageMeasures = () => {
-  const measures = {
+export const createPageMetrics = () => {
+  const metrics = {
     pageNotifications: new Counter({
       name: 'chain_metrics_page_notifications_total',
       help: 'Attempts to notify of pages, by type of destination and result: accepted; failed, to be tried again; refused, or given up.',
@@ -36,24 +36,24 @@ export const pageMeasures = () => {
     }),
   };
   for (const channel of DESTINATION_TYPES)
-    for (const result of RESULTS) measures.pageNotifications.inc({ channel, result }, 0);
-  for (const reason of UNREACHED_REASONS) measures.unreachedSteps.inc({ reason }, 0);
-  for (const kind of ['first', 'step', 'status']) measures.pageLateness.zero({ kind });
-  return measures;
+    for (const result of RESULTS) metrics.pageNotifications.inc({ channel, result }, 0);
+  for (const reason of UNREACHED_REASONS) metrics.unreachedSteps.inc({ reason }, 0);
+  for (const kind of ['first', 'step', 'status']) metrics.pageLateness.zero({ kind });
+  return metrics;
 };
 
-export type PageMeasures = ReturnType<typeof pageMeasures>;
+export type PageMetrics = ReturnType<typeof createPageMetrics>;
 
 /** Counts the results of an attempt. */
 export function countAttempt(
-  measures: PageMeasures,
+  metrics: PageMetrics,
   channel: DestinationType,
   results: readonly PageNotification[],
 ): void {
   for (const one of results) {
-    measures.pageNotifications.inc({ channel, result: RESULT_OF[one.state] ?? 'failed' });
+    metrics.pageNotifications.inc({ channel, result: RESULT_OF[one.state] ?? 'failed' });
     if (one.state === 'sent')
-      measures.pageLateness.observe({ kind: kindOf(one) }, (one.sent_ms - one.due_ms) / 1000);
+      metrics.pageLateness.observe({ kind: kindOf(one) }, (one.sent_ms - one.due_ms) / 1000);
   }
 }
 
@@ -68,7 +68,7 @@ type Call = Awaited<ReturnType<PageStore['callsOf']>>[number];
 
 /** Counts a step that the page leaves without having reached anybody. `PageSteps` counts steps without recipients. */
 export function countUnreached(
-  measures: PageMeasures,
+  metrics: PageMetrics,
   page: AlertPage,
   { page: next }: Advance,
   calls: readonly Call[],
@@ -80,5 +80,5 @@ export function countUnreached(
   if (page.state !== 'triggered' || !isOver || own.length === 0) return;
   if (own.some(({ state }) => state === 'sent')) return;
   const isRefused = own.every(({ state }) => state === 'failed');
-  measures.unreachedSteps.inc({ reason: isRefused ? 'refused' : 'not_accepted' });
+  metrics.unreachedSteps.inc({ reason: isRefused ? 'refused' : 'not_accepted' });
 }

@@ -1,8 +1,8 @@
 import { Histogram } from 'prom-client';
-import { WORK_SECONDS } from '../../infra/runtime/measured-ports.ts';
+import { WORK_SECONDS } from '../../infra/runtime/port-metrics.ts';
 
-/** What the loader of a process measures. */
-export const loadMeasures = () => ({
+/** What the loader of a process metrics. */
+export const createLoaderMetrics = () => ({
   batchSeconds: new Histogram({
     name: 'chain_metrics_load_batch_duration_seconds',
     help: 'Time to load one batch of messages, or to fail with it.',
@@ -11,7 +11,7 @@ export const loadMeasures = () => ({
   }),
 });
 
-export type LoadMeasures = ReturnType<typeof loadMeasures>;
+export type LoaderMetrics = ReturnType<typeof createLoaderMetrics>;
 
 /** What a loader has done since its start. */
 export interface LoadCounters {

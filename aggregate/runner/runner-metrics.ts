@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { WORK_SECONDS } from '../../infra/runtime/measured-ports.ts';
+import { WORK_SECONDS } from '../../infra/runtime/port-metrics.ts';
 
-/** What planning and computing measure. */
-export const computeMeasures = () => ({
+/** Prometheus metrics of planning and computing. */
+export const createRunnerMetrics = () => ({
   dirtyDays: new Gauge({
     name: 'chain_metrics_plan_dirty_dates',
     help: 'Dirty days of chains that the newest round found.',
@@ -38,4 +38,4 @@ export const computeMeasures = () => ({
   }),
 });
 
-export type ComputeMeasures = ReturnType<typeof computeMeasures>;
+export type RunnerMetrics = ReturnType<typeof createRunnerMetrics>;

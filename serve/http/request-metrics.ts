@@ -13,8 +13,8 @@ export const METHODS: ReadonlySet<string> = new Set([
 /** A method that no route has, and a path of no route: what callers write there is no label. */
 const OTHER = 'other';
 
-/** What the HTTP servers of a process measure. */
-export const requestMeasures = () => ({
+/** Prometheus metrics of the HTTP servers. */
+export const createRequestMetrics = () => ({
   seconds: new Histogram({
     name: 'chain_metrics_http_request_duration_seconds',
     help: 'Time to answer a request, by method, route and status; other methods, and paths of no route, are `other`.',
@@ -29,10 +29,10 @@ export const requestMeasures = () => ({
   }),
 });
 
-export type RequestMeasures = ReturnType<typeof requestMeasures>;
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 /** Measures the requests of all scopes that are registered from now on. */
-export function measureRequests(app: FastifyInstance, { seconds, bytes }: RequestMeasures): void {
+export function measureRequests(app: FastifyInstance, { seconds, bytes }: RequestMetrics): void {
   app.addHook('onResponse', (request, reply, next) => {
     const labels = {
       method: METHODS.has(request.method) ? request.method : OTHER,

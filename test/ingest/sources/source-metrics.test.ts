@@ -1,16 +1,16 @@
 import { type Metric, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { LABELLED_CHAINS_MAX } from '../../../ingest/chains/chain-labels.ts';
-import { FollowedChain, sourceMeasures } from '../../../ingest/sources/source-measures.ts';
+import { createSourceMetrics, FollowedChain } from '../../../ingest/sources/source-metrics.ts';
 
 const KUSAMA = { relay_chain: 'kusama', chain: 'kusama' };
 const LABELS = '{relay_chain="kusama",chain="kusama"}';
 
 function followed(index = 0) {
   const registry = new Registry();
-  const measures = sourceMeasures();
-  for (const measure of Object.values<Metric>(measures)) registry.registerMetric(measure);
-  return { chain: new FollowedChain(measures, KUSAMA, index), text: () => registry.metrics() };
+  const metrics = createSourceMetrics();
+  for (const metric of Object.values<Metric>(metrics)) registry.registerMetric(metric);
+  return { chain: new FollowedChain(metrics, KUSAMA, index), text: () => registry.metrics() };
 }
 
 test('a followed chain tells whether its source answers and how many blocks are left', async () => {

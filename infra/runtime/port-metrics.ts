@@ -8,8 +8,8 @@ import { inSpan } from '../tracing/spans.ts';
 /** Times of work that may take from a millisecond to minutes. */
 export const WORK_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
 
-/** What the ports of a process measure. */
-export const portMeasures = () => ({
+/** Prometheus metrics of the store and the log. */
+export const createPortMetrics = () => ({
   statementSeconds: new Histogram({
     name: 'chain_metrics_store_statement_duration_seconds',
     help: 'Time of the statements that the store ran or refused, by lane (work, readers, probes) and kind; a wait for a connection counts.',
@@ -50,20 +50,20 @@ export const portMeasures = () => ({
   }),
 });
 
-type PortMeasures = ReturnType<typeof portMeasures>;
+type PortMetrics = ReturnType<typeof createPortMetrics>;
 
 /** The same ports, whose statements and messages are counted; statements are also spans of what is traced. */
-export const measuredRuntime = (runtime: Runtime, measures: PortMeasures): Runtime => ({
+export const instrumentRuntime = (runtime: Runtime, metrics: PortMetrics): Runtime => ({
   ...runtime,
-  store: measuredStore(runtime.store, measures),
-  log: measuredLog(runtime.log, measures),
+  store: instrumentStore(runtime.store, metrics),
+  log: instrumentLog(runtime.log, metrics),
 });
 
-function measuredStore(store: Store, { statementSeconds, statementErrors }: PortMeasures): Store {
+function instrumentStore(store: Store, { statementSeconds, statementErrors }: PortMetrics): Store {
   const timed = async <T>(
     kind: string,
     work: () => Promise<T>,
-    { lane = 'work', signal, table }: MeasuredStatement = {},
+    { lane = 'work', signal, table }: StatementFacts = {},
   ) => {
     const began = performance.now();
     try {
@@ -75,7 +75,7 @@ function measuredStore(store: Store, { statementSeconds, statementErrors }: Port
       statementSeconds.observe({ lane, kind }, (performance.now() - began) / 1000);
     }
   };
-  const measuredBatch = (batch: StagedBatch): StagedBatch => ({
+  const instrumentBatch = (batch: StagedBatch): StagedBatch => ({
     ...batch,
     commit: (firstSequence) => timed('load', () => batch.commit(firstSequence), batch),
   });
@@ -89,14 +89,14 @@ function measuredStore(store: Store, { statementSeconds, statementErrors }: Port
     insert: (table, rows) => timed('insert', () => store.insert(table, rows), { table: table.name }),
     insertLines: (table, columns, lines) =>
       timed('insert', () => store.insertLines(table, columns, lines), { table: table.name }),
-    stage: async (table, lines) => measuredBatch(await store.stage(table, lines)),
-    unfinished: async () => (await store.unfinished()).map(measuredBatch),
+    stage: async (table, lines) => instrumentBatch(await store.stage(table, lines)),
+    unfinished: async () => (await store.unfinished()).map(instrumentBatch),
     close: () => store.close(),
   };
 }
 
 /** What is known of a statement. */
-interface MeasuredStatement {
+interface StatementFacts {
   readonly lane?: Lane;
   readonly signal?: AbortSignal;
   /** That it writes to. */
@@ -113,9 +113,9 @@ function asSpan<T>(kind: string, table: string | undefined, work: () => Promise<
   return inSpan(table ? `${kind} ${table}` : kind, { kind: SpanKind.CLIENT, attributes }, work);
 }
 
-function measuredLog(
+function instrumentLog(
   log: Log,
-  { publishSeconds, published, publishedBytes, publishErrors }: PortMeasures,
+  { publishSeconds, published, publishedBytes, publishErrors }: PortMetrics,
 ): Log {
   return {
     publish: async (topic, messages) => {

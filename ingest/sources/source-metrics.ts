@@ -4,8 +4,8 @@ import type { Stream } from '../log/topics.ts';
 
 const BY_CHAIN = ['relay_chain', 'chain'] as const;
 
-/** What the sources of a process measure. */
-export const sourceMeasures = () => ({
+/** Prometheus metrics of the sources. */
+export const createSourceMetrics = () => ({
   messages: new Counter({
     name: 'chain_metrics_source_messages_total',
     help: 'Blocks and snapshots that this process has read from sources and published.',
@@ -43,11 +43,11 @@ export const sourceMeasures = () => ({
   }),
 });
 
-export type SourceMeasures = ReturnType<typeof sourceMeasures>;
+export type SourceMetrics = ReturnType<typeof createSourceMetrics>;
 
 /** Counts what is published of a source. */
 export function countRead(
-  { messages, refusedLines }: SourceMeasures,
+  { messages, refusedLines }: SourceMetrics,
   read: Readonly<Record<Stream, number>> & { readonly refused: number },
 ): void {
   messages.inc({ stream: 'blocks' }, read.blocks);
@@ -57,27 +57,27 @@ export function countRead(
 
 /** How far the source of a chain is followed. */
 export class FollowedChain {
-  readonly #measures: SourceMeasures;
+  readonly #metrics: SourceMetrics;
   readonly #labels: { relay_chain: string; chain: string };
   #head: number | undefined;
   #next: number | undefined;
 
-  constructor(measures: SourceMeasures, { relay_chain, chain }: LabelledChain, index: number) {
-    this.#measures = measures;
+  constructor(metrics: SourceMetrics, { relay_chain, chain }: LabelledChain, index: number) {
+    this.#metrics = metrics;
     this.#labels = index < LABELLED_CHAINS_MAX ? { relay_chain, chain } : { ...OTHER_CHAINS };
   }
 
   /** The source answered with this finalized height. */
   looked(head: number): void {
     this.#head = head;
-    this.#measures.up.set(this.#labels, 1);
-    this.#measures.head.set(this.#labels, head);
+    this.#metrics.up.set(this.#labels, 1);
+    this.#metrics.head.set(this.#labels, head);
     this.#showLag();
   }
 
   failed(): void {
-    this.#measures.up.set(this.#labels, 0);
-    this.#measures.errors.inc(this.#labels);
+    this.#metrics.up.set(this.#labels, 0);
+    this.#metrics.errors.inc(this.#labels);
   }
 
   /** Everything below this height is published. */
@@ -88,14 +88,13 @@ export class FollowedChain {
 
   /** Another process may follow it from now on. */
   left(): void {
-    for (const gauge of [this.#measures.up, this.#measures.head, this.#measures.lag])
-      gauge.remove(this.#labels);
+    for (const gauge of [this.#metrics.up, this.#metrics.head, this.#metrics.lag]) gauge.remove(this.#labels);
     this.#head = undefined;
     this.#next = undefined;
   }
 
   #showLag(): void {
     if (this.#head === undefined || this.#next === undefined) return;
-    this.#measures.lag.set(this.#labels, Math.max(0, this.#head + 1 - this.#next));
+    this.#metrics.lag.set(this.#labels, Math.max(0, this.#head + 1 - this.#next));
   }
 }
