@@ -114,7 +114,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     pageSteps,
     refusals,
     pagerHealth,
-    quietPages,
+    suppressedPages,
     silences,
     snsSubscriptions,
     webhookDeliveries,
@@ -123,7 +123,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   consequences.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
-  quietPages.start(logFailure('pages cannot follow silences and maintenance windows'));
+  suppressedPages.start(logFailure('pages cannot follow silences and maintenance windows'));
   snsSubscriptions.start(logFailure('subscriptions of topics of Amazon SNS cannot be confirmed'));
   pageDeliveries.start(logFailure('messages of pages cannot be sent'));
   pageRetention.start(logFailure('old pages were not deleted; the next try is in an hour'));
@@ -141,7 +141,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     silences.stop();
     pageRetention.stop();
     await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
-    await Promise.all([snsSubscriptions.stop(), quietPages.stop(), pageSteps.stop()]);
+    await Promise.all([snsSubscriptions.stop(), suppressedPages.stop(), pageSteps.stop()]);
     await Promise.all([pageDeliveries.stop(), pagerHealth.stop()]);
   });
 }

@@ -9,7 +9,7 @@ import { Turn } from '../../../infra/turn.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import type { QuietReasons } from '../quiet/quiet.ts';
+import type { Suppression } from '../suppression/suppressor.ts';
 import { filtersOf } from './filters.ts';
 import { jsonArray } from './json-stream.ts';
 import { type AlertmanagerScope, flag, texts } from './scope.ts';
@@ -24,7 +24,7 @@ const alertQuery = z.object({
   receiver: z.string().max(4096).default(''),
 });
 
-type AlertParts = Pick<AlertDomain, 'alertRoutes' | 'policies' | 'quiet' | 'reader'>;
+type AlertParts = Pick<AlertDomain, 'alertRoutes' | 'policies' | 'suppressor' | 'reader'>;
 type AlertmanagerAlert = ReturnType<typeof alertJson>;
 
 /** The open alerts of a project in the format of Alertmanager's API. Receivers are its escalation policies. */
@@ -70,14 +70,14 @@ class OpenAlerts {
   }
 
   async *inParts(): AsyncGenerator<readonly AlertmanagerAlert[]> {
-    const { alertRoutes, clock, policies, projectId, query, quiet, reader, url } = this.#deps;
+    const { alertRoutes, clock, policies, projectId, query, suppressor, reader, url } = this.#deps;
     const [routes, list] = await Promise.all([alertRoutes.of(projectId), policies.list(projectId)]);
     const turn = new Turn();
-    const labelsOf = await quiet.labelReader();
+    const labelsOf = await suppressor.labelReader();
     const names = new Map(list.map(({ id, name }) => [id, name]));
     for await (const part of reader.openInParts(Number(projectId))) {
       const now = clock.now();
-      const reasons = await quiet.of(projectId, part, now);
+      const reasons = await suppressor.suppressions(projectId, part, now);
       const shown: AlertmanagerAlert[] = [];
       for (const alert of part) {
         await turn.next();
@@ -127,7 +127,7 @@ function requireReceiver(expression: string): void {
 
 interface AlertContext {
   readonly labels: MatchLabels;
-  readonly why: QuietReasons | undefined;
+  readonly why: Suppression | undefined;
   readonly receivers: readonly string[];
   readonly now: number;
   readonly url: string;

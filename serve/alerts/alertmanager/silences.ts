@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { requireQuietList } from '../model/entered-matchers.ts';
+import { requireSelectiveList } from '../model/entered-matchers.ts';
 import { givenText } from '../projects/shapes.ts';
-import { SILENCE_STATES, type Silence, silenceState } from '../quiet/silence.ts';
+import { SILENCE_STATES, type Silence, silenceState } from '../suppression/silence.ts';
 import { filtersOf, isSameMatcher } from './filters.ts';
 import { jsonArray } from './json-stream.ts';
 import { type AlertmanagerScope, flag, texts } from './scope.ts';
@@ -66,7 +66,7 @@ export function serveAlertmanagerSilences(
     { method: 'POST', path: '/silences', role: 'Developer', body: silenceBody },
     async ({ projectId, caller: { user }, body }) => {
       const fields = {
-        matchers: requireQuietList(body.matchers, 'matchers'),
+        matchers: requireSelectiveList(body.matchers, 'matchers'),
         starts_ms: Date.parse(body.startsAt),
         ends_ms: Date.parse(body.endsAt),
         created_by: body.createdBy,

@@ -3,7 +3,7 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { type AlertReader, OPEN_STATUSES } from '../projects/alert-reader.ts';
 import { alertJson } from '../projects/shapes.ts';
 
-type AnswerParts = Pick<AlertDomain, 'quiet' | 'users'>;
+type AnswerParts = Pick<AlertDomain, 'suppressor' | 'users'>;
 
 type AlertAnswer = ReturnType<typeof alertJson>;
 
@@ -15,7 +15,7 @@ export async function oneAlertJson(parts: AnswerParts, alert: Alert, url: string
 
 /** Alerts of a project as the API answers them. */
 export async function alertsJson(
-  { quiet, users: lookup }: AnswerParts,
+  { suppressor, users: lookup }: AnswerParts,
   projectId: string,
   alerts: readonly Alert[],
   url: string,
@@ -23,22 +23,22 @@ export async function alertsJson(
   const open = alerts.filter(({ status }) => OPEN_STATUSES.includes(status));
   const [users, silencedBy] = await Promise.all([
     lookup.byId(alerts.flatMap(({ assignees }) => assignees)),
-    quiet.idsOf(projectId, open),
+    suppressor.suppressedBy(projectId, open),
   ]);
   return alerts.map((alert) => alertJson(alert, users, url, silencedBy.get(alert.iid)));
 }
 
 /** Numbers of the newest open alerts that are suppressed now, or of those that are not. */
-export async function quietAlerts(
-  { quiet }: Pick<AnswerParts, 'quiet'>,
+export async function silencedAlerts(
+  { suppressor }: Pick<AnswerParts, 'suppressor'>,
   reader: AlertReader,
   projectId: string,
-  isQuiet: boolean,
+  isSilenced: boolean,
 ): Promise<number[]> {
   const found: number[] = [];
   for await (const part of reader.openInParts(Number(projectId))) {
-    const silencedBy = await quiet.idsOf(projectId, part);
-    found.push(...part.map(({ iid }) => iid).filter((iid) => silencedBy.has(iid) === isQuiet));
+    const silencedBy = await suppressor.suppressedBy(projectId, part);
+    found.push(...part.map(({ iid }) => iid).filter((iid) => silencedBy.has(iid) === isSilenced));
   }
   return found;
 }

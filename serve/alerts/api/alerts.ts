@@ -6,7 +6,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { Note } from '../model/tables.ts';
 import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../projects/alert-reader.ts';
 import { alertShape, givenText, timeText, userShape } from '../projects/shapes.ts';
-import { alertsJson, oneAlertJson, quietAlerts } from './alert-answers.ts';
+import { alertsJson, oneAlertJson, silencedAlerts } from './alert-answers.ts';
 import type { Api } from './endpoint.ts';
 import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 
@@ -45,7 +45,7 @@ const paging = {
 };
 
 async function filterOf(
-  { quiet, reader }: Pick<AlertParts, 'quiet' | 'reader'>,
+  { suppressor, reader }: Pick<AlertParts, 'suppressor' | 'reader'>,
   projectId: string,
   query: z.output<typeof filterSchema>,
 ): Promise<AlertFilter> {
@@ -58,7 +58,7 @@ async function filterOf(
     started_before: started_before === undefined ? undefined : Date.parse(started_before),
     ...(silenced === undefined
       ? {}
-      : { iids: await quietAlerts({ quiet }, reader, projectId, silenced === 'true') }),
+      : { iids: await silencedAlerts({ suppressor }, reader, projectId, silenced === 'true') }),
   };
 }
 
@@ -67,7 +67,7 @@ const one = '/projects/:id/alerts/:alert_iid';
 const tag = 'Alerts' as const;
 const role = 'Developer' as const;
 
-type AlertParts = Pick<AlertDomain, 'actions' | 'notes' | 'quiet' | 'reader' | 'users'>;
+type AlertParts = Pick<AlertDomain, 'actions' | 'notes' | 'suppressor' | 'reader' | 'users'>;
 
 export function serveAlertRoutes(api: Api, domain: AlertParts, url: () => string): void {
   serveList(api, domain, url);
@@ -77,7 +77,7 @@ export function serveAlertRoutes(api: Api, domain: AlertParts, url: () => string
 }
 
 function serveList(api: Api, domain: AlertParts, url: () => string): void {
-  const { quiet, reader } = domain;
+  const { suppressor, reader } = domain;
   api.add(
     {
       method: 'GET',
@@ -94,7 +94,7 @@ function serveList(api: Api, domain: AlertParts, url: () => string): void {
       const order = { sort, descending: direction === 'desc' };
       const { id } = membership.project;
       const own = reader.as(store);
-      const filter = await filterOf({ quiet, reader: own }, id, given);
+      const filter = await filterOf({ suppressor, reader: own }, id, given);
       const [rows, { all: total }] = await Promise.all([
         own.list(Number(id), filter, order, { number, size }),
         own.countByStatus(Number(id), filter),
@@ -115,7 +115,10 @@ function serveList(api: Api, domain: AlertParts, url: () => string): void {
     },
     async ({ membership: { project }, query, store }) => {
       const own = reader.as(store);
-      return own.countByStatus(Number(project.id), await filterOf({ quiet, reader: own }, project.id, query));
+      return own.countByStatus(
+        Number(project.id),
+        await filterOf({ suppressor, reader: own }, project.id, query),
+      );
     },
   );
 }

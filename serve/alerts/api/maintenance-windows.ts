@@ -6,7 +6,7 @@ import {
   type MaintenanceWindow,
   WINDOW_COMMENT_CHARACTERS_MAX,
   type WindowFields,
-} from '../quiet/windows.ts';
+} from '../suppression/windows.ts';
 import type { Api } from './endpoint.ts';
 import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
 import { givenTime } from './oncall-schedules.ts';

@@ -86,7 +86,7 @@ const tag = 'On call' as const;
 const params = z.object({ alert_iid: wholeNumber(1) });
 const PAGES_MAX = 500;
 
-type PageParts = Pick<AlertDomain, 'actions' | 'pageStore' | 'pageSteps' | 'quiet' | 'reader' | 'users'>;
+type PageParts = Pick<AlertDomain, 'actions' | 'pageStore' | 'pageSteps' | 'suppressor' | 'reader' | 'users'>;
 
 /** Who was paged for an alert, and what a member does about it. */
 export function servePageRoutes(api: Api, domain: PageParts, url: () => string): void {

@@ -96,7 +96,7 @@ const stepJson = ({ step: { delay_minutes, important }, reachesNobody, targets }
   targets: targets.map(targetJson),
 });
 
-const previewJson = ({ isApplied, routes, quiet, pages }: RoutePreview, { values }: MatchLabels) => ({
+const previewJson = ({ isApplied, routes, suppression, pages }: RoutePreview, { values }: MatchLabels) => ({
   is_applied: isApplied,
   labels: Object.fromEntries(values),
   routes: routes.map(({ route: { name, is_active }, isReached, takes, matchers }) => ({
@@ -109,8 +109,8 @@ const previewJson = ({ isApplied, routes, quiet, pages }: RoutePreview, { values
       matches: isMatch,
     })),
   })),
-  silence_ids: quiet.silencedBy,
-  maintenance_window_ids: quiet.mutedBy,
+  silence_ids: suppression.silencedBy,
+  maintenance_window_ids: suppression.mutedBy,
   pages: pages.map(({ route, policy, delaySeconds, steps }) => ({
     route,
     policy_id: policy.id,
@@ -123,9 +123,9 @@ const previewJson = ({ isApplied, routes, quiet, pages }: RoutePreview, { values
 /** How an alert would page if it came now. */
 export function serveRoutePreview(
   api: Api,
-  parts: RoutePreviewDependencies & Pick<AlertDomain, 'reader' | 'quiet'>,
+  parts: RoutePreviewDependencies & Pick<AlertDomain, 'reader' | 'suppressor'>,
 ): void {
-  const { reader, quiet } = parts;
+  const { reader, suppressor } = parts;
   api.add(
     {
       method: 'POST',
@@ -149,7 +149,7 @@ export function serveRoutePreview(
       let labels: MatchLabels = { values: new Map(Object.entries(body.labels ?? {})), isCut: false };
       if (body.alert_iid !== undefined) {
         requireRole(membership, 'Developer');
-        labels = await quiet.labelsOf(await reader.get(id, body.alert_iid));
+        labels = await suppressor.labelsOf(await reader.get(id, body.alert_iid));
       }
       return previewJson(await previewRoutes(parts, id, labels), labels);
     },

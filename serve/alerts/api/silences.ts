@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { requireQuietList } from '../model/entered-matchers.ts';
+import { requireSelectiveList } from '../model/entered-matchers.ts';
 import { givenText, timeText } from '../projects/shapes.ts';
-import { SILENCE_STATES, type Silence, silenceState } from '../quiet/silence.ts';
+import { SILENCE_STATES, type Silence, silenceState } from '../suppression/silence.ts';
 import { several } from './alerts.ts';
 import type { Api } from './endpoint.ts';
 import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
@@ -40,8 +40,8 @@ const all = '/projects/:id/silences';
 const one = `${all}/:silence_id`;
 const params = z.object({ silence_id: z.string() });
 
-const quietMatchers = (texts: z.output<typeof matchersGiven>) =>
-  requireQuietList(matchersOf(texts, 'matchers'), 'matchers');
+const selectiveMatchers = (texts: z.output<typeof matchersGiven>) =>
+  requireSelectiveList(matchersOf(texts, 'matchers'), 'matchers');
 
 /** Silences of a project. */
 export function serveSilences(
@@ -86,7 +86,7 @@ export function serveSilences(
     async ({ caller: { user }, membership, body }) =>
       json(
         await silences.create(membership.project.id, user.id, {
-          matchers: quietMatchers(body.matchers),
+          matchers: selectiveMatchers(body.matchers),
           starts_ms: body.starts_at === undefined ? clock.now() : Date.parse(body.starts_at),
           ends_ms: Date.parse(body.ends_at),
           comment: body.comment ?? '',
@@ -125,7 +125,7 @@ function serveSilenceChanges(
       return json(
         await silences.change(membership.project.id, before.id, caller.user.id, {
           ...before,
-          ...(matchers === undefined ? {} : { matchers: quietMatchers(matchers) }),
+          ...(matchers === undefined ? {} : { matchers: selectiveMatchers(matchers) }),
           ...(starts_at === undefined ? {} : { starts_ms: Date.parse(starts_at) }),
           ...(ends_at === undefined ? {} : { ends_ms: Date.parse(ends_at) }),
           ...(comment === undefined ? {} : { comment }),

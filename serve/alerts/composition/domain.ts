@@ -32,7 +32,7 @@ import { type HeartbeatParts, openHeartbeats } from './heartbeats.ts';
 import { type IntegrationParts, openIntegrations } from './integrations.ts';
 import { type OncallParts, openOncall } from './oncall.ts';
 import { openPaging, type Paging, type PagingSettings } from './paging.ts';
-import { openQuiet, type QuietParts, type QuietSettings } from './quiet.ts';
+import { openSuppression, type SuppressionParts, type SuppressionSettings } from './suppression.ts';
 
 export interface AlertDomainDependencies {
   readonly runtime: {
@@ -55,13 +55,13 @@ export interface AlertDomainDependencies {
     DeliverySettings &
     DestinationsSettings &
     PagingSettings &
-    QuietSettings;
+    SuppressionSettings;
   readonly publicUrl: () => string;
   readonly metrics: AlertMetrics;
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
-export interface AlertDomain extends HeartbeatParts, IntegrationParts, OncallParts, Paging, QuietParts {
+export interface AlertDomain extends HeartbeatParts, IntegrationParts, OncallParts, Paging, SuppressionParts {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
@@ -128,10 +128,10 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const outbox = new Outbox({ ...shared, jobs });
   const catchUp = (project: number) => consequences.catchUp(project, PAGING);
   const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes: catchUp });
-  const onQuiet = (projectId: string) => paging.quietPages.changed(projectId);
-  const quiet = openQuiet({ runtime, accounts, cache, settings, onChanged: onQuiet });
+  const onSuppressionChange = (projectId: string) => paging.suppressedPages.changed(projectId);
+  const suppressor = openSuppression({ runtime, accounts, cache, settings, onChanged: onSuppressionChange });
   const paging = openPaging({
-    ...{ ...shared, ...oncall, ...quiet, accounts, settings, publicUrl, queue: runtime.queue },
+    ...{ ...shared, ...oncall, ...suppressor, accounts, settings, publicUrl, queue: runtime.queue },
     ...{ projects, members, users, reader, actions, catchUp },
   });
   const consumers = [
@@ -145,12 +145,12 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     ...{ ...dependencies, cache, outbox, payloadSizes, records: records.integrations },
     payloadBytesMax: settings.ALERT_BODY_BYTES_MAX,
   });
-  const sender = new WebhookSender({ ...shared, ...quiet, seal, users, allowsPrivate, publicUrl });
+  const sender = new WebhookSender({ ...shared, ...suppressor, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, outbox, jobs, sender, oncallLinks: integrations.oncallLinks };
   return {
     ...oncall,
     ...paging,
-    ...quiet,
+    ...suppressor,
     ...openHeartbeats({ ...shared, keyValue, cache, refusals: integrations.refusals }),
     ...integrations,
     actions,

@@ -19,13 +19,13 @@ import { PageRetention } from '../paging/page-retention.ts';
 import { FALLBACK, PageSteps } from '../paging/page-steps.ts';
 import { PageStore } from '../paging/page-store.ts';
 import { Pager } from '../paging/pager.ts';
-import { QuietPages } from '../paging/quiet-pages.ts';
+import { SuppressedPages } from '../paging/suppressed-pages.ts';
 import type { AlertActions } from '../projects/alert-actions.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Members } from '../projects/members.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { UserLookup } from '../projects/users.ts';
-import type { Quiet } from '../quiet/quiet.ts';
+import type { Suppressor } from '../suppression/suppressor.ts';
 
 export type PagingSettings = Pick<
   AlertSettings,
@@ -52,7 +52,7 @@ interface PagingDependencies {
   readonly schedules: Schedules;
   readonly policies: Policies;
   readonly alertRoutes: Routes;
-  readonly quiet: Quiet;
+  readonly suppressor: Suppressor;
   readonly contacts: Contacts;
   readonly notificationRules: NotificationRulesStore;
   readonly channels: Channels;
@@ -68,7 +68,7 @@ interface PagingDependencies {
 export interface Paging {
   readonly pager: Pager;
   readonly pageSteps: PageSteps;
-  readonly quietPages: QuietPages;
+  readonly suppressedPages: SuppressedPages;
   readonly pageDeliveries: PageDeliveries;
   readonly pageStore: PageStore;
   readonly pageRetention: PageRetention;
@@ -95,7 +95,7 @@ export function openPaging(dependencies: PagingDependencies): Paging {
   return {
     pager: new Pager({ ...shared, steps: pageSteps, deliveries: pageDeliveries }),
     pageSteps,
-    quietPages: new QuietPages({ ...shared, steps: pageSteps }),
+    suppressedPages: new SuppressedPages({ ...shared, steps: pageSteps }),
     pageDeliveries,
     pageStore: shared.store,
     pageRetention: new PageRetention({ ...dependencies, locks }),

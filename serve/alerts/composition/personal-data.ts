@@ -8,7 +8,7 @@ import type { RecordColumns } from '../../stored-records/stored-table.ts';
 import { contactAddress } from '../destinations/contacts.ts';
 import { type Membership, PROJECT_ROLES } from '../model/access.ts';
 import * as oncall from '../model/oncall-tables.ts';
-import * as quiet from '../model/quiet-tables.ts';
+import * as suppression from '../model/suppression-tables.ts';
 import * as tables from '../model/tables.ts';
 import { policiesUsing } from '../oncall/policies.ts';
 import { rotationsOf } from '../oncall/rotations.ts';
@@ -83,8 +83,8 @@ export class AlertPersonalData implements PersonalData {
     const isNamed =
       username === '' ? sql`author_id = ${id} AND created_ms >= ${marked_ms}` : sql`created_by = ${username}`;
     // Only in projects of the user: elsewhere the name is that of another person, since amtool sends any name.
-    await this.#clear<quiet.SilenceRow>(
-      quiet.alertSilences,
+    await this.#clear<suppression.SilenceRow>(
+      suppression.alertSilences,
       sql`${isNamed} AND created_by != 'deleted-user'
         AND project_id IN (SELECT project_id FROM ${tables.members} WHERE user_id = ${id})`,
       { created_by: 'deleted-user' },

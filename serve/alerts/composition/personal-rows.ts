@@ -3,7 +3,7 @@ import { sql } from '../../../infra/sql.ts';
 import type { PersonalRows } from '../../accounts/personal-data.ts';
 import type { User } from '../../accounts/tables.ts';
 import * as oncall from '../model/oncall-tables.ts';
-import * as quiet from '../model/quiet-tables.ts';
+import * as suppression from '../model/suppression-tables.ts';
 import * as tables from '../model/tables.ts';
 
 /**
@@ -39,7 +39,7 @@ export const personalRows = ({ id }: User): Readonly<Record<string, PersonalRows
     columns: ['project_id', 'iid', 'alert_iid', 'created_ms', 'closed_ms'],
   },
   silences: {
-    table: quiet.alertSilences,
+    table: suppression.alertSilences,
     where: sql`author_id = ${id}`,
     columns: ['project_id', 'id', 'created_by', 'comment', 'starts_ms', 'ends_ms', 'created_ms'],
   },
@@ -115,7 +115,7 @@ function lastChangedRows(id: string): Record<string, PersonalRows> {
     rotations: oncall.oncallRotations,
     policies: oncall.escalationPolicies,
     channels: oncall.notificationChannels,
-    maintenance_windows: quiet.maintenanceWindows,
+    maintenance_windows: suppression.maintenanceWindows,
   };
   const where = sql`author_id = ${id}`;
   const rows = (table: PersonalRows['table'], columns: readonly string[]) => ({ table, where, columns });

@@ -1,7 +1,7 @@
 import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { pageNotifications, pages } from '../model/oncall-tables.ts';
-import { alertSilences } from '../model/quiet-tables.ts';
+import { alertSilences } from '../model/suppression-tables.ts';
 import { WINDOW_MS_MAX } from '../paging/bundling.ts';
 import { PAGE_STATES } from '../paging/escalation.ts';
 

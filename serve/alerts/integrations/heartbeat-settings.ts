@@ -1,7 +1,7 @@
 import { plainAlternatives } from '../../../aggregate/alerts/matchers/expression.ts';
 import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { RequestRefused } from '../model/access.ts';
-import { requireQuietMatchers } from '../model/entered-matchers.ts';
+import { requireSelectiveMatchers } from '../model/entered-matchers.ts';
 import type { Integration } from '../model/tables.ts';
 
 const MINUTES_MAX = 10_080;
@@ -23,7 +23,8 @@ export function heartbeatSettings(
   if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= MINUTES_MAX))
     throw new RequestRefused('bad_request', `Enter 0 to ${MINUTES_MAX} minutes.`, 'heartbeat_minutes');
   const heartbeat_matchers = (changes.heartbeat_matchers ?? current.heartbeat_matchers).trim();
-  if (heartbeat_matchers !== '') requireQuick(requireQuietMatchers(heartbeat_matchers, 'heartbeat_matchers'));
+  if (heartbeat_matchers !== '')
+    requireQuick(requireSelectiveMatchers(heartbeat_matchers, 'heartbeat_matchers'));
   return { heartbeat_minutes, heartbeat_matchers };
 }
 

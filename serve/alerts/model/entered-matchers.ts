@@ -26,13 +26,13 @@ export function requireMatchers(text: string, field: string): readonly Matcher[]
  * As `requireMatchers`, but refuses a list that would match every alert: it would suppress all pages, or take every
  * alert for a heartbeat.
  */
-export const requireQuietMatchers = (text: string, field: string): readonly Matcher[] =>
-  requireNarrow(requireMatchers(text, field), field);
+export const requireSelectiveMatchers = (text: string, field: string): readonly Matcher[] =>
+  requireSelective(requireMatchers(text, field), field);
 
-/** As `requireQuietMatchers`, for matchers that a client sent one by one. */
-export function requireQuietList(list: readonly Matcher[], field: string): readonly Matcher[] {
+/** As `requireSelectiveMatchers`, for matchers that a client sent one by one. */
+export function requireSelectiveList(list: readonly Matcher[], field: string): readonly Matcher[] {
   requireLimits(list, field);
-  return requireNarrow(
+  return requireSelective(
     refuse(() => list.map((matcher) => validMatcher(matcher, 0)), field),
     field,
   );
@@ -72,7 +72,7 @@ export function requireLimits(list: readonly Matcher[], field: string): readonly
   return list;
 }
 
-function requireNarrow(list: readonly Matcher[], field: string): readonly Matcher[] {
+function requireSelective(list: readonly Matcher[], field: string): readonly Matcher[] {
   if (matchesEmptyLabels(list)) {
     throw new RequestRefused(
       'bad_request',

@@ -12,7 +12,7 @@ import { POST_MS_MAX, post, TargetConnections } from '../outgoing/post.ts';
 import { secretContext, signatureOf } from '../outgoing/signature.ts';
 import { alertJson } from '../projects/shapes.ts';
 import type { UserLookup } from '../projects/users.ts';
-import type { Quiet } from '../quiet/quiet.ts';
+import type { Suppressor } from '../suppression/suppressor.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */
@@ -72,7 +72,7 @@ interface WebhookSenderDependencies {
   readonly clock: Clock;
   readonly seal: Seal;
   readonly users: UserLookup;
-  readonly quiet: Quiet;
+  readonly suppressor: Suppressor;
   /** Whether targets may have private addresses. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
@@ -87,7 +87,7 @@ export interface OpenTarget {
   readonly target: NotificationTarget;
   readonly connections: TargetConnections;
   readonly users: KnownUsers;
-  /** Ids of the silences and maintenance windows of each alert that is quiet. */
+  /** Ids of the silences and maintenance windows of each alert that is suppressor. */
   readonly silencedBy: ReadonlyMap<number, readonly string[]>;
 }
 
@@ -109,7 +109,7 @@ export class WebhookSender {
   async open(project: number, target: NotificationTarget, alerts: readonly Alert[]): Promise<OpenTarget> {
     const [users, silencedBy] = await Promise.all([
       this.#deps.users.byId(alerts.flatMap(({ assignees }) => assignees)),
-      this.#deps.quiet.idsOf(String(project), alerts),
+      this.#deps.suppressor.suppressedBy(String(project), alerts),
     ]);
     const connections = new TargetConnections(target.url, { allowsPrivate: this.#deps.allowsPrivate });
     return { target, connections, users, silencedBy };

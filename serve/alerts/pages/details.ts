@@ -23,7 +23,7 @@ const PATH = '/projects/:id/alerts/:iid';
 
 type DetailsParts = Pick<
   AlertDomain,
-  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'pageSteps' | 'quiet' | 'reader'
+  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'pageSteps' | 'suppressor' | 'reader'
 > &
   PagingCardParts;
 
@@ -105,9 +105,9 @@ async function alertBody(
   alert: Alert,
   { now, page, refused }: Shown,
 ): Promise<Html> {
-  const { integrations, members, notes: noteStore, quiet, reader, users } = domain;
+  const { integrations, members, notes: noteStore, suppressor, reader, users } = domain;
   const base = `/projects/${project.id}/alerts/${alert.iid}`;
-  const [{ payload, annotations }, history, notes, projectMembers, integration, paging, reasons] =
+  const [{ payload, annotations }, history, notes, projectMembers, integration, paging, suppressions] =
     await Promise.all([
       reader.as(store).details(alert),
       reader.as(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
@@ -115,7 +115,7 @@ async function alertBody(
       members.list(project.id),
       integrations.find(alert.integration),
       pagingCard(domain, alert, { base, token, store }),
-      quiet.of(project.id, [alert], now),
+      suppressor.suppressions(project.id, [alert], now),
     ]);
   const people = await users.byId([
     ...history.entries.flatMap(({ by, change }) => [by, ...(assigneesIn(change) ?? [])]),
@@ -135,7 +135,7 @@ ${alert.incident_markdown && html`<section class="card"><h2>Notes of the source<
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
 </div><div>
-${silenceCard(alert, reasons.get(alert.iid))}
+${silenceCard(alert, suppressions.get(alert.iid))}
 ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
 ${notesCard(base, token, notes, refused, nameOf)}

@@ -1,6 +1,6 @@
 import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
-import { requireMatchers, requireQuietMatchers } from '../model/entered-matchers.ts';
+import { requireMatchers, requireSelectiveMatchers } from '../model/entered-matchers.ts';
 
 // Matchers in a field of several lines: each line has one or more.
 
@@ -10,8 +10,8 @@ export const linesOf = (matchers: readonly Matcher[]): string =>
 export const matchersIn = (text: string, field: string) => requireMatchers(listOfLines(text), field);
 
 /** The same for matchers that suppress pages, which must not match every alert. */
-export const quietMatchersIn = (text: string, field: string) =>
-  requireQuietMatchers(listOfLines(text), field);
+export const selectiveMatchersIn = (text: string, field: string) =>
+  requireSelectiveMatchers(listOfLines(text), field);
 
 const listOfLines = (text: string): string =>
   text

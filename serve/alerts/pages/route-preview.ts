@@ -13,7 +13,7 @@ import { type PreviewPageParts, pageCards } from './preview-steps.ts';
 
 type PreviewParts = RoutePreviewDependencies &
   PreviewPageParts &
-  Pick<AlertDomain, 'reader' | 'quiet' | 'silences' | 'windows'> & { readonly frame: ProjectFrame };
+  Pick<AlertDomain, 'reader' | 'suppressor' | 'silences' | 'windows'> & { readonly frame: ProjectFrame };
 
 /** Of those that match. */
 const SILENCES_SHOWN = 10;
@@ -52,7 +52,7 @@ export function serveRoutePreviewPage(pages: FastifyInstance, parts: PreviewPart
 }
 
 async function labelsOf(
-  { reader, quiet }: PreviewParts,
+  { reader, suppressor }: PreviewParts,
   { membership }: Visit,
   { labels, alert }: { readonly labels: string; readonly alert: string },
 ): Promise<MatchLabels> {
@@ -61,7 +61,7 @@ async function labelsOf(
     const found = await reader.find(Number(membership.project.id), Math.floor(Number(alert)) || 0);
     if (found === null)
       throw new RequestRefused('bad_request', 'The project has no alert of this number.', 'alert');
-    return quiet.labelsOf(found);
+    return suppressor.labelsOf(found);
   }
   const list = matchersIn(labels, 'labels');
   if (list.some(({ isRegex, isEqual }) => isRegex || !isEqual)) {
@@ -81,7 +81,7 @@ async function send(
   const { project } = visit.membership;
   const preview = await previewRoutes(parts, project.id, labels);
   const body = html`${summary(preview)}
-${await quietNote(parts, project.id, preview)}
+${await suppressionNote(parts, project.id, preview)}
 <section class="card"><h2>Routes</h2>${routeList(preview)}</section>
 ${await pageCards(parts, reply.request, project.id, preview.pages)}
 <section class="card"><h2>Labels</h2><p>${[...labels.values].map(([name, value]) => html`<code>${formatMatchers([{ name, value, isRegex: false, isEqual: true }])}</code> `)}${labels.values.size === 0 && 'None.'}</p></section>`;
@@ -105,12 +105,12 @@ ${previewForm(visit, asked)}`;
   });
 }
 
-function summary({ isApplied, pages, quiet }: RoutePreview): Html {
+function summary({ isApplied, pages, suppression }: RoutePreview): Html {
   if (!isApplied)
     return html`<p class="note warn">An integration with an on-call tool is active and gets all alerts, so nobody is paged.</p>`;
   if (pages.length === 0)
     return html`<p class="note bad">Nobody would be paged: no route with a policy takes this alert.</p>`;
-  if (quiet.until > 0)
+  if (suppression.until > 0)
     return html`<p class="note warn">Nobody would be paged now: the alert is suppressed until a silence or a maintenance window ends.</p>`;
   const names = pages.map(({ policy }) => policy.name).join(', ');
   const reaches = pages.some(({ steps }) => steps.some(({ reachesNobody }) => !reachesNobody));
@@ -119,10 +119,10 @@ function summary({ isApplied, pages, quiet }: RoutePreview): Html {
     : html`<p class="note bad">This alert would page by ${names}, but no step of it reaches anybody now.</p>`;
 }
 
-async function quietNote(
+async function suppressionNote(
   { silences, windows }: PreviewParts,
   projectId: string,
-  { quiet: { silencedBy, mutedBy } }: RoutePreview,
+  { suppression: { silencedBy, mutedBy } }: RoutePreview,
 ): Promise<Html | null> {
   if (silencedBy.length + mutedBy.length === 0) return null;
   const all = await windows.list(projectId);

@@ -2,18 +2,18 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { time } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { OPEN_STATUSES } from '../projects/alert-reader.ts';
-import type { QuietReasons } from '../quiet/quiet.ts';
+import type { Suppression } from '../suppression/suppressor.ts';
 
 /** Whether an open alert pages nobody, and the way to a silence for it; null for other alerts. */
-export function silenceCard(alert: Alert, reasons: QuietReasons | undefined): Html | null {
+export function silenceCard(alert: Alert, reasons: Suppression | undefined): Html | null {
   if (!OPEN_STATUSES.includes(alert.status)) return null;
   return html`<section class="card"><h2>Silence</h2>
-${reasons === undefined ? null : quietText(alert, reasons)}
+${reasons === undefined ? null : suppressionText(alert, reasons)}
 <a class="button second" href="/projects/${alert.project}/silences/new?alert=${alert.iid}">Silence this alert</a></section>`;
 }
 
 /** The end of a window may be later than the time until which it is known to be on. */
-function quietText({ project }: Alert, { silencedBy, mutedBy, until }: QuietReasons): Html {
+function suppressionText({ project }: Alert, { silencedBy, mutedBy, until }: Suppression): Html {
   const count = ({ length }: readonly string[], path: string, noun: string) =>
     length > 0 &&
     html`<a href="/projects/${project}/${path}">${length} ${noun}${length === 1 ? '' : 's'}</a>`;

@@ -6,8 +6,8 @@ import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { RequestRefused } from '../model/access.ts';
 import { timeZoneName } from '../oncall/first-instant.ts';
-import type { SilenceFields } from '../quiet/silence.ts';
-import { linesOf, quietMatchersIn } from './matcher-lines.ts';
+import type { SilenceFields } from '../suppression/silence.ts';
+import { linesOf, selectiveMatchersIn } from './matcher-lines.ts';
 import { readerZoneOf, ZoneTimes } from './zone-times.ts';
 
 const PROPOSED_HOURS = 2;
@@ -50,7 +50,7 @@ export function fieldsIn(draft: SilenceDraft, now: number, username: string): Si
     return moment;
   };
   return {
-    matchers: quietMatchersIn(draft.matchers, 'matchers'),
+    matchers: selectiveMatchersIn(draft.matchers, 'matchers'),
     starts_ms: draft.starts === '' ? now : momentOf('starts'),
     ends_ms: momentOf('ends'),
     created_by: username,

@@ -7,8 +7,8 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
-import { countMatching, proposedMatchers } from '../quiet/matching-alerts.ts';
-import { SILENCE_STATES, type Silence, type SilenceState, silenceState } from '../quiet/silence.ts';
+import { countMatching, proposedMatchers } from '../suppression/matching-alerts.ts';
+import { SILENCE_STATES, type Silence, type SilenceState, silenceState } from '../suppression/silence.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
 import { pageOf, pager } from './pager.ts';
 import { draftIn, fieldsIn, newDraft, type SilenceDraft, silenceForm } from './silence-form.ts';
@@ -19,7 +19,7 @@ const PER_PAGE = 50;
 
 const TAG_CLASSES: Readonly<Record<SilenceState, string>> = { active: 'good', pending: '', expired: '' };
 
-interface SilencePageParts extends Pick<AlertDomain, 'quiet' | 'reader' | 'silences' | 'users'> {
+interface SilencePageParts extends Pick<AlertDomain, 'suppressor' | 'reader' | 'silences' | 'users'> {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
 }
@@ -73,17 +73,17 @@ function serveNew(pages: FastifyInstance, parts: SilencePageParts): void {
 const projectOf = ({ membership }: Visit) => membership.project.id;
 
 /** Reads alerts with the access of the visitor. */
-const readable = ({ quiet, reader }: SilencePageParts, { store }: Visit) => ({
-  quiet,
+const readable = ({ suppressor, reader }: SilencePageParts, { store }: Visit) => ({
+  suppressor,
   reader: reader.as(store),
 });
 
 /** Matchers that `?alert=` proposes; none without it. */
-async function matchersFor({ quiet, reader }: SilencePageParts, request: FastifyRequest, visit: Visit) {
+async function matchersFor({ suppressor, reader }: SilencePageParts, request: FastifyRequest, visit: Visit) {
   const { alert: text } = request.query as { readonly alert?: unknown };
   if (text === undefined) return [];
   const alert = await reader.as(visit.store).get(projectOf(visit), Math.floor(Number(text)) || 0);
-  return proposedMatchers(alert, await quiet.labelsOf(alert));
+  return proposedMatchers(alert, await suppressor.labelsOf(alert));
 }
 
 interface FormState {

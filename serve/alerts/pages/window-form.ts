@@ -3,7 +3,7 @@ import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { RequestRefused } from '../model/access.ts';
 import { INTERVALS_MAX, type LocatedInterval, locatedIntervalSchema } from '../oncall/time-intervals.ts';
-import type { WindowFields } from '../quiet/windows.ts';
+import type { WindowFields } from '../suppression/windows.ts';
 import { linesOf, matchersIn } from './matcher-lines.ts';
 import { timeZoneList } from './schedule-form.ts';
 import { ZoneTimes } from './zone-times.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../oncall/policies.ts';
-import type { QuietReasons } from '../quiet/quiet.ts';
+import type { Suppression } from '../suppression/suppressor.ts';
 
 // How a page goes on: pure functions of a page, its policy and the time.
 
@@ -63,9 +63,6 @@ export interface PageChange {
   readonly log: string;
 }
 
-/** What keeps an alert quiet; null if nothing does. */
-export type Quietness = QuietReasons | null;
-
 /** Whether a destination accepted a call of the step; `unknown` while one is pending. */
 export type Reach = 'reached' | 'unreached' | 'unknown';
 
@@ -98,7 +95,11 @@ const UNREACHED_REMINDER_MS = 15 * MINUTE_MS;
 export function newPage(
   of: Pick<AlertPage, 'project' | 'alert' | 'policy' | 'route' | 'severity'>,
   { position, at }: AlertChange,
-  { delayMs, quiet, now }: { readonly delayMs: number; readonly quiet: Quietness; readonly now: number },
+  {
+    delayMs,
+    suppression,
+    now,
+  }: { readonly delayMs: number; readonly suppression: Suppression | null; readonly now: number },
 ): AlertPage {
   const page: AlertPage = {
     ...{ ...of, position, suppressed_by: [] },
@@ -106,7 +107,7 @@ export function newPage(
     ...{ round: 1, cycle: 1, step: 0, step_ms: 0, next_ms: at + delayMs, created_ms: at },
     ...{ acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0, version: 0 },
   };
-  if (quiet !== null) return suppressed(page, quiet, now);
+  if (suppression !== null) return suppress(page, suppression, now);
   return delayMs > 0 ? page : { ...page, state: 'triggered' };
 }
 
@@ -116,7 +117,7 @@ export function newPage(
  * for an alert that outlasted a silence. Calls of a first step may be stored before their page, and are cancelled now,
  * so the next ones belong to another round.
  */
-function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReasons, now: number): AlertPage {
+function suppress(page: AlertPage, { silencedBy, mutedBy, until }: Suppression, now: number): AlertPage {
   const round = page.state === 'triggered' && page.step === 0 ? page.round + 1 : page.round;
   const next_ms = Math.max(now, until);
   return { ...page, state: 'suppressed', suppressed_by: [...silencedBy, ...mutedBy], round, next_ms };
@@ -125,10 +126,14 @@ function suppressed(page: AlertPage, { silencedBy, mutedBy, until }: QuietReason
 export const SUPPRESSED = 'suppressed by a silence or a maintenance window';
 
 /** A page after silences or maintenance windows changed; null if they change nothing for it. */
-export function afterQuietChange(page: AlertPage, quiet: Quietness, now: number): AlertPage | null {
-  if (quiet === null) return page.state === 'suppressed' ? { ...page, next_ms: now } : null;
+export function afterSuppressionChange(
+  page: AlertPage,
+  suppression: Suppression | null,
+  now: number,
+): AlertPage | null {
+  if (suppression === null) return page.state === 'suppressed' ? { ...page, next_ms: now } : null;
   if (page.state !== 'suppressed' && !isCalling(page)) return null;
-  const next = suppressed(page, quiet, now);
+  const next = suppress(page, suppression, now);
   const isSame = next.next_ms === page.next_ms && isDeepStrictEqual(next.suppressed_by, page.suppressed_by);
   return page.state === 'suppressed' && isSame ? null : next;
 }
@@ -180,7 +185,7 @@ function startRound(page: AlertPage, now: number): AlertPage {
 
 interface AdvanceContext {
   readonly policy: Policy;
-  readonly quiet: Quietness;
+  readonly suppression: Suppression | null;
   /** Of the step that was carried out last, and of all steps of this cycle. */
   readonly reach: Reach;
   readonly cycleReach: Reach;
@@ -193,11 +198,11 @@ interface AdvanceContext {
 
 /** Decides what a due page does next: check its step again, carry out one, end its policy, or begin again. */
 export function advance(page: AlertPage, context: AdvanceContext): Advance {
-  const { policy, quiet, now, isForced = false } = context;
+  const { policy, suppression, now, isForced = false } = context;
   const idle = { carriesOut: false, setsBack: false, exhaustion: '' as const, log: '' };
-  if (quiet !== null && page.state !== 'acknowledged' && page.state !== 'closed') {
+  if (suppression !== null && page.state !== 'acknowledged' && page.state !== 'closed') {
     const log = page.state === 'suppressed' ? '' : SUPPRESSED;
-    return { ...idle, page: suppressed(page, quiet, now), log };
+    return { ...idle, page: suppress(page, suppression, now), log };
   }
   if (page.state === 'suppressed') return carryOut(startRound(page, now), context, 'no longer suppressed');
   if (page.state === 'waiting') return carryOut({ ...page, state: 'triggered' }, context, '');

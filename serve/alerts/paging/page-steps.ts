@@ -9,7 +9,7 @@ import { RequestRefused } from '../model/access.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Quiet } from '../quiet/quiet.ts';
+import type { Suppressor } from '../suppression/suppressor.ts';
 import {
   type Advance,
   type AlertPage,
@@ -52,7 +52,7 @@ interface PageStepsDependencies {
   readonly progress: Pick<ConsequenceProgress, 'get'>;
   readonly projects: Pick<Projects, 'find'>;
   readonly policies: Pick<Policies, 'findAll'>;
-  readonly quiet: Pick<Quiet, 'of'>;
+  readonly suppressor: Pick<Suppressor, 'suppressions'>;
   readonly recipients: RecipientsDependencies;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
   readonly metrics: PageMetrics;
@@ -110,13 +110,13 @@ export class PageSteps {
 
   /** Carries out the next step of the pages of alerts at once. */
   async escalate(project: number, alerts: readonly number[], by: string): Promise<void> {
-    const { clock, locks, store, reader, quiet } = this.#deps;
+    const { clock, locks, store, reader, suppressor } = this.#deps;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
       const now = clock.now();
       const found = await reader.findAll(project, alerts);
-      const quieted = await quiet.of(String(project), [...found.values()], now);
+      const suppressions = await suppressor.suppressions(String(project), [...found.values()], now);
       const pages = (await store.ofAlerts(project, alerts)).filter(
-        (page) => isCalling(page) && !quieted.has(page.alert),
+        (page) => isCalling(page) && !suppressions.has(page.alert),
       );
       if (pages.length === 0)
         throw new RequestRefused('conflict', 'Nobody is paged for it now, so there is no next step.');
@@ -138,7 +138,7 @@ export class PageSteps {
     );
     const calls = Map.groupBy(await store.callsOf(project, due, now - HELD_MS), pageKey);
     const policies = await this.#policiesOf(project, due);
-    const quiet = await this.#deps.quiet.of(String(project), [...alerts.values()], now);
+    const suppressions = await this.#deps.suppressor.suppressions(String(project), [...alerts.values()], now);
     const recipients = new Recipients(this.#deps.recipients, String(project), now);
     const round = new Round(now, this.#deps.settings);
     for (const page of due) {
@@ -158,8 +158,8 @@ export class PageSteps {
         now,
         unreachedMs: settings.PAGE_UNREACHED_SECONDS * 1000,
       });
-      const reasons = quiet.get(page.alert) ?? null;
-      const result = advance(page, { ...reached, policy, quiet: reasons, now, isForced });
+      const suppression = suppressions.get(page.alert) ?? null;
+      const result = advance(page, { ...reached, policy, suppression, now, isForced });
       countUnreached(metrics, page, result, ofPage);
       const step = policy.steps[result.page.step - 1];
       const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];

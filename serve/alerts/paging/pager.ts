@@ -7,16 +7,8 @@ import type { NotificationRulesStore } from '../destinations/rules.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { ProjectRoutes, Routes, RouteTarget } from '../oncall/routes.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import type { Quiet } from '../quiet/quiet.ts';
-import {
-  type AlertPage,
-  follow,
-  newPage,
-  type PageChange,
-  pageKey,
-  type Quietness,
-  SUPPRESSED,
-} from './escalation.ts';
+import type { Suppression, Suppressor } from '../suppression/suppressor.ts';
+import { type AlertPage, follow, newPage, type PageChange, pageKey, SUPPRESSED } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import type { PageMetrics } from './page-metrics.ts';
 import { notificationOf } from './page-notification.ts';
@@ -30,7 +22,7 @@ interface PagerDependencies {
   readonly reader: Pick<AlertReader, 'findAll'>;
   readonly routes: Pick<Routes, 'of' | 'isApplied'>;
   readonly policies: Pick<Policies, 'findAll' | 'list'>;
-  readonly quiet: Pick<Quiet, 'of' | 'labelReader'>;
+  readonly suppressor: Pick<Suppressor, 'suppressions' | 'labelReader'>;
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
   readonly steps: Pick<PageSteps, 'wake'>;
   readonly deliveries: Pick<PageDeliveries, 'wake'>;
@@ -53,7 +45,7 @@ export class Pager implements EventConsumer {
   }
 
   async apply(project: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
-    const { store, routes, reader, quiet, clock } = this.#deps;
+    const { store, routes, reader, suppressor, clock } = this.#deps;
     const iids = [...new Set(changes.map(({ iid }) => iid))];
     const [routed, stored] = await Promise.all([routes.of(String(project)), store.ofAlerts(project, iids)]);
     const created = changes.filter(({ name }) => name === 'created');
@@ -71,14 +63,14 @@ export class Pager implements EventConsumer {
     const now = clock.now();
     const routing = new Set(changes.filter(readsRoutes).map(({ iid }) => iid));
     const toRoute = [...alerts.values()].filter(({ iid }) => routing.has(iid));
-    const reasons = await quiet.of(String(project), toRoute, now);
+    const suppressions = await suppressor.suppressions(String(project), toRoute, now);
     const targets = await this.#targetsOf(routed, toRoute);
     for (const change of changes) {
       const severity = alerts.get(change.iid)?.severity;
       if (severity === undefined) continue;
       batch.follow(change, {
         ...{ severity, now, policyOf: (id) => policies.get(id) ?? null },
-        ...{ quiet: reasons.get(change.iid) ?? null, targets: targets.get(change.iid) ?? [] },
+        ...{ suppression: suppressions.get(change.iid) ?? null, targets: targets.get(change.iid) ?? [] },
       });
     }
     const unrouted = created.filter(({ iid }) => (targets.get(iid) ?? []).length === 0);
@@ -101,7 +93,7 @@ export class Pager implements EventConsumer {
     routed: ProjectRoutes,
     alerts: readonly Alert[],
   ): Promise<ReadonlyMap<number, readonly RouteTarget[]>> {
-    const labelsOf = await this.#deps.quiet.labelReader();
+    const labelsOf = await this.#deps.suppressor.labelReader();
     const targets = new Map<number, readonly RouteTarget[]>();
     for (const alert of alerts) targets.set(alert.iid, await routed.targetsOf(labelsOf(alert)));
     return targets;
@@ -152,7 +144,7 @@ export class Pager implements EventConsumer {
 interface FollowContext {
   /** Where the routes lead the alert now. */
   readonly targets: readonly RouteTarget[];
-  readonly quiet: Quietness;
+  readonly suppression: Suppression | null;
   /** Of the alert now. */
   readonly severity: string;
   readonly policyOf: (id: string) => Policy | null;
@@ -202,11 +194,11 @@ class PageBatch {
   }
 
   /** Opens missing pages. */
-  #open(change: DecidedChange, { targets, severity, quiet, policyOf, now }: FollowContext): void {
+  #open(change: DecidedChange, { targets, severity, suppression, policyOf, now }: FollowContext): void {
     for (const { route, policyId, delaySeconds } of targets) {
       const fields = { project: this.#project, alert: change.iid, policy: policyId, route, severity };
       if (policyOf(policyId) === null || this.#pages.has(pageKey(fields))) continue;
-      const page = newPage(fields, change, { delayMs: delaySeconds * 1000, quiet, now });
+      const page = newPage(fields, change, { delayMs: delaySeconds * 1000, suppression, now });
       this.#put(page);
       if (page.state === 'suppressed') this.entries.push({ page, at: change.at, what: SUPPRESSED, by: '' });
     }

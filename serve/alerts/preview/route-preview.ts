@@ -4,7 +4,7 @@ import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list
 import type { Clock } from '../../../infra/ports.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import { type AlertRoute, ProjectRoutes, type Routes } from '../oncall/routes.ts';
-import type { Quiet, QuietReasons } from '../quiet/quiet.ts';
+import type { Suppression, Suppressor } from '../suppression/suppressor.ts';
 import { type StepPreview, StepPreviews, type StepPreviewsDependencies } from './step-preview.ts';
 
 /** One route, and the reason why it takes the alert or not. */
@@ -30,14 +30,14 @@ export interface RoutePreview {
   /** False while an external on-call tool gets the alerts: nobody is paged. */
   readonly isApplied: boolean;
   readonly routes: readonly RouteResult[];
-  readonly quiet: QuietReasons;
+  readonly suppression: Suppression;
   readonly pages: readonly PagePreview[];
 }
 
 export interface RoutePreviewDependencies extends StepPreviewsDependencies {
   readonly alertRoutes: Pick<Routes, 'get' | 'isApplied'>;
   readonly policies: Pick<Policies, 'findAll'>;
-  readonly quiet: Pick<Quiet, 'ofLabels'>;
+  readonly suppressor: Pick<Suppressor, 'suppressionOf'>;
   readonly clock: Clock;
 }
 
@@ -47,12 +47,12 @@ export async function previewRoutes(
   projectId: string,
   labels: MatchLabels,
 ): Promise<RoutePreview> {
-  const { alertRoutes, policies, quiet, clock } = dependencies;
+  const { alertRoutes, policies, suppressor, clock } = dependencies;
   const now = clock.now();
-  const [{ routes }, isApplied, reasons] = await Promise.all([
+  const [{ routes }, isApplied, suppression] = await Promise.all([
     alertRoutes.get(projectId),
     alertRoutes.isApplied(projectId),
-    quiet.ofLabels(projectId, labels, now),
+    suppressor.suppressionOf(projectId, labels, now),
   ]);
   const targets = await new ProjectRoutes(routes).targetsOf(labels);
   const found = await policies.findAll(
@@ -75,7 +75,7 @@ export async function previewRoutes(
   return {
     isApplied,
     routes: await routeResults(routes, labels),
-    quiet: reasons,
+    suppression,
     pages: pages.filter((page) => page !== null),
   };
 }

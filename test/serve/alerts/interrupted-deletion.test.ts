@@ -5,7 +5,7 @@ import { deleteAccount, finishDeletions } from '../../../serve/accounts/account-
 import { createKey } from '../../../serve/accounts/keys.ts';
 import type { User } from '../../../serve/accounts/tables.ts';
 import { changeUser } from '../../../serve/accounts/users.ts';
-import { alertSilences, type SilenceRow } from '../../../serve/alerts/model/quiet-tables.ts';
+import { alertSilences, type SilenceRow } from '../../../serve/alerts/model/suppression-tables.ts';
 import { members, projects } from '../../../serve/alerts/model/tables.ts';
 import { anApplication } from '../accounts/world.ts';
 import { type Person, Service } from './service.ts';

@@ -104,7 +104,7 @@ let alerts = 0;
 const pageDue = (agoMs: number, state: AlertPage['state'] = 'triggered'): AlertPage => {
   const named = { project: Number(open.projectId), alert: ++alerts, policy: 'p1', route: 'default' };
   const created = { name: 'created' as const, position: alerts, at: now - agoMs, by: '' };
-  const page = newPage({ ...named, severity: 'high' }, created, { delayMs: 0, quiet: null, now });
+  const page = newPage({ ...named, severity: 'high' }, created, { delayMs: 0, suppression: null, now });
   return { ...page, state };
 };
 const closed = (page: AlertPage): AlertPage => ({ ...page, version: 1, state: 'closed', next_ms: 0 });

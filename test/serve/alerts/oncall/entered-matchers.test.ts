@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
   requireMatchers,
-  requireQuietList,
-  requireQuietMatchers,
+  requireSelectiveList,
+  requireSelectiveMatchers,
 } from '../../../../serve/alerts/model/entered-matchers.ts';
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}="b"`).join(',');
@@ -30,13 +30,15 @@ describe('entered matchers', () => {
   });
 
   test.each(['', 'a!="b"', 'a=~".*", c=""'])('of a silence must require a value: %s', (text) => {
-    expect(() => requireQuietMatchers(text, 'matchers')).toThrow('also match an alert without labels');
+    expect(() => requireSelectiveMatchers(text, 'matchers')).toThrow('also match an alert without labels');
   });
 
   test('that were sent one by one have the same limits', () => {
     const matcher = { name: 'a', value: 'b(', isRegex: true, isEqual: true };
-    expect(() => requireQuietList([matcher], 'matchers')).toThrow('The regular expression cannot be read');
-    expect(() => requireQuietList([{ ...matcher, name: '' }], 'matchers')).toThrow('1 to 128 characters');
-    expect(requireQuietList([{ ...matcher, value: 'b' }], 'matchers')).toHaveLength(1);
+    expect(() => requireSelectiveList([matcher], 'matchers')).toThrow(
+      'The regular expression cannot be read',
+    );
+    expect(() => requireSelectiveList([{ ...matcher, name: '' }], 'matchers')).toThrow('1 to 128 characters');
+    expect(requireSelectiveList([{ ...matcher, value: 'b' }], 'matchers')).toHaveLength(1);
   });
 });

@@ -4,7 +4,7 @@ import {
   type AlertChange,
   type AlertPage,
   advance,
-  afterQuietChange,
+  afterSuppressionChange,
   follow,
   newPage,
   type Reach,
@@ -27,7 +27,7 @@ const changeOf = (name: AlertChange['name'], at = START, by = '7'): AlertChange 
 const opened = (delayMs = 0) =>
   newPage({ project: 1, alert: 3, policy: 'p', route: 'default', severity: 'high' }, changeOf('created'), {
     delayMs,
-    quiet: null,
+    suppression: null,
     now: START,
   });
 const followed = (page: AlertPage, name: AlertChange['name'], more: Partial<Policy> = {}, isRouted = true) =>
@@ -44,7 +44,14 @@ function play(
   for (let i = 0; i < 1000 && current.next_ms > 0 && current.next_ms <= until; i++) {
     now = Math.max(now, current.next_ms);
     const isRoundReached = reach === 'reached';
-    const result = advance(current, { policy, quiet: null, reach, cycleReach: reach, isRoundReached, now });
+    const result = advance(current, {
+      policy,
+      suppression: null,
+      reach,
+      cycleReach: reach,
+      isRoundReached,
+      now,
+    });
     const minutes = (now - START) / MINUTE;
     if (result.carriesOut)
       done.push(`${minutes}: ${result.page.round}.${result.page.cycle}.${result.page.step}`);
@@ -103,7 +110,7 @@ describe('steps', () => {
 });
 
 const context = (more: object) => ({
-  ...{ policy: policyOf(), quiet: null, reach: 'reached' as Reach, cycleReach: 'reached' as Reach },
+  ...{ policy: policyOf(), suppression: null, reach: 'reached' as Reach, cycleReach: 'reached' as Reach },
   ...{ isRoundReached: true, now: START },
   ...more,
 });
@@ -162,8 +169,8 @@ describe('a page', () => {
 });
 
 describe('a silenced page', () => {
-  const quiet = { silencedBy: ['s1'], mutedBy: ['w1'], until: START + 10 * MINUTE };
-  const silenced = (page: AlertPage, now = START) => advance(page, context({ quiet, now }));
+  const suppression = { silencedBy: ['s1'], mutedBy: ['w1'], until: START + 10 * MINUTE };
+  const silenced = (page: AlertPage, now = START) => advance(page, context({ suppression, now }));
   const called = advance(opened(), context({ now: START })).page;
 
   test('calls nobody, and is looked at again when the silence ends', () => {
@@ -176,7 +183,7 @@ describe('a silenced page', () => {
     const born = newPage(
       { project: 1, alert: 3, policy: 'p', route: 'default', severity: 'high' },
       changeOf('created'),
-      { delayMs: MINUTE, quiet, now: START },
+      { delayMs: MINUTE, suppression, now: START },
     );
     expect(born).toMatchObject({ state: 'suppressed', next_ms: START + 10 * MINUTE });
   });
@@ -204,16 +211,18 @@ describe('a silenced page', () => {
 
   test('is one that waits, calls or has ended, never one that is acknowledged or closed', () => {
     const states = ['waiting', 'triggered', 'exhausted', 'acknowledged', 'closed'] as const;
-    const after = states.map((state) => afterQuietChange({ ...called, state }, quiet, START)?.state ?? state);
+    const after = states.map(
+      (state) => afterSuppressionChange({ ...called, state }, suppression, START)?.state ?? state,
+    );
     expect(after).toEqual(['suppressed', 'suppressed', 'suppressed', 'acknowledged', 'closed']);
-    for (const state of states) expect(afterQuietChange({ ...called, state }, null, START)).toBeNull();
-    expect(afterQuietChange({ ...called, state: 'suppressed' }, null, START)?.next_ms).toBe(START);
+    for (const state of states) expect(afterSuppressionChange({ ...called, state }, null, START)).toBeNull();
+    expect(afterSuppressionChange({ ...called, state: 'suppressed' }, null, START)?.next_ms).toBe(START);
   });
 
   test('whose acknowledgement times out sets the alert back and calls later', () => {
     const acknowledged = followed(called, 'acknowledged', { ack_timeout_minutes: 5 }).page;
     const policy = policyOf({ ack_timeout_minutes: 5 });
-    const result = advance(acknowledged, context({ policy, quiet, now: acknowledged.next_ms }));
+    const result = advance(acknowledged, context({ policy, suppression, now: acknowledged.next_ms }));
     expect(result).toMatchObject({ setsBack: true, page: { state: 'triggered' } });
     expect(silenced(result.page, START + 8 * MINUTE).page.state).toBe('suppressed');
   });

@@ -115,7 +115,7 @@ async function silenceSome(): Promise<void> {
 /** Everything that is due now, as the jobs of a server carry it out. */
 async function carryOut(): Promise<void> {
   while ((await domain.consequences.run(number, 'paging')) === 0);
-  await domain.quietPages.run(number);
+  await domain.suppressedPages.run(number);
   await domain.pageSteps.run(number);
   const due = await domain.pageStore.destinationsWithDue(clock.now());
   await Promise.all(due.map(({ destination }) => domain.pageDeliveries.run(number, destination)));

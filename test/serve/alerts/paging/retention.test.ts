@@ -36,7 +36,7 @@ async function makePage(alert: number, closedDaysAgo: number | null): Promise<Al
   const at = NOW - 60 * DAY;
   const named = { project: 1, alert, policy: 'p1', route: 'default', severity: 'high' };
   const created = { name: 'created' as const, position: alert, at, by: '' };
-  const page = newPage(named, created, { delayMs: 0, quiet: null, now: at });
+  const page = newPage(named, created, { delayMs: 0, suppression: null, now: at });
   await store.save([page]);
   const told = { kind: 'triggered' as const, destination: 'c1', user: '', due_ms: at, now: at };
   await store.add([notificationOf(page, told)]);

@@ -5,7 +5,7 @@ import {
   nextOccurrences,
   type WindowTimes,
   windowSpans,
-} from '../../../../serve/alerts/quiet/window-times.ts';
+} from '../../../../serve/alerts/suppression/window-times.ts';
 import { randomInterval, ZONES } from '../oncall/generated.ts';
 import { isWhole, referenceSpans } from '../oncall/reference-spans.ts';
 import { isActive, wallClock } from '../oncall/slow-schedule.ts';

@@ -8,7 +8,7 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import { type Sql, sql } from '../../../infra/sql.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
-import type { SilenceRow } from '../model/quiet-tables.ts';
+import type { SilenceRow } from '../model/suppression-tables.ts';
 import {
   canBecome,
   type Silence,

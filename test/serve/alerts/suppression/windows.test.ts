@@ -3,9 +3,9 @@ import { parseMatchers } from '../../../../aggregate/alerts/matchers/parse.ts';
 import {
   type MaintenanceWindowRow,
   maintenanceWindows,
-} from '../../../../serve/alerts/model/quiet-tables.ts';
+} from '../../../../serve/alerts/model/suppression-tables.ts';
 import { locatedIntervalSchema } from '../../../../serve/alerts/oncall/time-intervals.ts';
-import { type WindowFields, Windows } from '../../../../serve/alerts/quiet/windows.ts';
+import { type WindowFields, Windows } from '../../../../serve/alerts/suppression/windows.ts';
 import { Records } from '../../../../serve/stored-records/records.ts';
 import { ms } from '../oncall/made.ts';
 import { type Person, Service } from '../service.ts';

@@ -7,7 +7,7 @@ import type { SilenceCache } from './silence-cache.ts';
 import type { Windows } from './windows.ts';
 
 /** Silences and windows that suppress an alert. */
-export interface QuietReasons {
+export interface Suppression {
   /** Ids of silences. */
   readonly silencedBy: readonly string[];
   /** Ids of maintenance windows. */
@@ -17,9 +17,9 @@ export interface QuietReasons {
 }
 
 /** Fields of an alert that suppression reads. */
-type QuietAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
+type SuppressibleAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 
-interface QuietDependencies {
+interface SuppressorDependencies {
   readonly clock: Clock;
   readonly silences: SilenceCache;
   readonly windows: Pick<Windows, 'indexAt' | 'nextChange'>;
@@ -27,49 +27,54 @@ interface QuietDependencies {
 }
 
 /** Finds the silences and maintenance windows that suppress alerts. */
-export class Quiet {
-  readonly #deps: QuietDependencies;
+export class Suppressor {
+  readonly #deps: SuppressorDependencies;
 
-  constructor(dependencies: QuietDependencies) {
+  constructor(dependencies: SuppressorDependencies) {
     this.#deps = dependencies;
   }
 
   /** Reasons by `iid`; only suppressed alerts are in the map. */
-  async of(
+  async suppressions(
     projectId: string,
-    alerts: readonly QuietAlert[],
+    alerts: readonly SuppressibleAlert[],
     now: number,
-  ): Promise<ReadonlyMap<number, QuietReasons>> {
+  ): Promise<ReadonlyMap<number, Suppression>> {
     if (alerts.length === 0) return new Map();
-    const [reasonsOf, labelsOf] = await Promise.all([this.#matcherAt(projectId, now), this.labelReader()]);
-    const quiet = new Map<number, QuietReasons>();
+    const [suppressionOf, labelsOf] = await Promise.all([
+      this.#matcherAt(projectId, now),
+      this.labelReader(),
+    ]);
+    const suppressions = new Map<number, Suppression>();
     for (const alert of alerts) {
-      const reasons = await reasonsOf(labelsOf(alert));
-      if (reasons.until > 0) quiet.set(alert.iid, reasons);
+      const suppression = await suppressionOf(labelsOf(alert));
+      if (suppression.until > 0) suppressions.set(alert.iid, suppression);
     }
-    return quiet;
+    return suppressions;
   }
 
-  async ofLabels(projectId: string, labels: MatchLabels, now: number): Promise<QuietReasons> {
+  async suppressionOf(projectId: string, labels: MatchLabels, now: number): Promise<Suppression> {
     return (await this.#matcherAt(projectId, now))(labels);
   }
 
   /** Ids of the silences and maintenance windows that match alerts of a project now, by `iid`. */
-  async idsOf(
+  async suppressedBy(
     projectId: string,
-    alerts: readonly QuietAlert[],
+    alerts: readonly SuppressibleAlert[],
   ): Promise<ReadonlyMap<number, readonly string[]>> {
-    const quiet = await this.of(projectId, alerts, this.#deps.clock.now());
-    return new Map([...quiet].map(([iid, { silencedBy, mutedBy }]) => [iid, [...silencedBy, ...mutedBy]]));
+    const suppressions = await this.suppressions(projectId, alerts, this.#deps.clock.now());
+    return new Map(
+      [...suppressions].map(([iid, { silencedBy, mutedBy }]) => [iid, [...silencedBy, ...mutedBy]]),
+    );
   }
 
   /** The labels of an alert as matchers see them. */
-  async labelsOf(alert: QuietAlert): Promise<MatchLabels> {
+  async labelsOf(alert: SuppressibleAlert): Promise<MatchLabels> {
     return (await this.labelReader())(alert);
   }
 
   /** Reads the labels of many alerts. */
-  async labelReader(): Promise<(alert: QuietAlert) => MatchLabels> {
+  async labelReader(): Promise<(alert: SuppressibleAlert) => MatchLabels> {
     const names = await this.#deps.integrations.names();
     return (alert) => matchLabelsOf(alert, names.get(alert.integration) ?? '');
   }
@@ -85,7 +90,7 @@ export class Quiet {
     return known.length === 0 ? null : Math.min(...known);
   }
 
-  async #matcherAt(projectId: string, now: number): Promise<(labels: MatchLabels) => Promise<QuietReasons>> {
+  async #matcherAt(projectId: string, now: number): Promise<(labels: MatchLabels) => Promise<Suppression>> {
     const { silences, windows } = this.#deps;
     const [index, windowIndex] = await Promise.all([
       silences.indexOf(projectId),

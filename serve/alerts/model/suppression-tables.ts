@@ -50,4 +50,4 @@ export const maintenanceWindows = storedTable({
 });
 export type MaintenanceWindowRow = RowOf<typeof maintenanceWindows>;
 
-export const quietTables: readonly Table[] = [alertSilences, maintenanceWindows];
+export const suppressionTables: readonly Table[] = [alertSilences, maintenanceWindows];

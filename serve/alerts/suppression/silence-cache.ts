@@ -3,7 +3,7 @@ import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import type { Records } from '../../stored-records/records.ts';
-import type { SilenceRow } from '../model/quiet-tables.ts';
+import type { SilenceRow } from '../model/suppression-tables.ts';
 import { ProjectCache } from './project-cache.ts';
 
 /** The part of a silence that the index needs. */

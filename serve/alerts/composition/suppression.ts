@@ -3,31 +3,31 @@ import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
-import * as tables from '../model/quiet-tables.ts';
-import { Quiet } from '../quiet/quiet.ts';
-import { SilenceCache } from '../quiet/silence-cache.ts';
-import { Silences } from '../quiet/silences.ts';
-import { Windows } from '../quiet/windows.ts';
+import * as tables from '../model/suppression-tables.ts';
+import { SilenceCache } from '../suppression/silence-cache.ts';
+import { Silences } from '../suppression/silences.ts';
+import { Suppressor } from '../suppression/suppressor.ts';
+import { Windows } from '../suppression/windows.ts';
 
-export type QuietSettings = Pick<AlertSettings, 'RETENTION_SILENCES_HOURS'>;
+export type SuppressionSettings = Pick<AlertSettings, 'RETENTION_SILENCES_HOURS'>;
 
-interface QuietPartsDependencies {
+interface SuppressionDependencies {
   readonly runtime: { readonly store: Store; readonly keyValue: KeyValue; readonly clock: Clock };
   readonly accounts: Accounts;
   readonly cache: IntegrationCache;
-  readonly settings: QuietSettings;
+  readonly settings: SuppressionSettings;
   /** Called after a silence or a window changes. */
   readonly onChanged: (projectId: string) => void;
 }
 
 /** Silences and maintenance windows, which keep alerts from paging. */
-export interface QuietParts {
-  readonly quiet: Quiet;
+export interface SuppressionParts {
+  readonly suppressor: Suppressor;
   readonly silences: Silences;
   readonly windows: Windows;
 }
 
-export function openQuiet(dependencies: QuietPartsDependencies): QuietParts {
+export function openSuppression(dependencies: SuppressionDependencies): SuppressionParts {
   const { runtime, accounts, cache, onChanged, settings } = dependencies;
   const { store, keyValue, clock } = runtime;
   const records = new Records<tables.SilenceRow>(accounts, tables.alertSilences);
@@ -41,7 +41,7 @@ export function openQuiet(dependencies: QuietPartsDependencies): QuietParts {
     ...{ keyValue, clock, onChanged, locks: accounts.locks },
   });
   return {
-    quiet: new Quiet({ clock, silences: silenceCache, windows, integrations: cache }),
+    suppressor: new Suppressor({ clock, silences: silenceCache, windows, integrations: cache }),
     silences,
     windows,
   };

@@ -5,18 +5,18 @@ import type { Clock, Queue } from '../../../infra/ports.ts';
 import { consumerLock } from '../consequences/consequences.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import type { Quiet } from '../quiet/quiet.ts';
-import { type AlertPage, afterQuietChange, pageKey, SUPPRESSED } from './escalation.ts';
+import type { Suppressor } from '../suppression/suppressor.ts';
+import { type AlertPage, afterSuppressionChange, pageKey, SUPPRESSED } from './escalation.ts';
 import { PAGING, type PageSteps } from './page-steps.ts';
 import type { PageStore } from './page-store.ts';
 
-interface QuietPagesDependencies {
+interface SuppressedPagesDependencies {
   readonly clock: Clock;
   readonly queue: Queue;
   readonly locks: Locks;
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
-  readonly quiet: Pick<Quiet, 'of' | 'nextChange'>;
+  readonly suppressor: Pick<Suppressor, 'suppressions' | 'nextChange'>;
   readonly steps: Pick<PageSteps, 'wake'>;
 }
 
@@ -30,11 +30,11 @@ const UNACKNOWLEDGED_STATES = ['suppressed', 'waiting', 'triggered', 'exhausted'
  * Suppresses pages when a silence or a maintenance window begins to match their alerts, and lets them go on when none
  * does any more: after each change, and when one begins or ends by the clock. A sweep finds what a killed process left.
  */
-export class QuietPages {
-  readonly #deps: QuietPagesDependencies;
+export class SuppressedPages {
+  readonly #deps: SuppressedPagesDependencies;
   readonly #jobs: ProjectJobs;
 
-  constructor(dependencies: QuietPagesDependencies) {
+  constructor(dependencies: SuppressedPagesDependencies) {
     this.#deps = dependencies;
     this.#jobs = new ProjectJobs({
       ...{ queue: dependencies.queue, name: 'quiet-pages', concurrency: CONCURRENCY, projectConcurrency: 1 },
@@ -61,8 +61,8 @@ export class QuietPages {
 
   /** Returns the milliseconds until the next silence or window begins or ends. */
   async run(project: number): Promise<number | undefined> {
-    const { clock, locks, quiet, store, steps } = this.#deps;
-    const next = await quiet.nextChange(String(project), clock.now());
+    const { clock, locks, suppressor, store, steps } = this.#deps;
+    const next = await suppressor.nextChange(String(project), clock.now());
     const states = next === null ? (['suppressed'] as const) : UNACKNOWLEDGED_STATES;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
       for (const some of partsOf(await store.inStates(project, states), PAGES_AT_ONCE, () => 1)) {
@@ -81,12 +81,14 @@ export class QuietPages {
   }
 
   async #follow(project: number, some: readonly AlertPage[], now: number): Promise<AlertPage[]> {
-    const { reader, quiet } = this.#deps;
+    const { reader, suppressor } = this.#deps;
     const alerts = await reader.findAll(
       project,
       some.map(({ alert }) => alert),
     );
-    const reasons = await quiet.of(String(project), [...alerts.values()], now);
-    return some.flatMap((page) => afterQuietChange(page, reasons.get(page.alert) ?? null, now) ?? []);
+    const suppressions = await suppressor.suppressions(String(project), [...alerts.values()], now);
+    return some.flatMap(
+      (page) => afterSuppressionChange(page, suppressions.get(page.alert) ?? null, now) ?? [],
+    );
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { locatedIntervalSchema } from '../../../../serve/alerts/oncall/time-intervals.ts';
-import { nextOccurrences, type WindowTimes } from '../../../../serve/alerts/quiet/window-times.ts';
+import { nextOccurrences, type WindowTimes } from '../../../../serve/alerts/suppression/window-times.ts';
 import { ms } from '../oncall/made.ts';
 
 const windowOf = (intervals: readonly object[], bounds: Partial<WindowTimes> = {}): WindowTimes => ({

@@ -1,5 +1,5 @@
 import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
-import type { SilenceRow } from '../model/quiet-tables.ts';
+import type { SilenceRow } from '../model/suppression-tables.ts';
 
 export const SILENCE_STATES = ['active', 'pending', 'expired'] as const;
 export type SilenceState = (typeof SILENCE_STATES)[number];

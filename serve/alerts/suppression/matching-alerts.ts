@@ -3,23 +3,23 @@ import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { Turn } from '../../../infra/turn.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
-import type { Quiet } from './quiet.ts';
+import type { Suppressor } from './suppressor.ts';
 
 interface MatchingParts {
-  readonly quiet: Quiet;
+  readonly suppressor: Suppressor;
   readonly reader: AlertReader;
 }
 
 /** Counts matches among the newest open alerts of a project. */
 export async function countMatching(
-  { quiet, reader }: MatchingParts,
+  { suppressor, reader }: MatchingParts,
   projectId: string,
   matchers: readonly Matcher[],
 ): Promise<{ readonly matching: number; readonly open: number }> {
   const matches = compileMatchers(matchers);
   let matching = 0;
   let open = 0;
-  const labelsOf = await quiet.labelReader();
+  const labelsOf = await suppressor.labelReader();
   const turn = new Turn();
   for await (const part of reader.openInParts(Number(projectId))) {
     open += part.length;

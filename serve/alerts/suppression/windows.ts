@@ -6,8 +6,8 @@ import { sql } from '../../../infra/sql.ts';
 import { newLocator } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
-import { requireQuietList } from '../model/entered-matchers.ts';
-import type { MaintenanceWindowRow } from '../model/quiet-tables.ts';
+import { requireSelectiveList } from '../model/entered-matchers.ts';
+import type { MaintenanceWindowRow } from '../model/suppression-tables.ts';
 import { INTERVALS_MAX, type LocatedInterval } from '../oncall/time-intervals.ts';
 import { WindowCache } from './window-cache.ts';
 import type { WindowTimes } from './window-times.ts';
@@ -179,7 +179,7 @@ function validFields(given: WindowFields, others: readonly MaintenanceWindow[]):
     const text = `There is a maintenance window ${name} already. Choose another name.`;
     throw new RequestRefused('conflict', text, 'name');
   }
-  requireQuietList(matchers, 'matchers');
+  requireSelectiveList(matchers, 'matchers');
   if (time_intervals.length > INTERVALS_MAX)
     throw refused(`Enter at most ${INTERVALS_MAX} intervals.`, 'time_intervals');
   if (until_ms !== 0 && until_ms <= from_ms) throw refused('The end must be after the start.', 'until');
