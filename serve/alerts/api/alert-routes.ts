@@ -12,19 +12,19 @@ import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
 const routeShape = z
   .object({
     name: z.string(),
-    matchers: matchersGiven.describe('all of them must match; the last route has none'),
-    policy_id: z.string().nullable().describe('null if alerts that the route takes page nobody'),
+    matchers: matchersGiven.describe('an alert must match all of them; the last route has none'),
+    policy_id: z.string().nullable().describe('null: the route pages nobody'),
     delay_seconds: z
       .int()
       .min(0)
       .max(ROUTE_DELAY_SECONDS_MAX)
-      .describe('how long an alert waits before it pages: one that resolves meanwhile pages nobody'),
-    continues: z.boolean().describe('whether the next routes are tried for an alert that this one takes'),
+      .describe('seconds to wait before paging; an alert that resolves in that time pages nobody'),
+    continues: z.boolean().describe('true: an alert that matches is also tried against the next routes'),
     active: z.boolean().describe('false skips the route'),
   })
   .meta({ id: 'AlertRoute' });
 
-/** Strict, since a route with a misspelled `matchers` would be another route than its sender meant. */
+/** Strict: without `matchers`, for example because of a typo, the route would match every alert. */
 const givenRoute = z.strictObject({
   name: z.string().max(ROUTE_NAME_CHARACTERS_MAX),
   matchers: routeShape.shape.matchers.default([]),
@@ -53,7 +53,7 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
       path,
       tag,
       summary: 'List the alert routes of a project',
-      doc: 'In order. The first active route whose matchers all match takes the alert; with `continues`, the next routes are tried, too. The last route, `default`, has no matchers and takes the rest. The header ETag has the version of the list. Routes are not applied while the integration with an on-call tool is active.',
+      doc: 'Returns the routes in order. An alert takes the first active route whose matchers all match. If that route has `continues`, the alert is also tried against the next routes. The last route, `default`, has no matchers and takes all other alerts. The ETag header has the version of the list. Routes do not apply while an on-call tool integration is active.',
       role: 'Reporter',
       answer: z.array(routeShape),
     },
@@ -69,7 +69,7 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
       path,
       tag,
       summary: 'Replace the alert routes of a project',
-      doc: 'Replaces the whole list, for alerts that are created, raised or reopened from now on. With the header If-Match, the list is replaced only if it still has that version; else the status is 412.',
+      doc: 'Replaces the whole list. The new routes apply to alerts that are created, raised or reopened from now on. With the If-Match header, the list is replaced only if its version still matches; otherwise the status is 412.',
       role: 'Maintainer',
       body: z.array(givenRoute).min(1).max(ROUTES_MAX),
       answer: z.array(routeShape),
@@ -93,7 +93,7 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
   );
 }
 
-/** The version that If-Match asks for: null for any; -1, which no list has, for an unknown tag. */
+/** The version in If-Match; null accepts any. An invalid tag gives -1, which matches no list. */
 function versionOf(ifMatch: string | undefined): number | null {
   if (ifMatch === undefined || ifMatch.trim() === '*') return null;
   return Number(/^"(\d{1,15})"$/.exec(ifMatch.trim())?.[1] ?? -1);

@@ -33,7 +33,7 @@ const filters = {
     .enum(['true', 'false'])
     .optional()
     .describe(
-      'whether a silence or a maintenance window matches now; lists only open alerts, the newest 10,000 of them',
+      'whether a silence or maintenance window matches now; considers the newest 10,000 open alerts only',
     ),
 };
 const filterSchema = z.object(filters);
@@ -172,7 +172,7 @@ function serveOne(api: Api, domain: AlertParts, url: () => string): void {
       answer: alertShape,
     },
     async ({ caller, membership, params, body }) => {
-      // A field of another name is not read: without a word its sender would take the change for made.
+      // Unknown fields are ignored, so a body with only misspelled fields would silently change nothing.
       if (body.status === undefined && body.assignee_ids === undefined)
         throw new RequestRefused('bad_request', 'Send status, assignee_ids or both.');
       const changed = await actions.change(membership.project.id, params.alert_iid, caller.user, {
@@ -202,7 +202,7 @@ function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void
           user_id: z.int().nullable(),
           integration_id: z.string().nullable(),
           change: z.record(z.string(), z.unknown()),
-          note: z.string().nullable().describe('such as that an end time cannot be read'),
+          note: z.string().nullable().describe('a remark on the event, for example an invalid end time'),
         }),
       ),
     },

@@ -20,12 +20,15 @@ const shape = z
     settings: z
       .record(z.string(), z.string())
       .nullable()
-      .describe('those that are no secrets; null for members below Maintainer'),
-    secret_settings: z.array(z.string()).nullable().describe('names of the secret ones that are set'),
-    template: templateShape.nullable().describe('null if messages have the built-in texts'),
+      .describe('settings without secrets; null for roles below Maintainer'),
+    secret_settings: z
+      .array(z.string())
+      .nullable()
+      .describe('names of the secret settings that have a value'),
+    template: templateShape.nullable().describe('null: messages use the built-in template'),
     template_warnings: z
       .array(z.string())
-      .describe('names in the template that no message has: they render as nothing'),
+      .describe('variables in the template that do not exist; they render as empty text'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'NotificationChannel' });
@@ -33,7 +36,7 @@ const shape = z
 const settings = z
   .record(z.string(), givenText().max(2000))
   .describe(
-    'email: `address`; slack and teams: `url`; pagerduty: `routing_key`, and `url` for another server; telegram: `chat_id`; webhook: `url`, and `secret` to sign requests. An empty text removes one',
+    'email: `address`; slack and teams: `url`; pagerduty: `routing_key`, optionally `url` of another server; telegram: `chat_id`; webhook: `url`, optionally `secret` to sign requests. An empty value removes a setting',
   );
 const fields = {
   name: givenText().max(255).optional(),
@@ -54,7 +57,7 @@ const all = '/projects/:id/notification_channels';
 const one = `${all}/:channel_id`;
 const params = z.object({ channel_id: z.string() });
 
-/** A channel as a member of a level may see it. */
+/** Hides settings from members below Maintainer. */
 const jsonOf = (channels: Channels) => (channel: NotificationChannel, level: number) => {
   const template = storedTemplate(channel.template);
   const visible = level < PROJECT_ROLES.Maintainer ? null : channels.settingsOf(channel);
@@ -71,7 +74,7 @@ const jsonOf = (channels: Channels) => (channel: NotificationChannel, level: num
   };
 };
 
-/** Channels of a project that pages are sent to. */
+/** Serves the channels that pages of a project are sent to. */
 export function serveChannels(api: Api, { channels }: Pick<AlertDomain, 'channels'>): void {
   const json = jsonOf(channels);
   api.add(
@@ -125,7 +128,7 @@ function serveChannelChanges(api: Api, channels: Channels): void {
       path: one,
       tag,
       summary: 'Update a notification channel',
-      doc: 'Settings that are not given stay as they are. The type cannot be changed.',
+      doc: 'Settings that the request omits keep their values. The type cannot change.',
       role: 'Maintainer',
       params,
       body: z.object(fields),
@@ -140,7 +143,7 @@ function serveChannelChanges(api: Api, channels: Channels): void {
       path: one,
       tag,
       summary: 'Delete a notification channel',
-      doc: 'Answers 409 while an escalation policy uses it.',
+      doc: 'Fails with 409 while an escalation policy uses the channel.',
       role: 'Maintainer',
       params,
       status: 204,
@@ -153,7 +156,7 @@ function serveChannelChanges(api: Api, channels: Channels): void {
       path: `${one}/test`,
       tag,
       summary: 'Send a test message to a notification channel',
-      doc: 'Sends a message that is marked as a test. Returns the result.',
+      doc: 'Sends a message that is marked as a test, and returns the result.',
       role: 'Maintainer',
       params,
       answer: testShape,

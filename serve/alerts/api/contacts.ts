@@ -12,11 +12,11 @@ const shape = z
   .object({
     id: z.string(),
     type: z.enum(CONTACT_TYPES),
-    address: z.string().describe('e-mail address, number of a Telegram chat, or URL'),
-    verified_at: z.iso.datetime().nullable().describe('when its code was entered; null before then'),
+    address: z.string().describe('email address, Telegram chat id, or webhook URL'),
+    verified_at: z.iso.datetime().nullable().describe('time of verification; null: not verified'),
     created_at: z.iso.datetime(),
-    template: templateShape.nullable().describe('of a webhook; null if it gets the built-in body'),
-    is_account_email: z.boolean().describe('whether it is the confirmed e-mail of the account'),
+    template: templateShape.nullable().describe('template of a webhook; null: the built-in body'),
+    is_account_email: z.boolean().describe('true for the confirmed email of the account'),
   })
   .meta({ id: 'ContactMethod' });
 
@@ -30,11 +30,10 @@ const contactJson = (contact: Contact) => ({
   is_account_email: contact.isOfAccount,
 });
 
-/** What came of a test message. */
 export const testShape = z
   .object({
-    status: z.int().nullable().describe('status of the answer; null when there was none'),
-    fault: z.string().nullable().describe('why the message was not accepted; null when it was'),
+    status: z.int().nullable().describe('HTTP status of the response; null: no response'),
+    fault: z.string().nullable().describe('reason of the failure; null: the message was accepted'),
   })
   .meta({ id: 'TestResult' });
 export const testJson = ({ status, fault }: SendOutcome) => ({
@@ -48,7 +47,7 @@ const all = '/user/contact_methods';
 const one = `${all}/:contact_id`;
 const params = z.object({ contact_id: z.string() });
 
-/** Addresses under which a user is paged, and the rules that say when. */
+/** Serves the contacts of the caller, and the rules that say which contact is notified when. */
 export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | 'notificationRules'>): void {
   const { contacts } = domain;
   api.add(
@@ -57,7 +56,7 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
       path: all,
       tag,
       summary: 'List your contacts',
-      doc: 'The confirmed e-mail of the account is one of them.',
+      doc: 'Includes the confirmed email of the account.',
       role,
       isWholeList: true,
       answer: z.array(shape),
@@ -70,7 +69,7 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
       path: all,
       tag,
       summary: 'Add a contact',
-      doc: 'Sends a code to it. The contact is used after the code was entered.',
+      doc: 'Sends a code to the contact. Pages use the contact only after it is verified with this code.',
       role,
       body: z.object({
         type: z.enum(CONTACT_TYPES),
@@ -89,7 +88,7 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
       path: one,
       tag,
       summary: 'Change the template of a contact',
-      doc: 'Of a webhook. Null brings the built-in body back.',
+      doc: 'Only webhooks have a template. Null restores the built-in body.',
       role,
       params,
       body: z.object({ template: givenTemplate }),
@@ -108,8 +107,8 @@ function serveContactActions(api: Api, contacts: AlertDomain['contacts']): void 
       method: 'POST',
       path: `${one}/verify`,
       tag,
-      summary: 'Prove a contact',
-      doc: 'With the code that was sent to it: it is valid for 10 minutes and 5 tries. Without a code, a new one is sent.',
+      summary: 'Verify a contact',
+      doc: 'Takes the code that was sent to the contact. A code is valid for 10 minutes and 5 tries. A request without a code sends a new one.',
       role,
       params,
       body: z.object({ code: givenText().max(100).optional() }),
@@ -143,17 +142,17 @@ function serveContactActions(api: Api, contacts: AlertDomain['contacts']): void 
 
 const ruleShape = z.object({
   contact_id: z.string(),
-  after_minutes: z.int().min(0).max(1440).describe('minutes after the page'),
+  after_minutes: z.int().min(0).max(1440).describe('minutes to wait after the page starts'),
 });
 const rulesShape = z
   .object({
     default: z
       .array(ruleShape)
-      .describe('empty until they are set: then the first verified contact is notified at once'),
-    important: z
-      .array(ruleShape)
-      .describe('for steps that are marked important; empty means the default rules'),
-    status_updates: z.boolean().describe('whether you are told that a page was acknowledged or resolved'),
+      .describe('if no rule names a verified contact, the first verified contact is notified at once'),
+    important: z.array(ruleShape).describe('rules for important steps; empty: the default rules apply'),
+    status_updates: z
+      .boolean()
+      .describe('true: you get a message when your page is acknowledged or resolved'),
   })
   .meta({ id: 'NotificationRules' });
 
@@ -169,7 +168,7 @@ function serveRules(api: Api, { notificationRules }: Pick<AlertDomain, 'notifica
       path,
       tag,
       summary: 'Change your notification rules',
-      doc: 'Replaces the lists that are given. They name verified contacts, 10 rules each at most.',
+      doc: 'Replaces the fields that the request has. A list has at most 10 rules, all for verified contacts.',
       role,
       body: rulesShape.partial(),
       answer: rulesShape,

@@ -9,21 +9,21 @@ import { type Membership, type ProjectRole, requireRole } from '../model/access.
 import type { Projects } from '../projects/projects.ts';
 import { askedPage, WHOLE_DOC, wholeQuery } from './paging.ts';
 
-/** One endpoint of the REST API: its checks and its part of the OpenAPI document come from this one value. */
+/** An endpoint of the REST API. Its access checks and its part of the OpenAPI document derive from this value. */
 interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Behind `/api/v4`, with `:name` for each of the path's parameters. */
+  /** Relative to `/api/v4`, with `:name` for each path parameter. */
   readonly path: string;
   readonly tag: 'Projects' | 'Alert integrations' | 'Alerts' | 'On call';
   readonly summary: string;
   readonly doc?: string;
-  /** Least role in the project; null where the path names no project and any signed-in caller may call. */
+  /** Lowest role in the project; null if the path names no project, which allows every signed-in caller. */
   readonly role: ProjectRole | null;
   readonly params?: Path;
   readonly query?: Query;
   readonly body?: Body;
   readonly isBodyOptional?: boolean;
-  /** Whether it answers a list as a whole, which takes `page` and `per_page` too: clients count on them. */
+  /** Returns a whole list, or one page of it if the request has `page` or `per_page`: clients of GitLab send these. */
   readonly isWholeList?: boolean;
   readonly answer?: z.ZodType;
   readonly status?: 200 | 201 | 204;
@@ -31,14 +31,14 @@ interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body 
 
 export interface Call<Path, Query, Body> {
   readonly caller: Principal;
-  /** Of the project that the path names; the caller has the role that the endpoint asks for. */
+  /** Membership in the project of the path. The role is already checked. */
   readonly membership: Membership;
   readonly params: Path;
   readonly query: Query;
   readonly body: Body;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** The store as the caller may use it. */
+  /** Runs queries within the caller's limits. */
   readonly store: QueryStore;
 }
 
@@ -51,7 +51,7 @@ interface ApiDependencies {
   readonly url: () => string;
 }
 
-/** Registers endpoints under `/api/v4` with the same order of checks for all: caller, project, role, parameters. */
+/** Registers endpoints under `/api/v4`. All check in the same order: caller, project, role, parameters. */
 export class Api {
   readonly #app: FastifyInstance;
   readonly #accounts: Accounts;
@@ -115,7 +115,7 @@ export class Api {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Of endpoints whose path names no project; their handlers do not read it. */
+/** For endpoints without a project. Their handlers do not read it. */
 const NO_MEMBERSHIP = { project: undefined, level: 0 } as unknown as Membership;
 
 const examples = readExamples(new URL('examples.ndjson', import.meta.url));
@@ -139,7 +139,7 @@ function describe(
     status = 200,
   } = endpoint;
   const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
-  const needs = role === null ? 'Needs a signed-in caller.' : `Needs the role ${role} in the project.`;
+  const needs = role === null ? 'Requires authentication.' : `Requires the ${role} role in the project.`;
   const operationId = `${method.toLowerCase()}${path.replace(/[/:]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`;
   const { request, answer: recorded } = examples.get(operationId) ?? {};
   const response =
@@ -161,7 +161,9 @@ function describe(
             Object.fromEntries(
               names.map((name) => [
                 name,
-                ((params?.shape[name] ?? z.string()) as z.ZodType).meta({ example: NAMED[name] }),
+                ((params?.shape[name] ?? z.string()) as z.ZodType).meta({
+                  example: PARAMETER_EXAMPLES[name],
+                }),
               ]),
             ),
           ),
@@ -178,8 +180,8 @@ function describe(
   };
 }
 
-/** What the samples of calls name in their paths. */
-const NAMED: Readonly<Record<string, string | number>> = {
+/** Example values of path parameters. */
+const PARAMETER_EXAMPLES: Readonly<Record<string, string | number>> = {
   id: '1',
   user_id: 2,
   integration_id: '4f1c2a9be07d',
@@ -206,7 +208,7 @@ const REFUSED = {
         .object({
           message: z.string().optional(),
           errors: z.record(z.string(), z.array(z.string())).optional().describe('by field'),
-          error: z.string().optional().describe('code of RFC 6750 where the token is at fault'),
+          error: z.string().optional().describe('error code of RFC 6750, for an invalid or missing token'),
           error_description: z.string().optional(),
         })
         .meta({ id: 'ApiError' }),

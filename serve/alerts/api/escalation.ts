@@ -16,12 +16,12 @@ import type { Api } from './endpoint.ts';
 const numberOf = (name: keyof typeof POLICY_RANGES) =>
   z.int().min(POLICY_RANGES[name].min).max(POLICY_RANGES[name].max);
 const numbers = {
-  repeats: numberOf('repeats').describe('how often all steps run again after the first time'),
+  repeats: numberOf('repeats').describe('number of times that all steps run again after the first time'),
   reminder_hours: numberOf('reminder_hours').describe(
-    'how long after the last step they start again; 0 = never',
+    'hours after the last step until the steps start again; 0: never',
   ),
   ack_timeout_minutes: numberOf('ack_timeout_minutes').describe(
-    'how long after its acknowledgement a page starts again; 0 = never',
+    'minutes after an acknowledgement until the page starts again; 0: never',
   ),
 };
 
@@ -32,20 +32,20 @@ const stepShape = z.object({
         type: z.enum(TARGET_TYPES),
         id: z
           .union([z.string().max(100), z.int()])
-          .describe('of the schedule, the user or the channel; answered as text'),
+          .describe('id of the schedule, user or channel; responses return it as a string'),
       }),
     )
     .min(1)
     .max(TARGETS_MAX),
-  delay_minutes: numberOf('delay_minutes').describe('how long the page waits before the next step'),
+  delay_minutes: numberOf('delay_minutes').describe('minutes to wait before the next step'),
   important: z
     .boolean()
     .default(false)
-    .describe('whether people are told by their rules for important pages'),
+    .describe("true: the users' notification rules for important steps apply"),
 });
 const stepsShape = z.array(stepShape).min(1).max(STEPS_MAX);
 
-/** Ids of users are numbers in other answers. */
+/** Callers may send ids of users as numbers, because other responses have them as numbers. */
 const stepsOf = (steps: z.output<typeof stepsShape>): readonly PolicyStep[] =>
   steps.map(({ targets, ...step }) => ({
     ...step,
@@ -110,7 +110,7 @@ function servePolicies(api: Api, { policies }: EscalationParts): void {
       path: all,
       tag,
       summary: 'Create an escalation policy',
-      doc: 'A page tells the targets of the first step, waits, and goes on to the next one until somebody acknowledges it. Targets are schedules and channels of the project, and its members with the role Developer or a higher one.',
+      doc: 'A page notifies the targets of the first step, waits for its delay, and continues with the next step until somebody acknowledges the page. Targets are schedules and channels of the project, and its members with the Developer role or higher.',
       role,
       body: newPolicy,
       answer: policyShape,
@@ -142,7 +142,7 @@ function servePolicy(api: Api, { policies }: EscalationParts): void {
       path: one,
       tag,
       summary: 'Update an escalation policy',
-      doc: 'Pages read their policy at every step, so a change takes effect at once.',
+      doc: 'A change takes effect at the next step of each open page.',
       role,
       params,
       body: policyChanges,
@@ -165,7 +165,7 @@ function servePolicy(api: Api, { policies }: EscalationParts): void {
       path: one,
       tag,
       summary: 'Delete an escalation policy',
-      doc: 'A policy that a route leads to is refused with status 409.',
+      doc: 'Fails with 409 while an alert route uses the policy.',
       role,
       params,
       status: 204,

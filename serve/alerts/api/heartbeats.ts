@@ -12,12 +12,12 @@ const shape = z
     type: z
       .enum(['requests', 'posted', 'watchdog'])
       .describe(
-        'every request of the integration, POST …/heartbeat, or a firing alert that matches `heartbeat_matchers`',
+        'the signal that counts as a beat: every request of the integration, POST …/heartbeat, or a firing alert that matches `heartbeat_matchers`',
       ),
-    labels: z.array(z.string()).describe('of a watchdog, as `name=value`'),
-    state: z.enum(['waiting', 'beating', 'missing']).describe('`waiting` before the first beat'),
+    labels: z.array(z.string()).describe('labels of a watchdog, as `name=value`'),
+    state: z.enum(['waiting', 'beating', 'missing']).describe('`waiting`: no beat has arrived yet'),
     last_beat_at: z.iso.datetime().nullable(),
-    alert_iid: z.int().nullable().describe('the open alert about a missing beat'),
+    alert_iid: z.int().nullable().describe('number of the open alert about the missing beat'),
   })
   .meta({ id: 'Heartbeat' });
 
@@ -39,7 +39,7 @@ function jsonOf({ id, integration, beat, labels, heardMs, alert }: Heartbeat) {
 const tag = 'Alert integrations' as const;
 const params = z.object({ heartbeat_id: z.string() });
 
-/** The beats of integrations with a heartbeat. */
+/** Serves the heartbeats that the integrations of a project watch. */
 export function serveHeartbeats(
   api: Api,
   { heartbeats, integrations }: Pick<AlertDomain, 'heartbeats' | 'integrations'>,
@@ -63,7 +63,7 @@ export function serveHeartbeats(
       path: '/projects/:id/heartbeats/:heartbeat_id',
       tag,
       summary: 'Forget a heartbeat',
-      doc: 'Resolves its alert. The next beat is watched again. A heartbeat of the type `requests` gets 409: set `heartbeat_minutes` to 0 instead.',
+      doc: 'Resolves the alert about the heartbeat and stops watching it until the next beat. Fails with 409 for the type `requests`: set `heartbeat_minutes` of the integration to 0 instead.',
       role: 'Maintainer',
       params,
       status: 204,

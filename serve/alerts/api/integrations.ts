@@ -22,7 +22,7 @@ import {
 import type { Api } from './endpoint.ts';
 
 const fields = {
-  name: givenText().max(255).optional().describe('required for each additional HTTP endpoint'),
+  name: givenText().max(255).optional().describe('required for every HTTP endpoint after the first'),
   active: z.boolean().optional(),
   payload_example: givenText().optional().describe('JSON text; changing it removes the mapping'),
   payload_attribute_mappings: mappingSchema.optional(),
@@ -31,13 +31,13 @@ const fields = {
   topics: z
     .array(givenText().max(400))
     .optional()
-    .describe('ARNs of the topics of Amazon SNS that it takes; empty: the first one that sends a message'),
-  heartbeat_minutes: z.int().min(0).max(10_080).optional().describe(`${HEARTBEAT_RULE} 0 = never`),
+    .describe('ARNs of the accepted Amazon SNS topics; empty: the first topic that sends a message'),
+  heartbeat_minutes: z.int().min(0).max(10_080).optional().describe(`${HEARTBEAT_RULE} 0: never`),
   heartbeat_matchers: givenText()
     .max(2000)
     .optional()
     .describe(
-      'a firing alert that matches is a Watchdog: a beat that opens no alert; empty = there is no Watchdog',
+      'a firing alert that matches is a Watchdog: it counts as a beat and creates no alert. Empty: no alert is a Watchdog',
     ),
 };
 const changesSchema = z.object(fields);
@@ -131,7 +131,10 @@ function serveCreation(
       role: 'Maintainer',
       body: changesSchema.extend({
         type: z.enum(API_TYPE_NAMES),
-        preset: z.enum(PRESET_NAMES).optional().describe('preset for a tool: adds its rules and a sample'),
+        preset: z
+          .enum(PRESET_NAMES)
+          .optional()
+          .describe('preset of a tool; adds its rules and a sample payload'),
       }),
       answer: keyedIntegrationShape,
       status: 201,
@@ -153,7 +156,7 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
       params,
       tag: 'Alert integrations',
       summary: 'List recent deliveries of an integration',
-      doc: 'Newest first, with the outcomes of their alerts. `unmatched` counts events that resolve an alert while none with that fingerprint is open.',
+      doc: 'Newest first, with the outcomes of their alerts. `unmatched` counts resolving events without an open alert of the same fingerprint.',
       role: 'Maintainer',
       query: z.object({ limit: wholeNumber(1, 500).default(50) }),
       answer: z.array(
@@ -161,10 +164,14 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
           id: z.string(),
           at: z.iso.datetime(),
           outcomes: z.partialRecord(z.enum(OUTCOMES), z.int()).describe('number of alerts by outcome'),
-          alert_iids: z.array(z.int()).describe('the first alerts that it created or changed'),
+          alert_iids: z
+            .array(z.int())
+            .describe('numbers of the alerts that it created or changed, at most 20'),
           truncated_alerts: z
             .int()
-            .describe('alerts of the group that the sender left out, as Alertmanager does beyond max_alerts'),
+            .describe(
+              'number of alerts that the sender left out; Alertmanager omits those beyond max_alerts',
+            ),
         }),
       ),
     },
@@ -201,7 +208,7 @@ function serveKeys(
       body: z.object({
         key: givenText()
           .optional()
-          .describe('the client secret with which Sentry signs; for integrations of that preset only'),
+          .describe('client secret that Sentry signs requests with; only for the Sentry preset'),
       }),
       isBodyOptional: true,
       answer: keyedIntegrationShape,
@@ -269,7 +276,7 @@ function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: 
       params,
       tag,
       summary: 'Send a test alert',
-      doc: 'The payload is processed like a request of a sender and creates a real alert.',
+      doc: 'Processes the payload like a request of the sender, so it creates a real alert.',
       role: 'Developer',
       body: z.object({ payload: z.string().describe('JSON text') }),
       answer: z.array(z.object({ iid: z.int(), title: z.string() })),

@@ -17,8 +17,8 @@ const shape = z
   .object({
     id: z.string(),
     name: z.string(),
-    matchers: matchersGiven.describe('of the alerts that page nobody; all of them must match'),
-    time_intervals: intervals.describe("Alertmanager's time intervals; the window is on in any of them"),
+    matchers: matchersGiven.describe('an alert must match all of them'),
+    time_intervals: intervals.describe("Alertmanager's time intervals; the window is active in each of them"),
     from: z.iso.datetime().nullable(),
     until: z.iso.datetime().nullable(),
     comment: z.string(),
@@ -30,10 +30,10 @@ const shape = z
 
 const fields = {
   name: givenText().max(255),
-  matchers: matchersGiven.describe('all of them must match'),
-  time_intervals: intervals.describe('the window is on in any of them; an empty list means always'),
-  from: givenTime.nullable().describe('null for no bound'),
-  until: givenTime.nullable().describe('exclusive; null for no bound'),
+  matchers: matchersGiven.describe('an alert must match all of them'),
+  time_intervals: intervals.describe('the window is active in each of them; empty: always'),
+  from: givenTime.nullable().describe('start; null: no bound'),
+  until: givenTime.nullable().describe('end, exclusive; null: no bound'),
   comment: givenText().max(WINDOW_COMMENT_CHARACTERS_MAX),
   active: z.boolean(),
 };
@@ -61,10 +61,10 @@ const windowJson = (window: MaintenanceWindow) => ({
   created_at: timeText(window.created_ms),
 });
 
-/** 0 stands for no bound, so a time before 1970 is its first moment. */
+/** Never 0 for a given time, because 0 means no bound. */
 const momentOf = (text: string | null): number => (text === null ? 0 : Math.max(1, Date.parse(text)));
 
-/** The fields of a request that are there. */
+/** Columns for the fields that a request has. */
 function fieldsOf({
   matchers,
   from,
@@ -89,7 +89,7 @@ const params = z.object({ window_id: z.string() });
 
 type WindowParts = Pick<AlertDomain, 'windows'>;
 
-/** Maintenance windows: times at which alerts that match page nobody. */
+/** Serves maintenance windows. While one is active, alerts that match it page nobody. */
 export function serveMaintenanceWindows(api: Api, domain: WindowParts): void {
   serveWindows(api, domain);
   serveWindow(api, domain);
@@ -114,7 +114,7 @@ function serveWindows(api: Api, { windows }: WindowParts): void {
       path: all,
       tag,
       summary: 'Create a maintenance window',
-      doc: 'Between `from` and `until`, while one of its time intervals is on, alerts that match page nobody. They are recorded and listed as usual. One that is still triggered when the window ends pages at once. A start or end that the zone skips or repeats is the first moment at or after it.',
+      doc: 'A window is active between `from` and `until`, during each of its time intervals. Alerts that match it are recorded and listed as usual, but page nobody. An alert that is still triggered when the window ends pages at once. If a daylight saving change skips or repeats a start or end, the first instant at or after it counts.',
       role: 'Maintainer',
       body: newWindow,
       answer: shape,

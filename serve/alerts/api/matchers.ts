@@ -5,18 +5,18 @@ import { RequestRefused } from '../model/access.ts';
 import { MATCHERS_MAX, requireMatchers } from '../model/entered-matchers.ts';
 import { givenText } from '../projects/shapes.ts';
 
-/** Matchers as Alertmanager's configuration has them: a list of texts, each one matcher. */
+/** A list of matchers in the syntax of Alertmanager, one per text, as in its configuration file. */
 export const matchersGiven = z.array(givenText()).max(MATCHERS_MAX);
 
 export const matchersJson = (list: readonly Matcher[]): readonly string[] =>
   list.map((matcher) => formatMatchers([matcher]));
 
-/** The matchers of a request; a refusal names the text at fault. */
+/** Parses the matchers of a request. An error names the invalid text by its index. */
 export function matchersOf(texts: z.output<typeof matchersGiven>, field: string): readonly Matcher[] {
   return texts.flatMap((text, i) => {
     const list = requireMatchers(text, `${field}.${i}`);
     if (list.length === 1) return list;
-    const fault = 'Each text has one matcher, such as severity="critical".';
+    const fault = 'Enter one matcher in each text, such as severity="critical".';
     throw new RequestRefused('bad_request', fault, `${field}.${i}`);
   });
 }

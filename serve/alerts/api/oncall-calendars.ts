@@ -13,7 +13,7 @@ const CALENDAR_DAYS = 90;
 
 type CalendarParts = ScheduleParts & Pick<AlertDomain, 'personalCalendars' | 'projects'>;
 
-/** Serves the calendars of schedules and of persons. The secret in the address stands for a sign-in. */
+/** Serves iCalendar feeds of schedules and users. The secret in the URL replaces the sign-in. */
 export function serveOncallCalendars(app: FastifyInstance, parts: CalendarParts, clock: Clock): void {
   app.get<{ Params: { secret: string } }>(
     '/oncall_calendars/:secret.ics',
@@ -41,7 +41,7 @@ interface CalendarContent {
   readonly shifts: readonly (Span & { readonly id: string; readonly summary: string })[];
 }
 
-/** The start of a running shift is cut off, so its end identifies it. */
+/** Uses the end of the shift, because the start of a current shift is cut off. */
 const eventId = (until: number, ...parts: readonly string[]): string =>
   `${until}-${parts.join('-')}@chain-metrics`;
 
@@ -85,7 +85,7 @@ async function ofPerson(
   };
 }
 
-/** The address of a calendar is shown once, when it is made. */
+/** Serves new calendar URLs. Each is shown once. */
 export function serveCalendarAddress(
   api: Api,
   { schedules }: Pick<ScheduleParts, 'schedules'>,
@@ -96,8 +96,8 @@ export function serveCalendarAddress(
       method: 'POST',
       path: `${ONE_SCHEDULE}/calendar`,
       tag: 'On call',
-      summary: 'Renew the calendar address of an on-call schedule',
-      doc: 'An iCalendar feed of the next 90 days in UTC that needs no sign-in. The earlier address ends. The address is returned only in this response.',
+      summary: 'Create a new calendar URL of an on-call schedule',
+      doc: 'The URL returns an iCalendar feed of the next 90 days in UTC and needs no sign-in. The previous URL stops working. The URL is returned only in this response.',
       role: 'Maintainer',
       params: scheduleParams,
       answer: z.object({ url: z.string() }),

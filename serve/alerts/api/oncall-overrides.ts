@@ -9,8 +9,8 @@ const shape = z
     id: z.string(),
     from: z.iso.datetime(),
     until: z.iso.datetime(),
-    user_id: z.int().nullable().describe('null for nobody'),
-    replaces_id: z.int().nullable().describe('who gives way wherever on call; null for everybody'),
+    user_id: z.int().nullable().describe('user who is on call; null: nobody'),
+    replaces_id: z.int().nullable().describe('user who is replaced; null: everybody'),
     reason: z.string(),
     author_id: z.int(),
     created_at: z.iso.datetime(),
@@ -18,10 +18,10 @@ const shape = z
   .meta({ id: 'OncallOverride' });
 
 const body = z.object({
-  from: givenTime.optional().describe('default: now, which is also the earliest'),
+  from: givenTime.optional().describe('default: now; an earlier time means now'),
   until: givenTime,
-  user_id: z.int().nullable().describe('null for nobody'),
-  replaces_id: z.int().nullable().default(null).describe('null for everybody'),
+  user_id: z.int().nullable().describe('user who is on call; null: nobody'),
+  replaces_id: z.int().nullable().default(null).describe('user who is replaced; null: everybody'),
   reason: givenText().max(1000).default(''),
 });
 
@@ -30,7 +30,7 @@ const list = `${ONE_SCHEDULE}/overrides`;
 const one = `${list}/:override_id`;
 const params = scheduleParams.extend({ override_id: z.string() });
 
-/** Overrides of a schedule. To change one, delete it and create another: they apply in the order of their creation. */
+/** Serves overrides. They cannot be updated, because they apply in the order of their creation. */
 export function serveOncallOverrides(api: Api, { schedules }: Pick<ScheduleParts, 'schedules'>): void {
   const { overrides } = schedules;
   const scheduleOf = ({ membership, params }: OverrideCall) =>
@@ -40,14 +40,14 @@ export function serveOncallOverrides(api: Api, { schedules }: Pick<ScheduleParts
     level: membership.level,
   });
   const doc =
-    'Developers can do this where they take a shift or give theirs to somebody, Maintainers always.';
+    'A Developer can take a shift or give their own to another user; a Maintainer can replace anybody.';
   api.add(
     {
       method: 'GET',
       path: list,
       tag,
       summary: 'List overrides',
-      doc: 'Those that have not ended, by time.',
+      doc: 'Returns the overrides that have not ended, by time.',
       role: 'Reporter',
       params: scheduleParams,
       isWholeList: true,

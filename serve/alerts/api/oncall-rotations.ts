@@ -11,8 +11,8 @@ import { givenTime, ONE_SCHEDULE, type ScheduleParts, scheduleParams, spanJson }
 const revisionShape = {
   ...rotationFields,
   turns: turnsOf(z.int()),
-  effective_at: z.iso.datetime().describe('earlier shifts follow from earlier revisions'),
-  ends: z.boolean().describe('whether the rotation ends then'),
+  effective_at: z.iso.datetime().describe('start of this revision; earlier revisions define earlier shifts'),
+  ends: z.boolean().describe('true: the rotation ends at `effective_at`'),
   author_id: z.int(),
 };
 const shape = z
@@ -26,16 +26,16 @@ const shape = z
 const span = z.object({ from: z.iso.datetime(), until: z.iso.datetime() });
 const editShape = z
   .object({
-    rotation: shape.nullable().describe('null where it has ended'),
+    rotation: shape.nullable().describe('null: the rotation has ended'),
     changes: z
       .array(
         z.object({
-          user: userShape.nullable().describe('null for nobody: gaps'),
+          user: userShape.nullable().describe('null: nobody, that is, a gap'),
           gains: z.array(span),
           loses: z.array(span),
         }),
       )
-      .describe('who is on call at other times in the next 8 weeks than before the edit'),
+      .describe('on-call times in the next 8 weeks that differ from those before the edit, by user'),
   })
   .meta({ id: 'OncallRotationEdit' });
 
@@ -45,7 +45,7 @@ const edit = z.object({
     .enum(['true', 'false'])
     .default('false')
     .transform((text) => text === 'true')
-    .describe('only answers what would change; the status is 200'),
+    .describe('true: returns the changes with status 200 and stores nothing'),
   effective_at: givenTime.optional().describe('when the edit takes effect; default: now'),
 });
 
@@ -69,7 +69,7 @@ const optionsOf = ({ caller, query }: RotationCall): EditOptions => ({
 type ScheduleOf = (call: Pick<RotationCall, 'membership' | 'params'>) => Promise<OncallSchedule>;
 type EditJson = (edit: RotationEdit) => Promise<unknown>;
 
-/** Rotations of a schedule. An edit never changes earlier shifts. */
+/** Serves the rotations of a schedule. An edit never changes shifts before its effective time. */
 export function serveOncallRotations(api: Api, { schedules, users }: ScheduleParts): void {
   const scheduleOf: ScheduleOf = ({ membership, params }) =>
     schedules.get(membership.project.id, params.schedule_id);
@@ -96,7 +96,7 @@ export function serveOncallRotations(api: Api, { schedules, users }: SchedulePar
       path: list,
       tag,
       summary: 'Create a rotation',
-      doc: 'Turn k begins k lengths after `starts_at` on the wall clock of the zone. It has no shifts before it takes effect.',
+      doc: 'The first turn begins at `starts_at`, and each further turn one length later, in the local time of the schedule. The rotation has no shifts before it takes effect.',
       role: 'Maintainer',
       params: scheduleParams,
       query: edit,
@@ -126,7 +126,7 @@ function serveRotationEdits(
       path: one,
       tag,
       summary: 'Update a rotation',
-      doc: 'Revisions that take effect later than this one stay.',
+      doc: 'Adds a revision. Revisions that take effect later stay unchanged.',
       role: 'Maintainer',
       params,
       query: edit,

@@ -15,9 +15,8 @@ const WINDOW_DAYS_MAX = 400;
 const WINDOW_DAYS_DEFAULT = 14;
 
 const moment = z.iso.datetime();
-/** What is computed from a later time may have a year that RFC 3339 cannot write. */
+/** Times that are computed from a later one could need a fifth digit for the year, which RFC 3339 does not allow. */
 const LATEST = Date.UTC(9000, 0);
-/** A time in a request. */
 export const givenTime = z.iso
   .datetime({ offset: true })
   .refine((text) => Date.parse(text) < LATEST, 'Enter a time before the year 9000.');
@@ -32,7 +31,7 @@ const shape = z
     created_at: moment,
     unavailable_user_ids: z
       .array(z.int())
-      .describe('users who have turns and cannot be on call: no Developers any more, or locked'),
+      .describe('users with turns who cannot be paged: locked, or without the Developer role'),
   })
   .meta({ id: 'OncallSchedule' });
 
@@ -49,14 +48,14 @@ const tag = 'On call' as const;
 export const ONE_SCHEDULE = '/projects/:id/oncall_schedules/:schedule_id';
 export const scheduleParams = z.object({ schedule_id: z.string() });
 
-/** Users as the API writes them; those whose account is gone are left out. */
+/** Skips users whose account is deleted. */
 const usersJson = (ids: readonly string[], users: ReadonlyMap<string, User>) =>
   ids.flatMap((id) => {
     const user = users.get(id);
     return user ? [userJson(user)] : [];
   });
 
-/** Schedules, who is on call by them, and their gaps. */
+/** Serves schedules, their shifts and gaps, and the users who are on call. */
 export function serveOncallSchedules(api: Api, parts: ScheduleParts, clock: Clock): void {
   const { schedules } = parts;
   const json = jsonOf(schedules);
@@ -123,7 +122,7 @@ function serveSchedule(api: Api, schedules: ScheduleParts['schedules']): void {
       path: ONE_SCHEDULE,
       tag,
       summary: 'Update an on-call schedule',
-      doc: 'The time zone can change only while the schedule has no rotations.',
+      doc: 'The time zone can be changed only while the schedule has no rotations.',
       role: 'Maintainer',
       params: scheduleParams,
       body: z.object(fields).partial(),
@@ -138,7 +137,7 @@ function serveSchedule(api: Api, schedules: ScheduleParts['schedules']): void {
       path: ONE_SCHEDULE,
       tag,
       summary: 'Delete an on-call schedule',
-      doc: 'Refused with 409 while an escalation policy uses it.',
+      doc: 'Fails with 409 while an escalation policy uses the schedule.',
       role: 'Maintainer',
       params: scheduleParams,
       status: 204,
@@ -155,12 +154,16 @@ function serveShifts(api: Api, { schedules, users }: ScheduleParts, clock: Clock
       path: `${ONE_SCHEDULE}/shifts`,
       tag,
       summary: 'List the shifts of an on-call schedule',
-      doc: `Between shifts nobody is on call. Shifts at the ends are cut off there.`,
+      doc: 'Nobody is on call between two shifts. Shifts are cut off at `from` and `until`.',
       role: 'Reporter',
       params: scheduleParams,
       query: z.object({
         from: givenTime.optional().describe('default: now'),
-        until: givenTime.optional().describe(`at most ${WINDOW_DAYS_MAX} days later; default: 14`),
+        until: givenTime
+          .optional()
+          .describe(
+            `at most ${WINDOW_DAYS_MAX} days after \`from\`; default: ${WINDOW_DAYS_DEFAULT} days after it`,
+          ),
       }),
       answer: z.array(
         z.object({
@@ -188,8 +191,8 @@ function serveShifts(api: Api, { schedules, users }: ScheduleParts, clock: Clock
       method: 'GET',
       path: `${ONE_SCHEDULE}/gaps`,
       tag,
-      summary: 'List when nobody is on call',
-      doc: 'Of the next 60 days.',
+      summary: 'List the gaps of an on-call schedule',
+      doc: 'Returns the times in the next 60 days at which nobody is on call.',
       role: 'Reporter',
       params: scheduleParams,
       answer: z.array(z.object(spanShape)),
@@ -205,7 +208,7 @@ function serveOnCall(api: Api, { schedules, users }: ScheduleParts, clock: Clock
       method: 'GET',
       path: '/projects/:id/on_call',
       tag,
-      summary: 'Get who is on call by each schedule',
+      summary: 'List the users who are on call, by schedule',
       role: 'Reporter',
       query: z.object({ at: givenTime.optional().describe('default: now') }),
       answer: z.array(
@@ -242,7 +245,11 @@ function windowOf(
   const end = until === undefined ? begin + WINDOW_DAYS_DEFAULT * DAY_MS : Date.parse(until);
   if (end <= begin) throw new RequestRefused('bad_request', 'until must be after from.', 'until');
   if (end - begin > WINDOW_DAYS_MAX * DAY_MS) {
-    throw new RequestRefused('bad_request', `Ask for at most ${WINDOW_DAYS_MAX} days.`, 'until');
+    throw new RequestRefused(
+      'bad_request',
+      `until must be at most ${WINDOW_DAYS_MAX} days after from.`,
+      'until',
+    );
   }
   return { from: begin, until: end };
 }

@@ -19,14 +19,14 @@ const pageShape = z
     state: z.enum(PAGE_STATES),
     suppressed_by: z
       .array(z.string())
-      .describe('ids of the silences and maintenance windows that keep it from calling'),
+      .describe('ids of the silences and maintenance windows that suppress the page'),
     severity: z.enum(SEVERITIES),
-    round: z.int().describe('runs of the policy from its first step, from 1'),
-    cycle: z.int().describe('passes through the steps in this round, from 1'),
-    step: z.int().describe('the step that was carried out last; 0 before the first'),
-    next_at: moment.nullable().describe('when something is to be done again'),
+    round: z.int().describe('number of times that the policy started, from 1'),
+    cycle: z.int().describe('number of the pass through the steps in this round, from 1'),
+    step: z.int().describe('number of the last step that ran; 0: none yet'),
+    next_at: moment.nullable().describe('time of the next action, such as a step or a reminder; null: none'),
     created_at: moment,
-    acknowledged_by_id: z.int().nullable().describe('id of the user; null for the source'),
+    acknowledged_by_id: z.int().nullable().describe('id of the user; null: the source'),
     acknowledged_at: moment.nullable(),
     closed_at: moment.nullable(),
   })
@@ -51,7 +51,7 @@ const pageJson = (page: AlertPage) => ({
 
 const notificationShape = z.object({
   destination_id: z.string().describe('id of a contact or a channel'),
-  user_id: z.int().nullable().describe('whose contact it is; null for a channel'),
+  user_id: z.int().nullable().describe('owner of the contact; null: a channel'),
   kind: z.enum(['triggered', 'acknowledged', 'resolved', 'exhausted']),
   round: z.int(),
   step: z.int(),
@@ -59,7 +59,7 @@ const notificationShape = z.object({
   due_at: moment,
   sent_at: moment.nullable(),
   attempts: z.int(),
-  fault: z.string().nullable().describe('why the last attempt failed'),
+  fault: z.string().nullable().describe('reason why the last attempt failed'),
 });
 
 const notificationJson = (one: PageNotification) => ({
@@ -78,7 +78,7 @@ const notificationJson = (one: PageNotification) => ({
 const logShape = z.object({
   at: moment,
   what: z.string(),
-  by_id: z.int().nullable().describe('id of the user; null for the source or the server'),
+  by_id: z.int().nullable().describe('id of the user; null: the source or the server'),
 });
 const logJson = ({ at, what, by }: LogEntry) => ({ at: timeText(at), what, by_id: Number(by) || null });
 
@@ -88,7 +88,7 @@ const PAGES_MAX = 500;
 
 type PageParts = Pick<AlertDomain, 'actions' | 'pageStore' | 'pageSteps' | 'suppressor' | 'reader' | 'users'>;
 
-/** Who was paged for an alert, and what a member does about it. */
+/** Serves the pages of alerts, and the actions that members take on them. */
 export function servePageRoutes(api: Api, domain: PageParts, url: () => string): void {
   servePages(api, domain);
   servePageActions(api, domain, url);
@@ -101,7 +101,7 @@ function servePages(api: Api, { pageStore, reader }: PageParts): void {
       path: '/projects/:id/pages',
       tag,
       summary: 'List pages of a project',
-      doc: `The newest ${PAGES_MAX}, newest first.`,
+      doc: `Returns the newest ${PAGES_MAX} pages, newest first.`,
       role: 'Reporter',
       query: z.object({ state: z.enum(PAGE_STATES).optional() }),
       answer: z.array(pageShape),
@@ -116,7 +116,7 @@ function servePages(api: Api, { pageStore, reader }: PageParts): void {
       method: 'GET',
       path: '/projects/:id/alerts/:alert_iid/pages',
       tag,
-      summary: 'Get who was paged for an alert',
+      summary: 'Get the pages and notifications of an alert',
       role: 'Reporter',
       params,
       answer: z.object({
@@ -150,7 +150,7 @@ function servePageActions(api: Api, domain: PageParts, url: () => string): void 
       path: '/projects/:id/alerts/:alert_iid/acknowledge',
       tag,
       summary: 'Acknowledge an alert',
-      doc: 'Sets its status to acknowledged, which ends its paging.',
+      doc: 'Sets the status to acknowledged, which stops paging.',
       role: 'Developer',
       params,
       answer: alertShape,
@@ -168,7 +168,7 @@ function servePageActions(api: Api, domain: PageParts, url: () => string): void 
       method: 'POST',
       path: '/projects/:id/alerts/:alert_iid/escalate',
       tag,
-      summary: 'Page the next step of an alert now',
+      summary: 'Run the next escalation step of an alert now',
       role: 'Developer',
       params,
       status: 204,

@@ -2,8 +2,6 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 
-// How lists are divided into pages.
-
 export const PAGES_DOC =
   'The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages.';
 
@@ -13,15 +11,14 @@ export const pageQuery = {
   per_page: wholeNumber(1, 100).default(PER_PAGE),
 };
 
-export const WHOLE_DOC = `The whole list, or the page that \`page\` or \`per_page\` asks for. ${PAGES_DOC}`;
+export const WHOLE_DOC = `Returns the whole list, or one page of it if the request has \`page\` or \`per_page\`. ${PAGES_DOC}`;
 
-/** Of a list that is returned whole unless a page of it is asked for. */
+/** Query of a list that is returned as a whole by default. */
 export const wholeQuery = z.object({
   page: pageQuery.page.unwrap().optional(),
   per_page: pageQuery.per_page.unwrap().optional(),
 });
 
-/** The page of a whole list that a request asks for, or all of it. */
 export function askedPage(
   rows: readonly unknown[],
   { page, per_page }: z.output<typeof wholeQuery>,

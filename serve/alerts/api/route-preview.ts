@@ -18,13 +18,13 @@ const targetShape = z.object({
   recipients: z
     .array(
       z.object({
-        user_id: z.int().nullable().describe('null for a channel'),
-        destination_id: z.string().describe('of the contact or the channel'),
+        user_id: z.int().nullable().describe('null: a channel'),
+        destination_id: z.string().describe('id of the contact or channel'),
         type: z.enum(DESTINATION_TYPES),
         after_minutes: z.int(),
       }),
     )
-    .describe('who would be notified now'),
+    .describe('contacts and channels that would be notified now'),
   gaps: z.array(
     z.object({
       reason: z.enum(GAP_REASONS),
@@ -38,25 +38,25 @@ const targetShape = z.object({
 const stepShape = z.object({
   delay_minutes: z.int(),
   important: z.boolean(),
-  reaches_nobody: z.boolean().describe('the page would go on to the next step at once'),
+  reaches_nobody: z.boolean().describe('true: the page would continue with the next step at once'),
   targets: z.array(targetShape),
 });
 
 const shape = z
   .object({
-    is_applied: z.boolean().describe('false while an external on-call tool gets the alerts'),
-    labels: z.record(z.string(), z.string()).describe('as matchers see them'),
+    is_applied: z.boolean().describe('false while an external on-call tool receives the alerts'),
+    labels: z.record(z.string(), z.string()).describe('labels that matchers are compared with'),
     routes: z.array(
       z.object({
         name: z.string(),
         active: z.boolean(),
-        is_reached: z.boolean().describe('no earlier route took the alert without `continues`'),
+        is_reached: z.boolean().describe('false if an earlier route without `continues` took the alert'),
         takes: z.boolean(),
         matchers: z.array(z.object({ matcher: z.string(), matches: z.boolean() })),
       }),
     ),
-    silence_ids: z.array(z.string()).describe('of the silences that match now'),
-    maintenance_window_ids: z.array(z.string()).describe('of the maintenance windows that match now'),
+    silence_ids: z.array(z.string()).describe('ids of the silences that match now'),
+    maintenance_window_ids: z.array(z.string()).describe('ids of the maintenance windows that match now'),
     pages: z
       .array(
         z.object({
@@ -67,7 +67,7 @@ const shape = z
           steps: z.array(stepShape),
         }),
       )
-      .describe('one for each policy'),
+      .describe('one page for each policy'),
   })
   .meta({ id: 'RoutePreview' });
 
@@ -120,7 +120,7 @@ const previewJson = ({ isApplied, routes, suppression, pages }: RoutePreview, { 
   })),
 });
 
-/** How an alert would page if it came now. */
+/** Serves a preview of the pages that an alert would start now. */
 export function serveRoutePreview(
   api: Api,
   parts: RoutePreviewDependencies & Pick<AlertDomain, 'reader' | 'suppressor'>,
@@ -132,7 +132,7 @@ export function serveRoutePreview(
       path: '/projects/:id/alert_routes/preview',
       tag: 'On call',
       summary: 'Preview how an alert would page',
-      doc: 'For labels, or for an existing alert (needs the Developer role): the result of each matcher, the silences and maintenance windows that match, and the steps of each policy with the recipients now and every gap. Sends nothing.',
+      doc: 'Takes labels, or the number of an alert, which requires the Developer role. Returns the result of each matcher, the silences and maintenance windows that match, and the steps of each policy with their recipients and gaps. Sends nothing.',
       role: 'Reporter',
       body: z.strictObject({
         labels: z.record(givenText().max(128), givenText().max(4096)).optional(),

@@ -13,13 +13,13 @@ import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 const shape = z
   .object({
     id: z.string(),
-    matchers: matchersGiven.describe('an alert must match all'),
+    matchers: matchersGiven.describe('an alert must match all of them'),
     state: z.enum(SILENCE_STATES),
     starts_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),
     comment: z.string(),
-    created_by: z.string().describe('the name that its creator gave'),
-    author_id: z.int().describe('who changed it last'),
+    created_by: z.string().describe('name that the creator entered'),
+    author_id: z.int().describe('id of the user who changed it last'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })
@@ -27,7 +27,7 @@ const shape = z
 
 const body = z.object({
   matchers: matchersGiven.describe(
-    'matchers of Alertmanager, such as `severity="low"` and `host=~"web-.*"`; an alert must match all',
+    'matchers in the syntax of Alertmanager, such as `severity="low"` and `host=~"web-.*"`; an alert must match all of them',
   ),
   starts_at: givenTime.optional().describe('default: now; an earlier time means now'),
   ends_at: givenTime,
@@ -43,7 +43,6 @@ const params = z.object({ silence_id: z.string() });
 const selectiveMatchers = (texts: z.output<typeof matchersGiven>) =>
   requireSelectiveList(matchersOf(texts, 'matchers'), 'matchers');
 
-/** Silences of a project. */
 export function serveSilences(
   api: Api,
   { silences }: Pick<AlertDomain, 'silences'>,
@@ -56,7 +55,7 @@ export function serveSilences(
       path: all,
       tag,
       summary: 'List silences',
-      doc: `Active ones by their end, then pending ones by their start, then expired ones, newest first. ${PAGES_DOC}`,
+      doc: `Active silences come first, by end; then pending silences, by start; then expired silences, newest first. ${PAGES_DOC}`,
       role: 'Reporter',
       query: z.object({
         state: several(SILENCE_STATES).describe('one or more, separated by commas; default: all'),
@@ -77,7 +76,7 @@ export function serveSilences(
       path: all,
       tag,
       summary: 'Create a silence',
-      doc: 'Alerts that match are recorded and listed as usual, but page nobody while it lasts.',
+      doc: 'While the silence is active, alerts that match it are recorded and listed as usual, but page nobody.',
       role: 'Developer',
       body,
       answer: shape,
@@ -113,7 +112,7 @@ function serveSilenceChanges(
       path: one,
       tag,
       summary: 'Update a silence',
-      doc: 'Other matchers or another start of an active silence, and any change of an expired one, create a new silence and end this one. The answer has the new id.',
+      doc: 'To change the matchers or the start of an active silence, or anything of an expired one, the server ends this silence and creates a new one. The response has the new id.',
       role: 'Developer',
       params,
       body: body.partial(),
@@ -140,7 +139,7 @@ function serveSilenceChanges(
       path: one,
       tag,
       summary: 'End a silence',
-      doc: 'Suppressed alerts that are still triggered page at once, unless another silence or a maintenance window matches. The silence stays in the list as expired.',
+      doc: 'Alerts that are still triggered page at once, unless another silence or maintenance window matches. The silence stays in the list as expired.',
       role: 'Developer',
       params,
       status: 204,

@@ -9,9 +9,9 @@ export const templateShape = z
 
 export const givenTemplate = z
   .object({
-    title: part().optional().describe('Mustache: instead of the title'),
-    text: part().optional().describe('Mustache: instead of the text below the title'),
-    body: part().optional().describe('Mustache: the whole JSON body of a webhook'),
+    title: part().optional().describe('Mustache template of the title'),
+    text: part().optional().describe('Mustache template of the text below the title'),
+    body: part().optional().describe('Mustache template of the whole JSON body of a webhook'),
   })
   .nullable()
-  .describe('texts instead of the built-in ones; an empty one removes a part, null all of them');
+  .describe('replaces the built-in template; an empty part or null restores the built-in one');

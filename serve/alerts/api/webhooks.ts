@@ -21,7 +21,7 @@ const shape = z.object({
   next_attempt_at: z.iso
     .datetime()
     .nullable()
-    .describe('when a failed webhook is retried; null while it accepts requests'),
+    .describe('time of the next retry; null while the webhook accepts requests'),
 });
 
 const fields = {
@@ -43,7 +43,6 @@ const params = z.object({ hook_id: z.string() });
 
 type WebhookParts = Pick<AlertDomain, 'webhooks' | 'progress' | 'webhookSender'>;
 
-/** Signed outgoing webhooks. */
 export function serveWebhooks(api: Api, domain: WebhookParts): void {
   const { webhooks, progress } = domain;
   const json = async (webhook: Webhook) =>
@@ -66,7 +65,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       path: '/projects/:id/hooks',
       tag,
       summary: 'Create a webhook',
-      doc: 'Requests have the header X-Chain-Metrics-Signature: t=SECONDS,v1=HEX, the HMAC-SHA256 of the seconds, a dot and the body. The secret is returned only in this response.',
+      doc: 'Requests to the webhook have the header `X-Chain-Metrics-Signature: t=SECONDS,v1=HEX`. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as its key. The secret is returned only in this response.',
       role,
       body: z.object({ ...fields, url: givenText().max(2000) }),
       answer: shape.extend({ secret: z.string() }),
@@ -103,8 +102,8 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
 }
 
 const attemptShape = {
-  status: z.int().nullable().describe('status of the response; null when there was none'),
-  fault: z.string().nullable().describe('why the request failed; null when it succeeded'),
+  status: z.int().nullable().describe('HTTP status of the response; null: no response'),
+  fault: z.string().nullable().describe('reason of the failure; null: the request succeeded'),
   milliseconds: z.int(),
 };
 
@@ -115,7 +114,7 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
       path: `${one}/test`,
       tag,
       summary: 'Send a test request to a webhook',
-      doc: 'Sends an example alert with the event `test`. Returns the result.',
+      doc: 'Sends an example alert with the event `test`, and returns the result.',
       role,
       params,
       answer: z.object(attemptShape),
@@ -132,18 +131,18 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
       path: `${one}/deliveries`,
       tag,
       summary: 'List recent deliveries of a webhook',
-      doc: 'All attempts of the last 7 days, newest first, and the events that were given up with the reason.',
+      doc: 'Returns all attempts of the last 7 days, newest first. The last entry of an event that is not sent again has `given_up` and the reason.',
       role,
       params,
       query: z.object({ limit: wholeNumber(1, 500).default(50) }),
       answer: z.array(
         z.object({
-          id: z.string().describe('the same for all attempts to send an event'),
+          id: z.string().describe('id of the event; the same for all attempts to send it'),
           at: z.iso.datetime(),
           event: z.enum([...WEBHOOK_EVENTS, 'test']),
           alert_iid: z.int().nullable(),
           ...attemptShape,
-          given_up: z.boolean().describe('whether the event will not be sent again'),
+          given_up: z.boolean().describe('true: the event is not sent again'),
         }),
       ),
     },

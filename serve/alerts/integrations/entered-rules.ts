@@ -9,7 +9,7 @@ const LABELS_MAX = 20;
 /** Rules travel with every delivery. */
 const RULES_BYTES_MAX = 8192;
 
-/** Reading is safe from them: only own properties are read. No sender has such a field, so it is a mistake or an attack. */
+/** Names of prototype properties. Rules read own properties only, so these are mistakes or attacks. */
 const NO_FIELDS = new Set(['__proto__', 'constructor', 'prototype']);
 
 const step = z.union([
@@ -17,30 +17,36 @@ const step = z.union([
     .string()
     .min(1)
     .max(255)
-    .refine((name) => !NO_FIELDS.has(name), { message: 'is the name of no field of a payload' }),
+    .refine((name) => !NO_FIELDS.has(name), { message: 'is not a field of a payload' }),
   z.int().min(0).max(9999),
 ]);
-const path = z.array(step).min(1).max(20).describe('steps into the payload: names and indexes');
+const path = z
+  .array(step)
+  .min(1)
+  .max(20)
+  .describe('path in the payload: names of fields and indexes of lists');
 const words = z.array(z.string().trim().min(1).max(200)).max(WORDS_MAX).default([]);
 const isSmall = (record: object, max: number) => Object.keys(record).length <= max;
 
 export const rulesSchema = z
   .strictObject({
-    tool: z.string().trim().min(1).max(100).optional().describe('monitoring tool of payloads that name none'),
+    tool: z.string().trim().min(1).max(100).optional().describe('monitoring tool, if the payload has none'),
     fields: z
       .partialRecord(z.enum(RULED_FIELDS), z.array(path).min(1).max(PATHS_MAX))
       .optional()
-      .describe('where fields are: the first path with a value is read'),
+      .describe('paths of the fields of an alert; the first path with a value counts'),
     status: z
       .strictObject({ path, resolved: words, acknowledged: words, ignored: words })
       .optional()
-      .describe('words that do not fire; every other one does. Without a status, an end time resolves'),
+      .describe(
+        'values at `path` that resolve, acknowledge or are ignored; every other value fires. Without this rule, an end time resolves the alert',
+      ),
     fingerprint: z
       .array(z.array(path).min(1).max(PATHS_MAX))
       .min(1)
       .max(PATHS_MAX)
       .optional()
-      .describe('alternatives, each a list of paths; the first without a blank value counts'),
+      .describe('lists of paths; the values of the first list without a blank value form the fingerprint'),
     severity: z
       .strictObject({
         path,
@@ -64,9 +70,9 @@ export const rulesSchema = z
   .refine((rules) => Buffer.byteLength(JSON.stringify(rules)) <= RULES_BYTES_MAX, {
     message: `is larger than ${RULES_BYTES_MAX} bytes`,
   })
-  .describe('how to read payloads of a sender that cannot be changed; words are compared without case');
+  .describe('how to read the payloads of a sender; words are compared without regard to case');
 
-/** Rules that a member entered. A refusal names the part that is wrong. */
+/** Parses rules that a member entered. An error names the invalid part. */
 export function requireRules(entered: unknown): SenderRules {
   const parsed = rulesSchema.safeParse(entered);
   if (parsed.success) return parsed.data as SenderRules;
@@ -75,7 +81,7 @@ export function requireRules(entered: unknown): SenderRules {
   throw new RequestRefused('bad_request', `${part}: ${issue?.message}.`, part);
 }
 
-/** As rules are stored; '' for none. */
+/** The stored form; '' for no rules. */
 export const rulesText = (rules: SenderRules | null): string =>
   rules === null || Object.keys(rules).length === 0 ? '' : JSON.stringify(rules);
 

@@ -9,9 +9,9 @@ import { type Membership, roleOf } from '../model/access.ts';
 import type { Incident, Integration } from '../model/tables.ts';
 import type { ProjectMember } from './members.ts';
 
-// The resources of the REST API: for each a schema, and the function that creates the JSON.
+// Resources of the REST API: the schema of each, and the function that creates its JSON.
 
-/** A text in a body, with U+FFFD for half a character as the store writes it: what is answered at once is what is read later. */
+/** Replaces unpaired surrogates by U+FFFD, as the store does, so the response equals what later requests read. */
 export const givenText = () => z.string().overwrite((text) => text.toWellFormed());
 
 const moment = z.iso.datetime();
@@ -29,7 +29,7 @@ export const projectShape = z
     name: z.string(),
     description: z.string(),
     plan: z.enum(['free', 'premium']),
-    access_level: z.int().describe('access level of the caller'),
+    access_level: z.int().describe('access level of the caller in the project'),
     role: z.string(),
     creates_incidents: z.boolean(),
     closes_incidents: z.boolean(),
@@ -77,7 +77,7 @@ export const mappingSchema = z
   )
   .max(MAPPED_FIELDS.length)
   .refine((list) => new Set(list.map(({ field_name }) => field_name)).size === list.length, {
-    message: 'names a field twice',
+    message: 'has a field twice',
   })
   .describe('path in the payload for each field of the alert');
 
@@ -97,7 +97,7 @@ export const integrationShape = z
     active: z.boolean(),
     url: z.string().describe('webhook URL of the integration'),
     api_url: z.string().nullable(),
-    topics: z.array(z.string()).describe('ARNs of the topics of Amazon SNS that it takes'),
+    topics: z.array(z.string()).describe('ARNs of the accepted Amazon SNS topics'),
     payload_example: z.string().nullable(),
     payload_attribute_mappings: mappingSchema,
     rules: rulesSchema.nullable(),
@@ -151,7 +151,7 @@ export const alertShape = z
     labels: z
       .array(z.string())
       .describe(
-        '`name=value` of each label that no other field has, as far as there is room; the payload has all',
+        'labels that are not in other fields, as `name=value`; the list may be cut, the payload has all labels',
       ),
     event_count: z.int(),
     started_at: moment.nullable(),
@@ -167,7 +167,7 @@ export const alertShape = z
     integration_id: z.string(),
     silenced_by: z
       .array(z.string())
-      .describe('ids of the silences and maintenance windows that keep it from paging now'),
+      .describe('ids of the silences and maintenance windows that suppress its pages now'),
     web_url: z.string(),
   })
   .meta({ id: 'Alert' });
