@@ -49,9 +49,7 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
     await socket.close();
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(
-        /daily-tps does not hold all data from \d{4}-\d{2}-\d{2} on yet \(never computed\); see/,
-      ),
+      expect.stringMatching(/daily-tps is incomplete from \d{4}-\d{2}-\d{2} on \(never computed\); see/),
     ]);
     const lacks = (more: object) =>
       client.call('pendingRows', { metric: 'daily-tps', format: 'csv', ...more });

@@ -22,13 +22,15 @@ export const alertsReplay = command<[], ReplayOptions>({
           parseWhole(text),
         ]),
     ),
-  help: `Every delivery is kept as it was sent, with the configuration of its integration at that time. A replay produces the
-alerts that the current rules would have produced, for example after ALERT_RETRY_WINDOW_SECONDS was changed or a new
-version reads payloads differently. What users did to an alert stays with it. While a server runs on the data directory, it
-does the work with its own settings; on the distributed profile the servers do it with the settings of this command. New
-alerts of a project wait until its replay is over.
+  help: `The server stores every delivery unchanged, together with the integration settings of that time. A replay groups the
+stored deliveries again: run it after you change ALERT_RETRY_WINDOW_SECONDS, or after an upgrade that parses payloads
+differently. Actions of users on alerts are kept. New alerts of a project wait until its replay ends.
 
-A project whose events were deleted (RETENTION_ALERT_EVENTS_DAYS) is skipped. Exit code 3: a project was skipped.
+If a server runs on DATA_DIR, the replay runs there, with the settings of that server. With PROFILE=distributed the replay
+runs in the servers, with the settings of this command.
+
+Projects that lost events to RETENTION_ALERT_EVENTS_DAYS are skipped, since their alerts cannot be rebuilt. Exit code 3: a
+project was skipped.
 
 Examples:
   chain-metrics alerts replay --dry-run
@@ -43,7 +45,7 @@ Examples:
 });
 
 function textOf(replayed: readonly ReplayResult[], dryRun: boolean): string {
-  if (replayed.length === 0) return 'No project has taken in alerts yet.\n';
+  if (replayed.length === 0) return 'No project has received alerts yet.\n';
   const verb = dryRun ? 'would change' : 'changed';
   const lines = replayed.flatMap(({ project, refused, events, alerts, differing, differences }) => [
     refused === null

@@ -13,9 +13,8 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const applicationsHelp = `An application is named by its application ID, as \`applications list\` prints it. While a server runs on the data
-directory, it does the work, so that a blocked application stops at once. \`users lock\` stops the applications of an
-account as well.
+export const applicationsHelp = `Pass the application ID that \`applications list\` prints. If a server runs on DATA_DIR, the command runs in that
+server, and a blocked application stops at once. \`users lock\` also stops the applications of the account.
 
 Examples:
   chain-metrics applications list
@@ -25,12 +24,12 @@ const list = command<[], Options>({
   name: 'applications list',
   description: 'show every registered application',
   args: jsonOption,
-  run: ({ options, config }) => order({ action: 'list' }, options, config),
+  run: ({ options, config }) => send({ action: 'list' }, options, config),
 });
 
 const CHANGES = {
-  block: 'stop an application: no authorization, and none of its tokens works',
-  unblock: 'let a blocked application work again',
+  block: 'block an application: users cannot authorize it, and its tokens are refused',
+  unblock: 'unblock an application; its tokens work again',
 } as const;
 
 const changes = Object.entries(CHANGES).map(([name, description]) => {
@@ -39,16 +38,16 @@ const changes = Object.entries(CHANGES).map(([name, description]) => {
     name: `applications ${name}`,
     description,
     args: (command) => jsonOption(command.argument('<id>', 'application ID')),
-    run: ({ args: [id], options, config }) => order({ action, id }, options, config),
+    run: ({ args: [id], options, config }) => send({ action, id }, options, config),
   });
 });
 
 export const applications = [list, ...changes];
 
-const order = (order: ApplicationsRequest, { json = false }: Options, config: Config): Promise<number> =>
+const send = (request: ApplicationsRequest, { json = false }: Options, config: Config): Promise<number> =>
   withOperations(config, async (client) => {
-    const answer = await client.call('applications', order);
-    process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(order, answer));
+    const result = await client.call('applications', request);
+    process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : textOf(request, result));
     return EXIT.ok;
   });
 
@@ -56,7 +55,7 @@ function textOf({ action }: ApplicationsRequest, { applications }: ApplicationsR
   if (action === 'list')
     return applications.length === 0 ? 'There is no application yet.\n' : `${listOf(applications)}\n`;
   const done = {
-    block: 'is blocked: it is not authorized, and none of its tokens works',
+    block: 'is blocked: users cannot authorize it, and its tokens are refused',
     unblock: 'is no longer blocked',
   };
   return `${applications[0]?.name} ${done[action]}\n`;

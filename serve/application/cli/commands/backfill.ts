@@ -31,7 +31,7 @@ interface BackfillOptions extends ServiceOptions {
   readonly from: number | string;
   /** The finalized head of the source when absent. */
   readonly to?: number | string;
-  /** The state at the end of each day, in place of blocks. */
+  /** Fetches the state at the end of each day instead of blocks. */
   readonly snapshots?: boolean;
   readonly treasury?: readonly string[];
   readonly dryRun?: boolean;
@@ -50,19 +50,19 @@ export const backfill = command<[], BackfillOptions>({
         'last height or UTC day, at most the finalized head; default: that head',
         parseHeightOrDay,
       )
-      .option('--snapshots', 'the state at the end of each UTC day from a node, in place of blocks')
+      .option('--snapshots', 'fetch the state at the end of each UTC day from a node, instead of blocks')
       .option(
         '--treasury <account...>',
-        'with --snapshots: accounts whose balances of the native token are the treasury; default: that of the pallet',
+        'with --snapshots: accounts that hold the treasury in the native token; default: the account of the treasury pallet',
       )
       .option('--dry-run', 'report what is missing, fetch nothing'),
-  help: `Gaps between stored blocks are filled first. If interrupted, run the same command again: it continues with what is
-missing. Failed requests are retried with growing waits; if the service stays down, the fetched blocks are kept and the
-command exits. A height that fails while the service serves others is skipped: \`gaps\` shows it with its reason, and the
-next run begins with it. While a server runs on the data directory, it does the loading.
+  help: `Gaps between stored blocks are filled first. After an interruption run the same command again: it fetches only missing
+blocks. Failed requests are retried with exponential backoff. If the service stays unavailable, the command stores the blocks
+that it fetched, and exits. If only some heights fail, they are skipped: \`gaps\` lists them with the reason, and the next run
+starts with them. If a server runs on DATA_DIR, it loads the blocks.
 
-A sources file names chains, each with its heights or days and its sources, in YAML or JSON. Chains load in parallel.
-Sources of a chain are tried in order, each asked only for what the earlier ones did not provide:
+A sources file lists chains, each with its heights or days and its sources, in YAML or JSON. Chains load in parallel. The
+sources of a chain are used in order: each provides only the blocks that the earlier ones lack.
 
   chains:
     - chain: polkadot
@@ -85,17 +85,17 @@ Examples:
   chain-metrics backfill --node wss://127.0.0.1:9944 --snapshots --from 2026-01-01 --to 2026-01-31
   chain-metrics backfill --sources sources.yaml
 
-With --snapshots the state is read at the last block of each UTC day, newest day first: staking, validators, issuance,
-treasury, delegations and tracks on the chain where they live on that day, stable coins and contracts of asset hubs, the
-sale of coretime chains, the number of accounts, and new ids of child bounties. Days that are stored are passed over. Days
-that have ended long ago need an archive node; \`gaps\` lists what a node does not give, with the reason.
+--snapshots reads the state at the last block of each UTC day, newest day first: staking, validators, issuance, treasury,
+delegations and tracks (from the chain that has them on that day), stable coins and contracts of asset hubs, the sale of
+coretime chains, the number of accounts, and new ids of child bounties. Stored days are skipped. Old days need an archive
+node; \`gaps\` lists the snapshots that a node could not provide, with the reason.
 
-Nodes are asked in the order given, then the Sidecar of --url. The chain of a node is recognized by its first block. Its
-blocks are decoded with the metadata of their runtime (V14 or newer) and checked against their hashes; the events of blocks
-beyond the last 256 need an archive node. Messages tell the host of a node only, so that its address may hold a key.
+Nodes are used in the order of the options, then the Sidecar of --url. A node is recognized by the first block of its chain.
+Blocks are decoded with the metadata of their runtime (V14 or newer) and verified against their hashes. Events of blocks
+before the last 256 need an archive node. Messages show only the host of a node, so its URL can contain an API key.
 
-Exit code 3: something was refused or is still missing; \`chain-metrics gaps\` shows the heights. Exit code 1: a source
-failed and no other provided the rest, or a metric failed.`,
+Exit code 3: input was refused, or blocks are still missing; \`chain-metrics gaps\` lists their heights. Exit code 1: a source
+failed and no other source provided its blocks, or a metric failed.`,
   run: async ({ options, config }) => {
     if (options.snapshots) {
       const { backfillSnapshots } = await import('../snapshot-backfill.ts');
@@ -113,19 +113,19 @@ failed and no other provided the rest, or a metric failed.`,
       config,
       (client) => {
         const work = { client, feeds, stop, options, only };
-        return options.dryRun ? tellPlan(work) : fill(work);
+        return options.dryRun ? printPlan(work) : fill(work);
       },
       { makesStore: true },
     );
   },
 });
 
-/** The one chain with one source. */
+/** The chain, if there is one chain with one source. */
 function onlyChain({ chains: [chain] }: Feeds): ChainBackfill | null {
   return chain?.plan.sources.length === 1 ? chain : null;
 }
 
-/** Where there is no other source, what is wrong with it is the result. */
+/** The fault of an only source is the error of the command. */
 function throwFault({ faults: [fault] }: ChainBackfill): void {
   if (fault) throw fault.error;
 }
@@ -146,11 +146,11 @@ interface Work {
   readonly feeds: Feeds;
   readonly stop: AbortSignal;
   readonly options: BackfillOptions;
-  /** The chain of the options, if they name one service; its fault is that of the command. */
+  /** The chain of the options, if they name one service. */
   readonly only: ChainBackfill | null;
 }
 
-async function tellPlan({ client, feeds: { chains, values }, options, only }: Work): Promise<number> {
+async function printPlan({ client, feeds: { chains, values }, options, only }: Work): Promise<number> {
   const target = backfillTarget(client);
   const plans = await Promise.all(
     chains.map(async (chain) => {
@@ -163,11 +163,11 @@ async function tellPlan({ client, feeds: { chains, values }, options, only }: Wo
   );
   const textOf = ({ chain, from, to, missing, failure }: (typeof plans)[number]) =>
     from === undefined || to === undefined
-      ? `${chain}: ${failure ?? 'its archives are read for what is missing'}\n`
+      ? `${chain}: ${failure ?? 'the number of missing blocks is unknown until its archives are read'}\n`
       : describePlan(missing, { chain, from, to });
-  const { values: lacking } = await reportOfValues(values, target);
-  const result = only !== null ? plans[0] : { chains: plans, values: lacking };
-  print(result, options, () => `${plans.map(textOf).join('')}${valueTable(lacking)}`);
+  const report = await reportOfValues(values, target);
+  const result = only !== null ? plans[0] : { chains: plans, values: report.values };
+  print(result, options, () => `${plans.map(textOf).join('')}${valueTable(report.values)}`);
   return plans.some(({ failure }) => failure !== undefined) ? EXIT.failure : EXIT.ok;
 }
 
@@ -181,7 +181,7 @@ async function fill(work: Work): Promise<number> {
   const displays = openDisplays(process.stderr, only !== null ? names : [METRICS, ...names], {
     silent: options.json === true,
   });
-  const around = (name: string) => ({
+  const loadOptions = (name: string) => ({
     client,
     display: displays.of(name),
     tellsFailure: only === null,
@@ -190,11 +190,12 @@ async function fill(work: Work): Promise<number> {
     const { name } = chain.plan.chain;
     return {
       chain,
-      load: new FeedLoad(chain, { ...around(name), chain: name, portions: chain.portions(target) }),
+      load: new FeedLoad(chain, { ...loadOptions(name), chain: name, portions: chain.portions(target) }),
     };
   });
   const ofValues = values.map(
-    (value) => new FeedLoad(value, { ...around(value.kind), portions: value.portions(target.storedDays) }),
+    (value) =>
+      new FeedLoad(value, { ...loadOptions(value.kind), portions: value.portions(target.storedDays) }),
   );
   try {
     const loads = [...ofChains.map(({ load }) => load), ...ofValues];
@@ -210,13 +211,13 @@ async function fill(work: Work): Promise<number> {
       seconds: Math.round(performance.now() - started) / 1000,
       failed_metrics,
     };
-    return tell(report, work);
+    return printReport(report, work);
   } finally {
     displays.end();
   }
 }
 
-function tell(report: SourcesReport, { only, options }: Work): number {
+function printReport(report: SourcesReport, { only, options }: Work): number {
   if (only === null) {
     print(report, options, () => textOfAll(report));
     return exitCodeOf(report);
@@ -231,7 +232,7 @@ function tell(report: SourcesReport, { only, options }: Work): number {
 
 function stopped(): number {
   process.stderr.write(
-    'chain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
+    'chain-metrics: stopped; the loaded blocks are stored. Run the same command again to continue.\n',
   );
   return EXIT.failure;
 }

@@ -10,16 +10,16 @@ export const backup = command<[path: string], { json?: boolean }>({
   description: 'write a backup of the data directory, also while a server runs',
   args: (command) =>
     jsonOption(command.argument('<path>', 'an empty or new directory, or a new .tar, .tar.gz or .tar.zst')),
-  help: `A backup holds everything that was accepted up to the time that it names: tables, alerts that are not processed yet, staged
-input, accounts and, unless SECRETS_KEY is set, the key of their secrets. Writes pause at that moment; reads do not. Keep it
-as safe as the data directory. Every file has its checksum in files.sha256. An archive is packed from a directory beside
-it, so it needs the space of both.
+  help: `A backup contains all data accepted before its time: tables, unprocessed alerts, staged input, accounts, and, unless
+SECRETS_KEY is set, the key that encrypts secrets of accounts. Writes pause while it starts; reads do not. Protect a backup
+like the data directory. The file files.sha256 lists the checksum of every file. An archive needs twice the space: its files
+are first copied into a directory beside it.
 
-On the distributed profile ClickHouse holds all records, and makes its own backups:
+With PROFILE=distributed use the backups of ClickHouse, which stores all records:
   BACKUP DATABASE chain_metrics TO File('/backups/NAME')
   RESTORE DATABASE chain_metrics FROM File('/backups/NAME')
-Stop \`load\` and \`work\` processes meanwhile, because tables are copied one after the other. Kafka keeps later messages, and
-everything in Redis can be rebuilt.
+First stop the \`load\` and \`work\` processes, because ClickHouse copies one table after the other. Kafka keeps the messages
+that arrive meanwhile, and the content of Redis can be rebuilt.
 
 Examples:
   chain-metrics backup /backups/$(date +%F)
@@ -55,13 +55,15 @@ Examples:
 function textOf(path: string, manifest: BackupManifest, seconds: number): string {
   const { files, bytes: size, taken_at, held_ms, secrets_key, damage } = manifest;
   return [
-    `${path}: ${plural(files, 'file')}, ${bytes(size)} in ${duration(seconds)}; it holds what was accepted until ${taken_at}`,
-    `Writing was held for ${duration(held_ms / 1000)}.`,
+    `${path}: ${plural(files, 'file')}, ${bytes(size)} in ${duration(seconds)}; contains the data accepted until ${taken_at}`,
+    `Writes were paused for ${duration(held_ms / 1000)}.`,
     ...(secrets_key === 'setting'
-      ? ['SECRETS_KEY is a setting and not in it: keep it beside the backup.']
+      ? ['The backup does not contain SECRETS_KEY. Keep a copy of it: a restore needs the same key.']
       : []),
     ...(damage > 0
-      ? [`The data are damaged (${plural(damage, 'fault')}), and so is what was copied of them.`]
+      ? [
+          `The stored data are damaged (${plural(damage, 'fault')}), so this backup is damaged too. Run \`chain-metrics check\`.`,
+        ]
       : []),
     '',
   ].join('\n');

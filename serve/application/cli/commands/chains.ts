@@ -17,9 +17,9 @@ interface StoredHeights {
 
 export const chains = command<[], { json?: boolean }>({
   name: 'chains',
-  description: 'list the chains that are known: names, relay chain, role, token and stored heights',
+  description: 'list the supported chains: names, relay chain, role, token and stored heights',
   args: jsonOption,
-  help: `Wherever a chain is named, its name or one of its aliases will do. Chains of your own are added with CHAINS_FILE.
+  help: `Every option that takes a chain accepts its name or an alias. Add chains of your own with CHAINS_FILE.
 
 Examples:
   chain-metrics chains
@@ -59,7 +59,7 @@ Examples:
   },
 });
 
-/** The registry is known without a store, too. */
+/** Empty without a store: the registry of chains needs none. */
 async function storedHeights(config: Config): Promise<readonly StoredHeights[]> {
   if (config.PROFILE === 'embedded' && !holdsStore(config.DATA_DIR)) return [];
   return withOperations(config, async (client) => (await client.call('status', {})).chains);

@@ -6,11 +6,11 @@ import { number, plural } from '../words.ts';
 
 export const check = command<[], { json?: boolean }>({
   name: 'check',
-  description: 'read everything that is stored, and list what is damaged',
+  description: 'verify the checksums of all stored data, and list damaged files',
   args: jsonOption,
-  help: `Every start tells which parts of tables the engine could not read, and sets aside a stored log or staged input that
-is damaged. This command also compares every table with its checksums, which reads all of it. Damaged files stay
-where they are told to be. Until you have dealt with them and deleted them, \`/health/ready\` says \`degraded\`.
+  help: `At every start the server reports table parts that it cannot read, and moves a damaged log or damaged staged input
+aside. This command also reads all tables and verifies their checksums. It prints the path of each damaged file, the loss,
+and how to repair it. Damaged files are kept. \`/health/ready\` reports \`degraded\` until you delete them.
 
 Examples:
   chain-metrics check

@@ -19,16 +19,15 @@ interface Options {
   readonly kind?: 'lines' | 'facts';
 }
 
-export const deadLettersHelp = `Name a dead letter by the first characters of its id (at least 4). On the distributed profile the log keeps refused messages
-whole; otherwise only the first 64 KiB are kept, and longer input has to be ingested from its file
-again.
+export const deadLettersHelp = `Pass the first characters of an id (at least 4). With PROFILE=distributed the log keeps refused messages
+complete. The embedded profile keeps the first 64 KiB of each: ingest longer input again from its file.
 
 Examples:
   chain-metrics dead-letters list
   chain-metrics dead-letters list --kind facts
   chain-metrics dead-letters show 3f9a
-  chain-metrics dead-letters retry --all                      after a chain was added to CHAINS_FILE
-  chain-metrics dead-letters retry 3f9a --chain polkadot      a bare block whose file had another name
+  chain-metrics dead-letters retry --all                      after you add a chain to CHAINS_FILE
+  chain-metrics dead-letters retry 3f9a --chain polkadot      a bare block from a file with another name
   chain-metrics dead-letters drop 3f9a 77c0
 
 Exit code 3: something was refused again.`;
@@ -43,7 +42,7 @@ const list = command<[], Options>({
   args: (command) =>
     jsonOption(command)
       .addOption(
-        new Option('--kind <kind>', 'refused lines, or facts that were refused inside blocks that are stored')
+        new Option('--kind <kind>', 'refused lines, or refused facts of stored blocks')
           .choices(['lines', 'facts'])
           .default('lines'),
       )
@@ -52,14 +51,14 @@ const list = command<[], Options>({
   run: ({ options, config }) => {
     if (options.kind === 'facts') return listFacts(options, config);
     if (options.chain !== undefined)
-      throw new ProductError('usage', '--chain is for --kind facts: a refused line tells no chain');
+      throw new ProductError('usage', '--chain is for --kind facts: the chain of a refused line is unknown');
     return request({ action: 'list', limit: options.limit }, options, config);
   },
 });
 
 const show = command<[ids: string[]], Options>({
   name: 'dead-letters show',
-  description: 'show everything that is stored of dead letters, with their text',
+  description: 'show dead letters completely, with their text',
   args: (command) => idsArgument(jsonOption(command), false),
   run: ({ args: [ids], options, config }) => request({ action: 'show', ids }, options, config),
 });
@@ -70,7 +69,7 @@ const retry = command<[ids: string[]], Options>({
   args: (command) =>
     allOption(idsArgument(jsonOption(command), true)).option(
       '--chain <name>',
-      'chain of bare blocks, when their file was not named after it',
+      'chain of bare blocks, if their file is not named after it',
     ),
   run: ({ args: [ids], options, config }) => {
     const { all, chain } = options;
@@ -80,7 +79,7 @@ const retry = command<[ids: string[]], Options>({
 
 const drop = command<[ids: string[]], Options>({
   name: 'dead-letters drop',
-  description: 'drop (delete) dead letters for good',
+  description: 'delete dead letters permanently',
   args: (command) => allOption(idsArgument(jsonOption(command), true)),
   run: ({ args: [ids], options, config }) =>
     request({ action: 'drop', ids, all: options.all }, options, config),
@@ -97,10 +96,10 @@ const request = (request: DeadLetterRequest, options: Options, config: Config): 
 
 const listFacts = ({ chain, limit = 20, json = false }: Options, config: Config): Promise<number> =>
   withOperations(config, async (client) => {
-    const given = chain === undefined ? { limit } : { chain, limit };
-    const { total, facts } = await client.call('refusedFacts', given);
+    const filter = chain === undefined ? { limit } : { chain, limit };
+    const { total, facts } = await client.call('refusedFacts', filter);
     print({ total, facts }, { json }, () => {
-      if (facts.length === 0) return 'No fact is refused.\n';
+      if (facts.length === 0) return 'There are no refused facts.\n';
       const rows = facts.map(({ chain, number: height, fact, reason, raw }) => [
         chain,
         String(height),
@@ -129,7 +128,7 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
     ].join('\n');
   }
   if (letters.length === 0)
-    return 'There is no dead letter; `dead-letters list --kind facts` shows what was refused inside blocks.\n';
+    return 'There are no dead letters. `dead-letters list --kind facts` lists the refused facts of stored blocks.\n';
   if (request.action === 'show') return letters.map(shown).join('\n');
   const rows = letters.map((letter) => [
     letter.id.slice(0, ID_SHOWN),

@@ -7,19 +7,19 @@ import { plural } from '../words.ts';
 
 export const doctor = command<[], { json?: boolean; node?: string }>({
   name: 'doctor',
-  description: 'check settings, ports, services, mail, store and disk, and say what to do',
+  description: 'check settings, ports, services, mail, store and disk, and suggest fixes',
   args: (command) =>
     jsonOption(command).option(
       '--node <url>',
-      'look at this node alone: what it can serve, and how fast',
+      'check only this node: the data that it serves, and its speed',
       parseNode,
     ),
-  help: `It checks the settings, the data directory and its disk, the store, clocks, ports and the mail server; with
-PROFILE=distributed also Kafka, Redis and ClickHouse. While a server runs on the data directory, that server reports on its
-own settings and store. Nothing is changed. \`chain-metrics check\` reads everything that is stored, which takes longer.
+  help: `Checks the settings, the data directory and its disk, the store, clocks, ports and the mail server; with
+PROFILE=distributed also Kafka, Redis and ClickHouse. If a server runs on DATA_DIR, that server checks its own settings and
+store. The command changes nothing. \`chain-metrics check\` also verifies all stored data, which takes longer.
 
-With --node it looks at a node instead: its chain, its methods, its head, how far back its state goes, and how fast its last
-blocks are fetched, checked and decoded.
+--node checks a node instead: its chain, methods, head, the age of its oldest state, and how fast its last blocks can be
+fetched, verified and decoded.
 
 Examples:
   chain-metrics doctor
@@ -27,7 +27,7 @@ Examples:
   chain-metrics doctor --json | jq '.findings[] | select(.state != "ok")'
 
 Exit code 1: a check failed; warnings alone exit with 0.`,
-  // It has to tell of wrong values, too.
+  // Reports wrong settings instead of failing on them.
   needsConfig: false,
   run: async ({ options, version }) => {
     const { examine, examineNode } = await import('../doctor.ts');

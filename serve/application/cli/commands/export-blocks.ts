@@ -20,8 +20,8 @@ interface ExportBlocksOptions {
   readonly output?: string;
 }
 
-/** A height that is not in the file, and why. */
-interface LeftOut {
+/** A height that the file does not contain. */
+interface MissingBlock {
   readonly number: number;
   readonly reason: string;
 }
@@ -42,19 +42,19 @@ export const exportBlocks = command<[], ExportBlocksOptions>({
         '--output <place>',
         'a file, or s3://bucket/name, compressed by its ending: .ndjson, .ndjson.gz or .ndjson.zst; default: .zst to standard output',
       ),
-  help: `Each line is a block as Sidecar serves it, in the order of heights: \`ingest\` and the archives of a sources file read it.
-They take the chain from the name of the file, such as polkadot.ndjson.zst. The node may be of any chain,
-also of one that is not in the registry. Nothing is stored here.
+  help: `Writes one block per line in the format of Sidecar, ordered by height. \`ingest\` and archives in a sources file read this
+format; they take the chain from the file name, such as polkadot.ndjson.zst. The node can serve any chain, including one
+that is not in the registry. The command stores nothing in DATA_DIR.
 
-Blocks are checked as by \`backfill\`. Heights that the node does not give are left out and told on standard error; a node that
-is not an archive node has the events of the last 256 blocks only. Credentials of a bucket come from the standard AWS
-variables, as for \`export-raw\`.
+Blocks are verified as in \`backfill\`. Heights that the node cannot provide are left out and listed on standard error: only
+archive nodes have the events of blocks before the last 256. Credentials of a bucket come from the standard AWS variables,
+as in \`export-raw\`.
 
 Examples:
   chain-metrics export-blocks --node ws://127.0.0.1:9944 --from 21000000 --to 21999999 > polkadot.ndjson.zst
   chain-metrics export-blocks --node ws://127.0.0.1:9944 --from 1 --output s3://archive/kusama.ndjson.zst
 
-Exit code 3: heights are left out.`,
+Exit code 3: heights were left out.`,
   run: async ({ options: { node, from, to, concurrency, output } }) => {
     const compress = compressionOf(output);
     refuseBinaryTerminal('zst', output);
@@ -64,16 +64,16 @@ Exit code 3: heights are left out.`,
     const service = await NodeSource.connect(node, { signal });
     const range = await heightsBetween(service, { height: from }, to === undefined ? to : { height: to });
     const display = openDisplay(process.stderr);
-    const leftOut: LeftOut[] = [];
+    const missing: MissingBlock[] = [];
     try {
-      const lines = Readable.from(blockLines(service, { range, concurrency, display, leftOut }));
+      const lines = Readable.from(blockLines(service, { range, concurrency, display, missing }));
       await putBlocks(compress ? lines.compose(compress) : lines, output);
       display.complete();
     } finally {
       display.end();
     }
-    if (leftOut.length === 0) return EXIT.ok;
-    process.stderr.write(textOf(leftOut));
+    if (missing.length === 0) return EXIT.ok;
+    process.stderr.write(textOf(missing));
     return EXIT.refused;
   },
 });
@@ -92,16 +92,16 @@ function compressionOf(output: string | undefined): Transform | null {
   }
 }
 
-interface Exporting {
+interface BlockExport {
   readonly range: { readonly from: number; readonly to: number };
   readonly concurrency: number;
   readonly display: Display;
-  readonly leftOut: LeftOut[];
+  readonly missing: MissingBlock[];
 }
 
 async function* blockLines(
   service: BlockService,
-  { range, concurrency, display, leftOut }: Exporting,
+  { range, concurrency, display, missing }: BlockExport,
 ): AsyncGenerator<Buffer> {
   const { fetchHeights } = await import('../../../../ingest/backfill/fetch-heights.ts');
   const { LINE_END } = await import('../../../../ingest/sources/lines.ts');
@@ -112,7 +112,7 @@ async function* blockLines(
     if ('line' in height && height.reason === undefined) {
       yield height.line;
       yield LINE_END;
-    } else leftOut.push({ number: height.number, reason: height.reason ?? 'unknown' });
+    } else missing.push({ number: height.number, reason: height.reason ?? 'unknown' });
     blocks++;
     const now = performance.now();
     if (now - shownAt < SHOW_EVERY_MS) continue;
@@ -132,8 +132,8 @@ async function putBlocks(lines: Readable, output: string | undefined): Promise<v
   process.stderr.write(`${output}: ${bytes(await putObject(lines, output))}\n`);
 }
 
-function textOf(leftOut: readonly LeftOut[]): string {
-  const shown = leftOut.slice(0, SHOWN_MAX).map(({ number: height, reason }) => `  ${height}: ${reason}\n`);
-  const more = leftOut.length - shown.length;
-  return `${plural(leftOut.length, 'height')} left out:\n${shown.join('')}${more > 0 ? `  and ${number(more)} more\n` : ''}`;
+function textOf(missing: readonly MissingBlock[]): string {
+  const shown = missing.slice(0, SHOWN_MAX).map(({ number: height, reason }) => `  ${height}: ${reason}\n`);
+  const more = missing.length - shown.length;
+  return `${plural(missing.length, 'height')} left out:\n${shown.join('')}${more > 0 ? `  and ${number(more)} more\n` : ''}`;
 }

@@ -15,7 +15,7 @@ interface ExportRawOptions {
   readonly json?: boolean;
 }
 
-const together = (value: string, before: readonly string[]) => [...before, value];
+const collect = (value: string, before: readonly string[]) => [...before, value];
 
 export const exportRaw = command<[tables: string[]], ExportRawOptions>({
   name: 'export-raw',
@@ -25,17 +25,17 @@ export const exportRaw = command<[tables: string[]], ExportRawOptions>({
       command
         .addArgument(new Argument('[table...]', 'raw tables; default: all').choices([...rawData.keys()]))
         .requiredOption('--to <place>', 'a directory, or s3://bucket/prefix')
-        .option('--chain <name>', 'only that chain, by its name or an alias; may be repeated', together, [])
+        .option('--chain <name>', 'only that chain, by its name or an alias; may be repeated', collect, [])
         .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay),
     ),
-  help: `A file holds the canonical rows of a table, chain and UTC day: extrinsics/chain=polkadot/date=2024-03-20/part-0.parquet.
-A file appears only when it is complete. The next run writes missing files, and rewrites the days that changed since: a
-late block, another version of a block, a day that was not over. _manifest/ lists the files with their checksums. The guide
-raw-tables explains the columns.
+  help: `Writes one file per table, chain and UTC day, with canonical rows: extrinsics/chain=polkadot/date=2024-03-20/part-0.parquet.
+A file appears only when it is complete. The next run writes missing files, and rewrites days that changed: late blocks,
+replaced blocks, days that had not ended. _manifest/ lists the files with their checksums. The guide raw-tables explains the
+columns.
 
 A bucket can be in any S3-compatible store. Credentials, region and address come from the standard AWS variables
-AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL and AWS_PROFILE, or from roles of machines.
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL and AWS_PROFILE, or from the IAM role of the machine.
 
 Examples:
   chain-metrics export-raw --to /srv/raw

@@ -35,10 +35,12 @@ export const exportRows = command<[metric: string], ExportOptions>({
       .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
       .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay)
       .option('--output <file>', 'file to write; it appears only when it is complete')
-      .option('--schema', 'write the meaning of each column instead of rows, as a Frictionless Table Schema'),
-  help: `Rows, columns and their order are those of the HTTP API, but without pages. If you name a metric by its path, you get it
-as that path serves it. Metrics that are computed on request need --chain. While a server runs on the data directory, it
-renders the rows.
+      .option(
+        '--schema',
+        'write a Frictionless Table Schema with the meaning of each column, instead of rows',
+      ),
+  help: `Writes the same rows and columns as the HTTP API, in the same order, without paging. If you pass a path, you get the rows
+of that path. Metrics that are computed on request need --chain. If a server runs on DATA_DIR, it renders the rows.
 
 Examples:
   chain-metrics export daily-fees > daily-fees.csv
@@ -69,9 +71,9 @@ Examples:
           : whyNoRows((await client.call('status', {})).chains, { ...request, chain: query.chain }),
       );
       if (pending !== null) {
-        const why = pending.reason.replaceAll('_', ' ');
+        const reason = pending.reason.replaceAll('_', ' ');
         process.stderr.write(
-          `${metric} does not hold all data from ${pending.from} on yet (${why}); see \`chain-metrics status\`\n`,
+          `${metric} is incomplete from ${pending.from} on (${reason}); see \`chain-metrics status\`\n`,
         );
       }
       return EXIT.ok;
@@ -80,7 +82,7 @@ Examples:
 });
 
 const beginsOn = (metric: string, day: string) =>
-  `${metric} begins on ${day}: there are no rows of earlier days\n`;
+  `${metric} begins on ${day} and has no rows of earlier days\n`;
 
 async function schemaOf(name: string): Promise<string> {
   const [{ findEndpoint }, { tableSchemaOf }] = await Promise.all([

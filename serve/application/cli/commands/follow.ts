@@ -11,14 +11,14 @@ import { ingestTarget, refuseDemo } from '../ingest-target.ts';
 import { type ServiceOptions, sourcesOfOptions } from '../service-plan.ts';
 import { stopOnSignal } from '../stop.ts';
 
-interface GivenOptions
+interface FollowOptions
   extends ServiceOptions,
     Omit<SourceFollowerOptions, 'url' | 'isNode' | 'chain' | 'concurrency' | 'force'> {
   readonly sources?: string;
   readonly json?: boolean;
 }
 
-export const follow = command<[], GivenOptions>({
+export const follow = command<[], FollowOptions>({
   name: 'follow',
   description:
     'ingest new blocks of one chain, or of all chains in a sources file, as they are finalized, until stopped',
@@ -29,30 +29,31 @@ export const follow = command<[], GivenOptions>({
         'first height; default: the one after the highest finalized block',
         parseWhole,
       )
-      .option('--best', 'also blocks that are not finalized yet; reorganisations replace them')
-      .option('--snapshots', 'also the state of the chain, once a UTC day')
+      .option('--best', 'also ingest blocks that are not finalized; reorganizations replace them')
+      .option('--snapshots', 'also ingest the state of the chain, once a UTC day')
       .option(
         '--treasury <account...>',
-        'with --snapshots: accounts whose balances of the native token are the treasury; default with a node: that of the pallet',
+        'with --snapshots: accounts that hold the treasury in the native token; default with a node: the account of the treasury pallet',
       )
       .option(
         '--poll-ms <milliseconds>',
-        'time between two requests for the head; default: half the block time of the chain, at most 2000',
+        'interval at which the head is requested; default: half the block time of the chain, at most 2000',
         parseWithin(10, HOUR_MS),
       )
       .option('--json', 'print each event as a line of JSON'),
-  help: `If the service is unavailable, it is retried until it answers. With an empty data directory, following begins at the
-finalized head; use \`chain-metrics backfill\` for earlier blocks. SIGTERM or Ctrl-C stops it; the same command continues
-after the highest finalized block. While a server runs on the data directory, it does the loading.
+  help: `If the service is unavailable, the command retries until it answers. On an empty data directory it starts at the finalized
+head; use \`chain-metrics backfill\` for earlier blocks. SIGTERM or Ctrl-C stops it. The same command continues after the
+highest finalized block. If a server runs on DATA_DIR, it loads the blocks.
 
-Snapshots of a node are all kinds of state at the last block of each UTC day, and once at the start; \`gaps\` lists what
-it does not give. A Sidecar gives validator_set and issuance (chains with staking), stable_holdings (asset hubs, minus what
-the registry's parachains hold there), coretime_config (coretime chains) and treasury_balance (accounts given with
---treasury) at the finalized head. Kinds that it cannot provide completely are skipped; the start message lists them and
-why.
+From a node, --snapshots reads all kinds of state at the last block of each UTC day, and once at the start; \`gaps\` lists the
+kinds that the node could not provide. From a Sidecar it reads, at the finalized head, validator_set and issuance (chains
+with staking), stable_holdings (asset hubs, without the holdings of parachains in the registry), coretime_config (coretime
+chains) and treasury_balance (the accounts of --treasury). Kinds that a Sidecar cannot provide completely are skipped; the
+start message lists them with the reason.
 
-With several nodes, or nodes and a Sidecar, the next one is asked if one stays unavailable. With a sources file
-(\`chain-metrics help backfill\`) all its chains are followed in parallel, each in this way. Prices and locked value are fetched when a day has ended.
+If you pass several services and one stays unavailable, the command continues with the next. With a sources file
+(\`chain-metrics help backfill\`) it follows all chains of the file in parallel, and fetches prices and locked value after
+each day.
 
 Examples:
   chain-metrics follow --node wss://127.0.0.1:9944
@@ -83,9 +84,9 @@ Examples:
 
 type Say = (text: string) => void;
 
-/** What follows, once the options, the file and a single service have been found to be right. */
+/** Returns the function that follows, after it has validated the options, the file and, if there is only one, the service. */
 async function followerOf(
-  { sources: file, ...options }: GivenOptions,
+  { sources: file, ...options }: FollowOptions,
   config: Config,
   say: Say,
 ): Promise<(client: OperationClient) => Promise<void>> {

@@ -13,11 +13,11 @@ export const gaps = command<[], { chain?: string; json?: boolean }>({
   args: (command) =>
     command
       .option('--chain <name>', 'only that chain, by its name or an alias')
-      .option('--json', 'print it as JSON, with up to a thousand ranges of each kind'),
-  help: `A height is missing if it lies between stored ones; \`backfill --dry-run\` shows those outside them. A day is missing if it
-has no block and its neighbours do not prove that the chain stood still. Snapshots that a node did not give are listed
-with the reason: pruned state, or an item that the runtime lacks. Without a price for the day, amounts in USD are
-null, never 0.
+      .option('--json', 'print the result as JSON, with up to 1000 ranges of each kind'),
+  help: `Lists missing heights between stored blocks; \`backfill --dry-run\` also lists those before the first and after the last.
+A day is missing if it has no blocks, unless the heights of the days around it show that the chain produced none. Snapshots
+that a node could not provide are listed with the reason: pruned state, or an item that the runtime lacks. If a day has no
+price, its amounts in USD are null, never 0.
 
 Examples:
   chain-metrics gaps
@@ -50,7 +50,7 @@ function describe(
   const state = skippedDaysOf(skipped);
   if (chains.length === 0) {
     const of = wanted === undefined ? '' : ` of ${wanted}`;
-    const none = `No blocks${of} yet: \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\` takes them in.`;
+    const none = `No blocks${of} are stored yet. Load some with \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\`.`;
     return `${[none, ...state].join('\n\n')}\n`;
   }
   const head = [
@@ -88,20 +88,20 @@ function gapsOf({ chain, missing_blocks, missing_days, days_without_price: price
   const command = `chain-metrics backfill --url URL --chain ${chain}`;
   return [
     ...section(
-      `${chain}: missing heights, and what fills them`,
+      `${chain}: missing heights, and the commands that fetch them`,
       missing_blocks,
       ({ from, to }) => `${command} --from ${from} --to ${to}`,
     ),
     ...skippedOf(chain, more.skipped_heights),
-    ...section(`${chain}: days without a block that are not proven to be empty`, missing_days),
+    ...section(`${chain}: days without a block, although the chain may have produced some`, missing_days),
     ...section(
-      `${chain}: days without a price of ${prices.token}; \`price\` snapshots fill them, until then amounts in USD are null`,
+      `${chain}: days without a price of ${prices.token}; amounts in USD are null until you ingest \`price\` snapshots`,
       prices,
     ),
     ...(more.untimed_blocks === 0
       ? []
       : [
-          `${chain}: ${plural(more.untimed_blocks, 'block has', 'blocks have')} no timestamp; they are stored, and in no metric`,
+          `${chain}: ${plural(more.untimed_blocks, 'block has', 'blocks have')} no timestamp; they are stored, but no metric counts them`,
         ]),
   ];
 }
@@ -119,14 +119,14 @@ function skippedOf(chain: string, { total, heights }: ChainCoverage['skipped_hei
   const more = total - shown.length;
   return [
     [
-      `${chain}: heights that the source did not serve while it served others; \`follow\` and the next \`backfill\` try them again`,
+      `${chain}: heights that the source failed to serve; \`follow\` and the next \`backfill\` try them again`,
       alignedTable(shown),
       ...(more > 0 ? [`  … and ${plural(more, 'height')} more`] : []),
     ].join('\n'),
   ];
 }
 
-/** Kinds of state that a node did not give, chain by chain: an archive node may. */
+/** Snapshots that a node could not provide, by chain. An archive node may have them. */
 function skippedDaysOf(skipped: readonly SkippedDays[]): string[] {
   return Object.entries(Object.groupBy(skipped, ({ chain }) => chain)).map(([chain, days = []]) => {
     const rows = days
@@ -134,14 +134,14 @@ function skippedDaysOf(skipped: readonly SkippedDays[]): string[] {
       .map(({ kind, from, to, reason }) => [`  ${kind}`, from === to ? from : `${from} to ${to}`, reason]);
     const more = days.length - SHOWN;
     return [
-      `${chain}: days without a snapshot that a node did not give; \`chain-metrics backfill --snapshots\` tries them again`,
+      `${chain}: snapshots that a node could not provide; \`chain-metrics backfill --snapshots\` tries them again`,
       alignedTable(rows),
       ...(more > 0 ? [`  … and ${plural(more, 'range')} more`] : []),
     ].join('\n');
   });
 }
 
-/** A list of ranges below its title; nothing when there are none. */
+/** A list of ranges below its title; nothing if there are none. */
 function section<Point extends string | number>(
   title: string,
   { ranges, ranges_total }: Missing<Point>,

@@ -15,27 +15,27 @@ export const ingest = command<[paths: string[]], { chain?: string; json?: boolea
       .argument('<path...>', 'files, directories, or - for standard input')
       .option('--chain <name>', 'chain of bare blocks, if the file is not named after it')
       .option('--json', 'print the summary as JSON, and nothing else'),
-  help: `A file has one JSON document per line: a Sidecar block of the chain that the file is named after (polkadot.ndjson,
-polkadot-2024-01.ndjson.gz), or an envelope (schema block/1 or snapshot/1). It may be compressed (gzip, zstd). A .parquet
-file has one document per row, its fields in columns, which may hold JSON as text. In a directory every .ndjson, .jsonl,
-.json and .parquet file is read, in the order of names. Nothing is stored twice: you can pass the same file again at any
-time. While a server runs on the data directory, it does the work.
+  help: `A file contains one JSON document per line: a Sidecar block of the chain that the file is named after (polkadot.ndjson,
+polkadot-2024-01.ndjson.gz), or an envelope (schema block/1 or snapshot/1). Files may be compressed (gzip, zstd). A .parquet
+file contains one document per row, one field per column; a column may contain JSON as text. In a directory every .ndjson,
+.jsonl, .json and .parquet file is read, ordered by name. You can ingest the same file again: nothing is stored twice. If a
+server runs on DATA_DIR, it loads the files.
 
 Examples:
   chain-metrics ingest kusama.ndjson.gz
   chain-metrics ingest --chain asset-hub-polkadot 2024-*.ndjson.zst
   zcat export.gz | chain-metrics ingest --chain polkadot -
 
-Exit code 3: something was refused; \`chain-metrics dead-letters list\` shows the lines and the reasons, with
-\`--kind facts\` those refused inside stored blocks. Exit code 1: metrics failed while all others were computed;
-\`chain-metrics status\` shows which and why.`,
+Exit code 3: input was refused; \`chain-metrics dead-letters list\` lists refused lines with their reasons, with
+\`--kind facts\` refused facts of stored blocks. Exit code 1: some metrics could not be computed; \`chain-metrics status\` lists
+them with the reason.`,
   run: async ({ args: [paths], options: { chain, json = false }, config }) => {
     const inputs = await findInputs(paths);
     const display = openDisplay(process.stderr, { silent: json });
     process.once('SIGINT', () => {
       display.end();
       process.stderr.write(
-        '\nchain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
+        '\nchain-metrics: stopped; the loaded blocks are stored. Run the same command again to continue.\n',
       );
       killSelf('SIGINT');
     });
@@ -68,8 +68,8 @@ async function warnOfOtherChains({ foreign_addresses }: RunReport, config: Confi
     const where = files === 1 ? first_file : `${first_file} and ${plural(files - 1, 'more file')}`;
     process.stderr.write(
       `${paint('caution', 'WARNING', process.stderr)} ${where}: the first address has ${prefixWords(registry, prefix)}, and addresses of ${chain} have ${own_prefix}.\n` +
-        `  Either these are blocks of another chain, or their source prints this prefix for every chain, which changes nothing.\n` +
-        `  Blocks of another chain can be removed: see "Blocks of another chain" in the guide "Load a chain from nothing".\n`,
+        `  If the source prints this prefix for every chain, the rows are correct and there is nothing to do.\n` +
+        `  If these are blocks of another chain, remove them: see "Blocks of another chain" in the guide "Load a chain from nothing".\n`,
     );
   }
 }
@@ -87,8 +87,8 @@ function describe(report: RunReport, place: string): string {
     const rest = report.refused_lines - shown.reduce((sum, { lines }) => sum + lines, 0);
     lines.push(
       report.refused_lines === 1
-        ? '1 line was refused; it is kept with its reason as a dead letter:'
-        : `${number(report.refused_lines)} lines were refused; they are kept with their reason as dead letters:`,
+        ? '1 line was refused and stored as a dead letter:'
+        : `${number(report.refused_lines)} lines were refused and stored as dead letters:`,
       ...shown.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
       ...(kinds > 0 ? [`  and ${plural(kinds, 'more kind')}, ${plural(rest, 'line')}`] : []),
       'see `chain-metrics dead-letters list`',
@@ -96,7 +96,7 @@ function describe(report: RunReport, place: string): string {
   }
   if (report.refused_facts > 0) {
     lines.push(
-      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept: see \`chain-metrics dead-letters list --kind facts\``,
+      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside stored blocks: see \`chain-metrics dead-letters list --kind facts\``,
     );
   }
   const isRefused = report.refused_lines + report.refused_facts > 0;

@@ -6,12 +6,12 @@ export const migrate = command<[], { json?: boolean }>({
   name: 'migrate',
   description: 'migrate the schema of the store, and exit',
   args: jsonOption,
-  help: `If several processes share a store, run it as a separate job before the processes of a new version start. Start the new
-processes with MIGRATE_ON_START=false: they stay alive but not ready until the migration is done. Running several
-migrations at once is safe. Processes of another version that load or compute exit first, and wait if they are restarted;
-servers keep answering.
+  help: `If several processes share a store, run this command as a separate job before you start a new version. Start the new
+processes with MIGRATE_ON_START=false: they are alive, but not ready until the migration is done. Running several
+migrations at once is safe. Before the migration, \`load\` and \`work\` processes of other versions exit; restarted ones wait
+for their schema. Servers keep answering.
 
-It also takes back a migration of another version, unless that one changed tables that cannot be computed again.
+The command also reverts the migration of another version, unless it changed tables that cannot be computed again.
 
 Examples:
   chain-metrics migrate

@@ -11,10 +11,9 @@ export const restore = command<[backup: string], { json?: boolean }>({
   description: 'restore a backup into an empty data directory',
   args: (command) =>
     jsonOption(command.argument('<backup>', 'directory or archive that `chain-metrics backup` wrote')),
-  help: `Every checksum is verified before anything is written, and the data directory ends up with the whole backup or nothing.
-The next start migrates it where its schema differs; a backup of a newer schema is refused. Data accepted after the backup
-are not in it: \`backfill\` fetches blocks again, \`ingest\` loads files again, and monitoring tools resend alerts that are
-still firing.
+  help: `Verifies every checksum first. If anything fails, the data directory stays empty. The next start migrates the schema if
+necessary; a backup of a newer schema is refused. A backup lacks the data that were accepted after it: \`backfill\` fetches
+blocks again, \`ingest\` loads files again, and monitoring tools resend firing alerts.
 
 Examples:
   DATA_DIR=/srv/new chain-metrics restore /backups/2026-11-22
@@ -23,7 +22,7 @@ Examples:
     if (config.PROFILE !== 'embedded') {
       throw new ProductError(
         'usage',
-        'restore is for the embedded profile; see `chain-metrics backup --help`',
+        'restore is only for the embedded profile; with PROFILE=distributed restore the backup of ClickHouse: see `chain-metrics backup --help`',
       );
     }
     const { restoreBackup } = await import('../../../../infra/embedded/restore.ts');
@@ -44,7 +43,7 @@ Examples:
       );
       if (manifest.secrets_key === 'setting' && config.SECRETS_KEY === undefined) {
         process.stderr.write(
-          'chain-metrics: set SECRETS_KEY as it was; without it second factors and webhooks are lost\n',
+          'chain-metrics: set SECRETS_KEY to the key of the backed-up server before you start it; with another key second factors and webhooks are lost\n',
         );
       }
       return EXIT.ok;
@@ -56,6 +55,6 @@ Examples:
 
 const textOf = (directory: string, { files, bytes: size, taken_at, product_version }: BackupManifest) =>
   `${directory}: ${plural(files, 'file')}, ${bytes(size)} restored, of version ${product_version}.
-It holds what was accepted until ${taken_at} (${age(taken_at, Date.now())}). What came later is missing:
-\`chain-metrics gaps\` shows it and \`chain-metrics backfill\` fetches blocks again.
+It contains the data accepted until ${taken_at} (${age(taken_at, Date.now())}). Later data are missing:
+\`chain-metrics gaps\` lists them, and \`chain-metrics backfill\` fetches blocks again.
 `;

@@ -13,7 +13,7 @@ export const settings = command<[], { json?: boolean }>({
 Examples:
   PORT=8080 chain-metrics settings
   chain-metrics settings --json | jq -r '.[] | select(.set_to != null) | .name'`,
-  // Reads no configuration before it runs: it has to show wrong values, too.
+  // Shows wrong settings instead of failing on them.
   needsConfig: false,
   run: ({ options }) => {
     const listed = listSettings(process.env);
@@ -22,24 +22,22 @@ Examples:
       options,
       () => `Settings are environment variables. ${SECRET_FILES}\n\n${tableOf(listed)}\n`,
     );
-    // A wrong value is shown in the table; here it fails with its own line, as in every command.
+    // After the table, a wrong setting fails the command as in every other one.
     readConfig();
     return EXIT.ok;
   },
 });
 
-/** Named in the help of the program, too. */
-export const SECRET_FILES = `Those that are secrets (${Object.keys(declared.shape).filter(isSecretSetting).join(', ')}) can be in a file, whose path is in NAME_FILE.`;
+export const SECRET_FILES = `A secret (${Object.keys(declared.shape).filter(isSecretSetting).join(', ')}) can be in a file, if you set NAME_FILE to its path instead, such as SECRETS_KEY_FILE.`;
 
 interface ListedSetting {
   readonly name: string;
-  /** Of a secret only where it is. */
+  /** For a secret only its place. */
   readonly set_to: string | null;
   readonly default: string | null;
   readonly meaning: string;
 }
 
-/** Every setting with its meaning, default and current value: the same object that reads the environment. */
 function listSettings(env: NodeJS.ProcessEnv): ListedSetting[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
     const fallback = schema.safeParse(undefined).data;

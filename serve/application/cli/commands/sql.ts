@@ -23,12 +23,12 @@ interface SqlOptions {
   readonly json?: boolean;
 }
 
-/** A table for people: more rows are for a file. */
+/** Rows of a table on the terminal; more rows belong into a file. */
 const TABLE_ROWS_MAX = 1000;
 
 export const sql = command<[query: string | undefined], SqlOptions>({
   name: 'sql',
-  description: 'answer a SELECT over the raw tables and the metrics',
+  description: 'run a SELECT over the raw tables and the metrics',
   args: (command) =>
     jsonOption(
       command
@@ -45,13 +45,12 @@ export const sql = command<[query: string | undefined], SqlOptions>({
         .option('--from <date>', 'only rows from this day on, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'only rows up to this day, inclusive, YYYY-MM-DD', parseDay)
         .option('--output <file>', 'file to write; it appears only when it is complete')
-        .option('--tables', 'list what can be queried, with columns and types'),
+        .option('--tables', 'list the tables with their columns and types'),
     ),
-  help: `The tables hold canonical rows only: blocks that lost their height, and everything in them, are left out, as are blocks
-without a timestamp. Pass --relay-chain, --from and --until where you can: the engine then reads only these months and
-chains. A query cannot change anything. While a server runs on the data directory, it runs the query, with at most half of
-the memory of its engine. Amounts are whole numbers of up to 128 bits: text in Parquet and Arrow, and digits in JSON, which
-many JSON parsers round.
+  help: `The tables contain canonical rows only, without replaced blocks and without blocks that have no timestamp. Pass
+--relay-chain, --from and --until if you can: the query then reads only those chains and months. A query cannot change
+data. If a server runs on DATA_DIR, the query runs there, with at most half of the engine's memory. Amounts are whole
+numbers of up to 128 bits: text in Parquet and Arrow, and numbers in JSON, which many JSON parsers round.
 
 Examples:
   chain-metrics sql --tables
@@ -69,8 +68,7 @@ Examples:
     const isRead = given === STANDARD_INPUT || (given === undefined && isPiped());
     guardStandardInput(isRead);
     const query = isGiven ? given : isRead ? await text(standardInput()) : '';
-    if (query.trim() === '')
-      throw new ProductError('usage', 'name a query, or --tables to see what can be queried');
+    if (query.trim() === '') throw new ProductError('usage', 'pass a query, or --tables to list the tables');
     const place = relayChain === undefined ? {} : { relay_chain: relayChain };
     const { format: _, ...range } = rest;
     return withOperations(config, async (client) => {
@@ -115,7 +113,7 @@ async function tableOf(lines: Readable): Promise<string> {
   const shown = rows.slice(0, TABLE_ROWS_MAX);
   const columns = Object.keys(shown[0] ?? {});
   const cells = shown.map((row) => columns.map((column) => cellOf(row[column])));
-  const note = isCut ? `… more than ${TABLE_ROWS_MAX} rows; --output FILE writes all of them\n` : '';
+  const note = isCut ? `… more than ${TABLE_ROWS_MAX} rows; --output FILE writes all rows\n` : '';
   return `${alignedTable([columns, ...cells])}\n${note}`;
 }
 

@@ -9,7 +9,7 @@ import { nodeOption, parseWithin } from '../arguments.ts';
 import { command } from '../command.ts';
 import { sourcesOfOptions } from '../service-plan.ts';
 
-interface GivenOptions {
+interface StartOptions {
   readonly sample?: boolean;
   readonly demo?: boolean;
   readonly sources?: string;
@@ -18,7 +18,7 @@ interface GivenOptions {
   readonly role?: readonly string[];
 }
 
-export const start = command<[], GivenOptions>({
+export const start = command<[], StartOptions>({
   name: 'start',
   description: 'serve the metrics of the data directory over HTTP',
   args: (command) =>
@@ -39,7 +39,7 @@ export const start = command<[], GivenOptions>({
       .addOption(nodeOption().conflicts(['sample', 'demo', 'sources']))
       .option(
         '--days <number>',
-        'with --node: load the blocks of so many last days too',
+        'with --node: also load the blocks of this many days, today included',
         parseWithin(1, 3650),
       )
       .addOption(
@@ -50,26 +50,25 @@ export const start = command<[], GivenOptions>({
       ),
   help: `Examples:
   chain-metrics start
-  chain-metrics start --demo                   something to look at, at once
-  chain-metrics start --sample                 the same with recorded blocks only
-  chain-metrics start --node wss://127.0.0.1:9944             with the new blocks of a node's chain
-  chain-metrics start --node wss://127.0.0.1:9944 --days 3    and those of today and the two days before
-  chain-metrics start --sources sources.yaml   with new blocks of many chains, prices and locked value
-  HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
+  chain-metrics start --demo                   load demo data
+  chain-metrics start --sample                 load recorded blocks only
+  chain-metrics start --node wss://127.0.0.1:9944             load new blocks of the node's chain
+  chain-metrics start --node wss://127.0.0.1:9944 --days 3    also those of today and the two days before
+  chain-metrics start --sources sources.yaml   load new blocks of many chains, prices and locked value
+  HOST=0.0.0.0 PORT=8080 chain-metrics start   accept requests of other machines
   PROFILE=distributed chain-metrics start --role load work
 
-Demo data are marked in the data directory permanently: every response and page of metrics says that they are made up, and
-a start with --demo adds the days since the last one. Demo data can only be added to the sample, and no other data can be
-added to them.
+The data directory is marked permanently as demo data: every response and every page of metrics says that they are made up.
+Each start with --demo adds the days since the last start. Demo data can be loaded only into an empty directory or beside
+the sample, and no other data can be added to them.
 
-The chain of --node, or the chains of a sources file (\`chain-metrics help backfill\`), are followed in addition to those of FOLLOW, with FOLLOW_BEST
-and FOLLOW_SNAPSHOTS. Pass it to only one of several processes.
+--node and --sources (\`chain-metrics help backfill\`) follow chains in addition to FOLLOW, with FOLLOW_BEST and
+FOLLOW_SNAPSHOTS. Pass them to only one process.
 
-With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
-the log into raw tables, \`work\` computes metrics, \`serve\` answers requests. A process is ready when the services that its
-roles need answer.
+With PROFILE=distributed several processes share the work: \`ingest\` follows sources, \`load\` writes raw tables from the log,
+\`work\` computes metrics, \`serve\` answers requests. A process is ready if the services that its roles need answer.
 
-SIGTERM or Ctrl-C stops it. Acknowledged data survive even kill -9.`,
+SIGTERM or Ctrl-C stops the process. Acknowledged data survive kill -9.`,
   run: async ({
     options: { sample = false, demo = false, sources: file, node, days, role = ['all'] },
     config,
@@ -77,10 +76,7 @@ SIGTERM or Ctrl-C stops it. Acknowledged data survive even kill -9.`,
   }) => {
     const roles = rolesOf(role, config);
     if (days !== undefined && node === undefined)
-      throw new ProductError(
-        'usage',
-        '--days says how many days of the chain of --node are loaded: give both',
-      );
+      throw new ProductError('usage', '--days needs --node: it is the number of days to load from that node');
     const sources = await followedSources({ file, node, days }, roles, config);
     const firstData = demo ? 'demo' : sample ? 'sample' : undefined;
     const { startProcess } = await import('../start-process.ts');
@@ -88,7 +84,7 @@ SIGTERM or Ctrl-C stops it. Acknowledged data survive even kill -9.`,
   },
 });
 
-/** Read before anything is started: a wrong file or address ends the command at once. */
+/** Runs before anything else starts, so that a wrong file or address ends the command immediately. */
 async function followedSources(
   {
     file,
@@ -104,7 +100,10 @@ async function followedSources(
 ): Promise<Sources | undefined> {
   if (file === undefined && node === undefined) return undefined;
   if (!roles.has('ingest'))
-    throw new ProductError('usage', '--node, --sources: only the role ingest follows sources');
+    throw new ProductError(
+      'usage',
+      '--node and --sources need the role ingest: add it with --role, or pass them to the process that has it',
+    );
   if (file === undefined) {
     const from = Date.parse(isoDay(Date.now() - (days - 1) * DAY_MS));
     return sourcesOfOptions({ node: node as readonly string[] }, config, { from: { time: from } });
@@ -113,13 +112,12 @@ async function followedSources(
   return readSourcesFile(file, readRegistry(config));
 }
 
-/** The roles that the options name. One process of the embedded profile has the store for itself, so it has all roles. */
 function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<ProcessRole> {
   if (names.includes('all')) return new Set(PROCESS_ROLES);
   if (PROFILE === 'embedded') {
     throw new ProductError(
       'usage',
-      '--role: the embedded profile is one process with all roles; set PROFILE=distributed',
+      '--role needs PROFILE=distributed: the embedded profile is one process with all roles',
     );
   }
   return new Set(PROCESS_ROLES.filter((role) => names.includes(role)));

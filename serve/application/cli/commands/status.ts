@@ -13,7 +13,7 @@ import { age, alignedTable, bytes, duration, number, plural } from '../words.ts'
 
 export const status = command<[], { json?: boolean }>({
   name: 'status',
-  description: 'show heights, gaps and lag of every chain, refused input and the state of computations',
+  description: 'show heights, gaps and lag of every chain, refused input and the state of computation',
   args: jsonOption,
   help: `Examples:
   chain-metrics status
@@ -23,7 +23,7 @@ export const status = command<[], { json?: boolean }>({
       const [status, damage] = [await client.call('status', {}), await client.call('damage', {})];
       const restored = readRestored(config.DATA_DIR);
       const isEmbedded = config.PROFILE === 'embedded';
-      const place = `${isEmbedded ? 'data directory' : 'store         '}  ${client.location}${isEmbedded ? roomOf(config.DATA_DIR) : ''}`;
+      const place = `${isEmbedded ? 'data directory' : 'store         '}  ${client.location}${isEmbedded ? diskUsageOf(config.DATA_DIR) : ''}`;
       print({ ...status, damage, restored }, options, () =>
         describe({ status, damage, restored, place, now: Date.now() }),
       );
@@ -31,16 +31,16 @@ export const status = command<[], { json?: boolean }>({
     }),
 });
 
-interface Shown {
+interface StatusReport {
   readonly status: SystemStatus;
   readonly damage: readonly Damage[];
   readonly restored: Restored | null;
-  /** Where it is stored, as a line. */
+  /** The line that names the data directory or the store. */
   readonly place: string;
   readonly now: number;
 }
 
-function describe({ status, damage, restored, place, now }: Shown): string {
+function describe({ status, damage, restored, place, now }: StatusReport): string {
   const parts = [
     place,
     ...demo(status),
@@ -54,16 +54,16 @@ function describe({ status, damage, restored, place, now }: Shown): string {
 }
 
 const restoredText = ({ taken_at, restored_at }: Restored, now: number) =>
-  `restored        ${age(restored_at, now)} from a backup, which holds what was accepted until ${taken_at}`;
+  `restored        ${age(restored_at, now)} from a backup with the data accepted until ${taken_at}`;
 
-/** What a data directory takes, and what is left beside it; nothing where this process may not see it. */
-function roomOf(directory: string): string {
+/** The size of a data directory and the free space of its disk; empty if this process may not read them. */
+function diskUsageOf(directory: string): string {
   try {
     const { bytes: size, isWhole } = sizeOf(directory);
     const { bavail, bsize } = statfsSync(directory);
     return `: ${isWhole ? '' : 'at least '}${bytes(size)}, ${bytes(bavail * bsize)} free`;
   } catch {
-    // The figures are a help beside the path.
+    // The line shows the path without the figures.
     return '';
   }
 }
@@ -79,7 +79,7 @@ function damaged(damage: readonly Damage[]): string[] {
   const more = damage.length - shown.length;
   return [
     [
-      `${paint('bad', 'DAMAGED')}         ${plural(damage.length, 'fault')}; \`chain-metrics check\` says what to do`,
+      `${paint('bad', 'DAMAGED')}         ${plural(damage.length, 'fault')}; run \`chain-metrics check\` for the repair of each`,
       ...shown,
       ...(more > 0 ? [`  … and ${plural(more, 'more fault')}`] : []),
     ].join('\n'),
@@ -87,7 +87,8 @@ function damaged(damage: readonly Damage[]): string[] {
 }
 
 function chains({ chains }: SystemStatus, now: number): string {
-  if (chains.length === 0) return 'No blocks yet: `chain-metrics ingest PATH…` takes them in.';
+  if (chains.length === 0)
+    return 'No blocks are stored yet. Load some with `chain-metrics ingest PATH…` or `chain-metrics backfill`.';
   const rows = chains.map((chain) => [
     chain.relay_chain,
     chain.chain,
@@ -148,9 +149,9 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
       `computing       ${number(computing.windows_done)} of ${plural(computing.windows_total, 'window')}`,
     );
   }
-  const held = computing.held ? ', held until the load that runs is done' : '';
+  const pause = computing.held ? ', paused until the running load ends' : '';
   lines.push(
-    `waiting         ${plural(computing.touched_days_waiting, 'day')}, ${plural(computing.jobs_waiting, 'job')}${held}`,
+    `waiting         ${plural(computing.touched_days_waiting, 'day')}, ${plural(computing.jobs_waiting, 'job')}${pause}`,
   );
   lines.push(...failing(metrics, now));
   const failures = plural(computing.failed.length, 'job');
@@ -161,14 +162,14 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
   return lines.join('\n');
 }
 
-/** The metrics that fail themselves; the table says which others wait for them. */
+/** Without the metrics that only wait for a failing one. */
 function failing(metrics: SystemStatus['metrics'], now: number): string[] {
   const failures = metrics.flatMap(({ metric, failures }) => failures.filter((one) => one.metric === metric));
   return failures.flatMap((failure) => {
     const name = kebab(failure.metric);
     const next =
       failure.next_attempt_at === null
-        ? `it waits for you: mend the cause, then \`chain-metrics rebuild ${name}\``
+        ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${name}\``
         : `tried again ${age(failure.next_attempt_at, now)}`;
     return [
       `${paint('bad', 'FAILING')}         ${name}, first ${age(failure.failed_since, now)}, ${plural(failure.attempts, 'attempt')}; ${next}`,
@@ -206,7 +207,7 @@ function inconsistent({ chains }: SystemStatus): string[] {
   if (found.length === 0) return [];
   const counts = found.map(({ chain, inconsistent_blocks }) => `${chain} ${number(inconsistent_blocks)}`);
   return [
-    `inconsistent    ${counts.join(', ')}: blocks with extrinsics that end with no outcome event, or with several`,
+    `inconsistent    ${counts.join(', ')}: blocks with extrinsics that have no outcome event, or several`,
   ];
 }
 
@@ -214,5 +215,5 @@ function outdated({ chains, outdated_snapshots }: SystemStatus): string[] {
   const blocks = chains.reduce((sum, { outdated_blocks }) => sum + outdated_blocks, 0);
   if (blocks + outdated_snapshots === 0) return [];
   const what = `${plural(blocks, 'block')}, ${plural(outdated_snapshots, 'snapshot or price', 'snapshots and prices')}`;
-  return [`outdated        ${what}: other decoders loaded them; ingest them again`];
+  return [`outdated        ${what} were loaded by another version of the decoders: ingest them again`];
 }

@@ -17,11 +17,11 @@ interface Options {
   readonly operator?: boolean;
 }
 
-export const usersHelp = `A user is named by user name or e-mail address. While a server runs on the data directory, it does the work, so that
-a locked user or a lost session ends at once.
+export const usersHelp = `Pass the username or the email of a user. If a server runs on DATA_DIR, the command runs in that server, so that sessions
+and locks take effect immediately.
 
 Examples:
-  chain-metrics users create alice --email alice@example.org     prints a password, once
+  chain-metrics users create alice --email alice@example.org     prints a generated password
   chain-metrics users reset-two-factor alice                     after a lost phone
   chain-metrics users list --json | jq '.users[].username'`;
 
@@ -32,18 +32,18 @@ const list = command<[], Options>({
   name: 'users list',
   description: 'show every account',
   args: jsonOption,
-  run: ({ options, config }) => order({ action: 'list' }, options, config),
+  run: ({ options, config }) => send({ action: 'list' }, options, config),
 });
 
 const create = command<[username: string], Options>({
   name: 'users create',
   description: 'create an account',
   args: (command) =>
-    passwordOption(jsonOption(command.argument('<name>', 'user name')))
-      .option('--email <address>', 'e-mail address, which counts as confirmed', '')
+    passwordOption(jsonOption(command.argument('<name>', 'username')))
+      .option('--email <address>', 'email, marked as confirmed', '')
       .option(
         '--operator',
-        'show this account the failure reasons on /status; /api/v4/user reports it as is_admin',
+        'make the user an operator: /status shows them why computations fail, and /api/v4/user reports is_admin',
       ),
   help: `
 Examples:
@@ -52,27 +52,27 @@ Examples:
   run: async ({ args: [username], options, config }) => {
     const { email = '', operator: is_operator = false } = options;
     const password = await passwordOf(options);
-    return order({ action: 'create', username, email, is_operator, password }, options, config);
+    return send({ action: 'create', username, email, is_operator, password }, options, config);
   },
 });
 
 const resetPassword = command<[username: string], Options>({
   name: 'users reset-password',
   description: 'set a new password, sign out everywhere and unlink all wallets',
-  args: (command) => passwordOption(jsonOption(command.argument('<name>', 'user name or e-mail address'))),
+  args: (command) => passwordOption(jsonOption(command.argument('<name>', 'username or email'))),
   run: async ({ args: [username], options, config }) => {
     const password = await passwordOf(options);
-    return order({ action: 'reset-password', username, password }, options, config);
+    return send({ action: 'reset-password', username, password }, options, config);
   },
 });
 
 const SIMPLE = {
-  'confirm-email': 'state that the e-mail address belongs to the person of the account',
-  'reset-two-factor': 'turn the second factor off',
-  lock: 'refuse sign-in and every token and key of the account',
-  unlock: 'remove the lock',
-  'sign-out': 'end every session of the account',
-  delete: 'delete the account and everything that is only about its person',
+  'confirm-email': 'mark the email of an account as confirmed',
+  'reset-two-factor': 'disable two-factor authentication, for example after a lost phone',
+  lock: 'lock an account: sign-in, tokens and keys are refused',
+  unlock: 'unlock an account',
+  'sign-out': 'end all sessions of an account',
+  delete: 'delete an account and its personal data',
 } as const;
 
 const simple = Object.entries(SIMPLE).map(([name, description]) => {
@@ -80,48 +80,52 @@ const simple = Object.entries(SIMPLE).map(([name, description]) => {
   return command<[username: string], Options>({
     name: `users ${name}`,
     description,
-    args: (command) => jsonOption(command.argument('<name>', 'user name or e-mail address')),
-    run: ({ args: [username], options, config }) => order({ action, username }, options, config),
+    args: (command) => jsonOption(command.argument('<name>', 'username or email')),
+    run: ({ args: [username], options, config }) => send({ action, username }, options, config),
   });
 });
 
 export const users = [list, create, resetPassword, ...simple];
 
-const order = (order: UsersRequest, { json = false }: Options, config: Config): Promise<number> =>
+const send = (request: UsersRequest, { json = false }: Options, config: Config): Promise<number> =>
   withOperations(
     config,
     async (client) => {
-      const answer = await client.call('users', order);
-      process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(order, answer));
+      const result = await client.call('users', request);
+      process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : textOf(request, result));
       return EXIT.ok;
     },
-    { makesStore: order.action === 'create' },
+    { makesStore: request.action === 'create' },
   );
 
-/** A password from standard input: never from the command line, which every user of the machine can read. */
+/** Reads standard input, since every user of the machine can read a command line. */
 async function passwordOf({ passwordStdin = false }: Options): Promise<string | null> {
   if (!passwordStdin) return null;
   const password = (await text(standardInput())).replace(/\r?\n$/, '');
-  if (password === '') throw new ProductError('usage', 'standard input holds no password');
+  if (password === '')
+    throw new ProductError(
+      'usage',
+      'standard input is empty: pipe the password to it, as in `printf %s "$PASSWORD" | chain-metrics users create …`',
+    );
   return password;
 }
 
-function textOf(order: UsersRequest, { users, password }: UsersResult): string {
-  if (order.action === 'list')
-    return users.length === 0 ? 'There is no account yet.\n' : `${listOf(users)}\n`;
+function textOf({ action }: UsersRequest, { users, password }: UsersResult): string {
+  if (action === 'list') return users.length === 0 ? 'There is no account yet.\n' : `${listOf(users)}\n`;
   const [user] = users;
   const done: Record<Exclude<UsersRequest['action'], 'list'>, string> = {
     create: 'was created',
     'reset-password': 'has a new password; its sessions have ended, its wallets are unlinked',
-    'confirm-email': 'has a confirmed e-mail address now',
-    'reset-two-factor': 'signs in without a second factor now',
-    lock: 'is locked: no sign-in, and no token or key of it works',
+    'confirm-email': 'has a confirmed email now',
+    'reset-two-factor': 'now signs in without a second factor',
+    lock: 'is locked: sign-in, tokens and keys are refused',
     unlock: 'is unlocked',
     'sign-out': 'is signed out everywhere',
-    delete: 'is deleted; its names are free again',
+    delete: 'is deleted; its username and email can be used again',
   };
-  const secret = password === undefined ? '' : `password: ${password}\nIt is shown this once.\n`;
-  return `${user?.username} ${done[order.action]}\n${secret}`;
+  const secret =
+    password === undefined ? '' : `password: ${password}\nSave it now: it cannot be shown again.\n`;
+  return `${user?.username} ${done[action]}\n${secret}`;
 }
 
 function listOf(users: readonly ListedUser[]): string {

@@ -77,11 +77,11 @@ it('restores exactly what was accepted until a backup under load', { timeout: 24
   rmSync(env.DATA_DIR, { recursive: true });
 
   const restored = await run(['restore', BACKUP], { env });
-  expect(restored.stdout).toContain(`It holds what was accepted until ${manifest.taken_at}`);
+  expect(restored.stdout).toContain(`It contains the data accepted until ${manifest.taken_at}`);
   expect(restored.code, restored.stderr).toBe(0);
   expect(existsSync(join(env.DATA_DIR, 'restoring.part'))).toBe(false);
   const status = await runHere(['status'], env);
-  expect(status.stdout).toContain(`which holds what was accepted until ${manifest.taken_at}`);
+  expect(status.stdout).toContain(`with the data accepted until ${manifest.taken_at}`);
 
   const pipeline = await openPipelineAt(env.DATA_DIR);
   await pipeline.waitUntilComputed();

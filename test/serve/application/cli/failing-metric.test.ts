@@ -39,7 +39,7 @@ test('status and the gauge tell it, and answers say that they lack it', async ()
   expect(stdout).toMatch(/^daily-fees +\d{10,} /m);
   expect(stdout).toMatch(/^daily-tps +0 +never /m);
   expect(stdout).toMatch(
-    /^FAILING +daily-tps, first \d+ s ago, 1 attempt; it waits for you: mend the cause, then `chain-metrics rebuild daily-tps`$/m,
+    /^FAILING +daily-tps, first \d+ s ago, 1 attempt; retries exhausted: fix the cause, then run `chain-metrics rebuild daily-tps`$/m,
   );
   const server = await serve([], env);
   const metrics = await (await fetch(`${server.url}/metrics`)).text();

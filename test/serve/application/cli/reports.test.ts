@@ -137,7 +137,7 @@ it('exports what the API answers, through a server and alone, and lists the gaps
   expect(stdout).toMatch(/days without a price of DOT.*\n {2}2024-03-01 to 2024-03-02\n {2}2024-03-05$/m);
   expect(stdout).toMatch(/1 block has no timestamp/);
   const none = await runHere(['gaps', '--chain', 'kusama'], env);
-  expect(none.stdout).toMatch(/^No blocks of kusama yet: .*ingest/);
+  expect(none.stdout).toMatch(/^No blocks of kusama are stored yet\. .*ingest/);
 });
 
 it('says that rows of days are left out that the path does not serve', async () => {
@@ -145,7 +145,7 @@ it('says that rows of days are left out that the path does not serve', async () 
   const input = `${block(101, '2022-12-31')}\n`;
   expect((await run(['ingest', '--chain', 'moonbeam', '-'], { env: own, input })).code).toBe(0);
   const told = async (...of: string[]) => linesOf((await run(['export', ...of], { env: own })).stderr);
-  const begins = 'daily-fees begins on 2023-01-01: there are no rows of earlier days';
+  const begins = 'daily-fees begins on 2023-01-01 and has no rows of earlier days';
   expect(await told('daily-fees')).toEqual([begins]);
   expect(await told('daily-fees', '--chain', 'polkadot')).toEqual([
     'no rows: no block of polkadot is stored; `chain-metrics chains` shows the stored heights',

@@ -35,7 +35,7 @@ describe('a query of sql', () => {
 
   it('is asked for where there is none', async () => {
     const { code, stderr } = await run(['sql'], { env: { DATA_DIR: place.path } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('name a query')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('pass a query')]);
   });
 });
 

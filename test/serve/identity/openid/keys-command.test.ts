@@ -15,12 +15,12 @@ test('chain-metrics keys lists and replaces the keys that sign ID tokens', async
   const kids = async () =>
     (JSON.parse(await run('list', '--json')).keys as { kid: string }[]).map(({ kid }) => kid);
 
-  expect(await run('list')).toMatch(/^There is no key yet/);
+  expect(await run('list')).toMatch(/^There are no keys yet/);
   const [heading, ...rows] = linesOf(await run('rotate'));
   expect(heading).toMatch(/^key ID +algorithm +signs from +published until/);
   expect(rows.map((row) => row.replace(/^\S{43} +/, ''))).toEqual(
     ['RS256', 'ES256'].map((alg) =>
-      expect.stringMatching(new RegExp(`^${alg} +20..-..-.. ..:.. UTC +no end yet$`)),
+      expect.stringMatching(new RegExp(`^${alg} +20..-..-.. ..:.. UTC +not replaced$`)),
     ),
   );
   const first = await kids();
