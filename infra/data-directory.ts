@@ -32,7 +32,7 @@ export function protectDataDirectory(directory: string): string | null {
   const remedy = `run \`chmod -R go= ${directory}\``;
   const foreign = readdirSync(directory).find((name) => !OWN_NAMES.test(name));
   if (foreign !== undefined) {
-    return `other users may read ${directory}, which also holds ${foreign}: set DATA_DIR to a directory of its own, or ${remedy}`;
+    return `other users can read ${directory}, which also holds ${foreign}: set DATA_DIR to a separate directory, or ${remedy}`;
   }
   try {
     chmodSync(directory, OWNER_ONLY);
@@ -40,6 +40,6 @@ export function protectDataDirectory(directory: string): string | null {
     if (existsSync(key)) chmodSync(key, OWNER_ONLY & ~0o100);
     return null;
   } catch (error) {
-    return `other users may read ${directory}, and this user may not change that (${reasonOf(error)}): ${remedy} as its owner`;
+    return `other users can read ${directory}, and this user cannot change that (${reasonOf(error)}): ${remedy} as its owner`;
   }
 }

@@ -50,6 +50,6 @@ export function reasonOf(error: unknown): string {
 export const unwritable = (reason: string): ProductError =>
   new ProductError(
     'store_unwritable',
-    'the disk is full or cannot be written: nothing more is taken in',
+    'the disk is full or not writable; no data is accepted until this is fixed',
     reason,
   );

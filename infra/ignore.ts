@@ -3,7 +3,7 @@ import { Counter } from 'prom-client';
 /** Failures that the process goes on from; the place of each says why it cannot matter. */
 export const ignoredErrors = new Counter({
   name: 'chain_metrics_ignored_errors_total',
-  help: 'Errors that the process goes on from, since they cannot change any result, by the place where they happened.',
+  help: 'Errors that were ignored because they cannot change any result, by place in the code.',
   labelNames: ['place'] as const,
   registers: [],
 });

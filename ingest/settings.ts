@@ -8,9 +8,9 @@ const RAW_DAYS_MIN = 31;
 export const ingestSettings = {
   ...sourceSettings,
   RETENTION_RAW_DAYS: retentionDays(RAW_DAYS_MIN).describe(
-    `delete raw extrinsics, events and calls after this many days (whole months at a time, at least ${RAW_DAYS_MIN}), except rows that some metrics need for ever; later blocks of those months are refused; 0 keeps everything`,
+    `delete raw extrinsics, events and calls after this many days (in whole months, at least ${RAW_DAYS_MIN}), except rows that metrics always need; blocks of deleted months are refused; 0 keeps everything`,
   ),
   RETENTION_DEAD_LETTERS_DAYS: retentionDays(1).describe(
-    'delete dead letters this many whole days after they were last refused; 0 keeps all',
+    'delete dead letters this many whole days after their last refusal; 0 keeps everything',
   ),
 };

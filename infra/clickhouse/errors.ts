@@ -74,15 +74,23 @@ export function storeError(error: unknown): ProductError {
   if (type === 'TIMEOUT_EXCEEDED') {
     return new ProductError(
       'store_timeout',
-      'the query takes longer than QUERY_SECONDS_MAX; ask for less',
+      'the query takes longer than QUERY_SECONDS_MAX; request less data',
       reason,
     );
   }
   if (type === 'MEMORY_LIMIT_EXCEEDED' || type === 'CANNOT_ALLOCATE_MEMORY') {
-    return new ProductError('store_memory', 'the store has too little memory at this moment', reason);
+    return new ProductError(
+      'store_memory',
+      'the store is out of memory at the moment; try again later',
+      reason,
+    );
   }
   if (type === 'QUOTA_EXCEEDED' || type === 'TOO_MANY_SIMULTANEOUS_QUERIES') {
-    return new ProductError('store_busy', 'the store takes no more queries at this moment', reason);
+    return new ProductError(
+      'store_busy',
+      'the store accepts no more queries at the moment; try again later',
+      reason,
+    );
   }
   if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) return unwritable(reason);
   if (type === undefined && isConnectionError(error)) {

@@ -18,22 +18,22 @@ export const portSettings = {
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
-    .describe('least severe level of log lines that are written'),
+    .describe('lowest level of the log lines that are written'),
   QUERY_SECONDS_MAX: whole(60, 1).describe('longest time that one query of a reader may run'),
-  STORE_CONNECTIONS: whole(4, 2, 64).describe(
-    'queries of loading, computing and alerts that run concurrently',
-  ),
+  STORE_CONNECTIONS: whole(4, 2, 64).describe('concurrent queries of loading, computing and alerts'),
   READER_CONNECTIONS: whole(6, 1, 64).describe(
-    'queries of readers that run concurrently (of one caller: at most half)',
+    'concurrent queries of the API and the pages; one caller gets at most half of them',
   ),
   STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
   DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
-    'free bytes on the disk of the store; with fewer the process is not ready',
+    'minimum of free bytes on the disk of the store; below it the process is not ready',
   ),
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
-  BATCH_BYTES: whole(48 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
+  BATCH_BYTES: whole(48 * 2 ** 20, 1024).describe(
+    'largest batch of input that one statement loads, in bytes',
+  ),
 };
 
 export type PortSettings = z.output<z.ZodObject<typeof portSettings>>;

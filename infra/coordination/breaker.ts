@@ -24,7 +24,7 @@ export class Breaker {
     const isTrial = this.#failedAt !== null;
     if (this.#failedAt !== null) {
       if (this.#isTrying || performance.now() - this.#failedAt < REST_MS)
-        throw this.#away('it did not before');
+        throw this.#away('the last call failed; the next attempt is due soon');
       this.#isTrying = true;
     }
     try {

@@ -23,21 +23,21 @@ export function kafkaRefusal(reason: string): ProductError | null {
   if (/TOPIC_AUTHORIZATION|CLUSTER_AUTHORIZATION|GROUP_AUTHORIZATION|not authorized/i.test(reason)) {
     return new ProductError(
       'service_refused',
-      'KAFKA_USER: Kafka does not let this user do its work; the guide distributed (/docs/guides/distributed) names the rights that it needs',
+      'KAFKA_USER: this user lacks rights in Kafka; the guide /docs/guides/distributed lists them',
       reason,
     );
   }
   if (/certificate|self.signed|ssl3_|tlsv1/i.test(reason)) {
     return new ProductError(
       'service_refused',
-      'KAFKA_TLS, KAFKA_TLS_CA_FILE, KAFKA_TLS_CERT_FILE: this process and Kafka do not accept the certificates of each other',
+      'KAFKA_TLS, KAFKA_TLS_CA_FILE, KAFKA_TLS_CERT_FILE: the TLS handshake with Kafka failed: one side does not trust the certificate of the other',
       reason,
     );
   }
   if (/INVALID_REPLICATION_FACTOR|Replication-factor/i.test(reason)) {
     return new ProductError(
       'service_refused',
-      'KAFKA_REPLICATION: there are fewer brokers than that',
+      'KAFKA_REPLICATION: Kafka has fewer brokers than this',
       reason,
     );
   }

@@ -110,7 +110,7 @@ export class DistributedLog implements Log {
 
   readonly #warn = (error: unknown): never => {
     const reason = error instanceof ProductError ? `${error.message}: ${error.detail}` : reasonOf(error);
-    this.#logger.warn({ reason }, 'the log does not answer; it is tried again');
+    this.#logger.warn({ reason }, 'the log does not answer; retrying');
     throw error;
   };
 
@@ -141,7 +141,10 @@ export class DistributedLog implements Log {
     if (this.#isNeeded) return joined;
     joined.catch((error) => {
       if (this.#closing.signal.aborted) return;
-      this.#logger.error({ reason: reasonOf(error) }, 'no member of the group: nothing is consumed');
+      this.#logger.error(
+        { reason: reasonOf(error) },
+        'could not join the consumer group; nothing is consumed',
+      );
     });
   }
 
@@ -262,7 +265,11 @@ export class DistributedLog implements Log {
 
   #requireConnected(): void {
     if (this.#isConnected) return;
-    throw new ProductError('service_unreachable', 'Kafka does not answer', 'it has not since the start');
+    throw new ProductError(
+      'service_unreachable',
+      'Kafka does not answer',
+      'no answer since the start of this process',
+    );
   }
 
   async #ensure(topic: string): Promise<void> {

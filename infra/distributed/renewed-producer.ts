@@ -74,4 +74,8 @@ export class RenewedProducer implements KafkaProducer {
 }
 
 const notTaken = (topic: string, error: unknown): ProductError =>
-  new ProductError('store_failed', `Kafka did not take messages of ${topic}`, describeKafkaError(error));
+  new ProductError(
+    'store_failed',
+    `Kafka did not accept messages of the topic ${topic}`,
+    describeKafkaError(error),
+  );

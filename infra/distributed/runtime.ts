@@ -67,7 +67,10 @@ export function openDistributed(
       connectAll(connections, needed, used, logger),
     openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
     freeze: async () => {
-      throw new ProductError('usage', 'backup is for the embedded profile; ClickHouse makes its own');
+      throw new ProductError(
+        'usage',
+        'backup works with the embedded profile only; on this one use the backups of ClickHouse (/docs/guides/backup)',
+      );
     },
     close: () => closePorts(ports),
   };
@@ -87,7 +90,10 @@ async function connectAll(
       if (needed.has(service)) return connections[service](true);
       const connected = awaitedLater(connections[service](false));
       await inTime(UNNEEDED_MS_MAX, connected).catch((error) =>
-        logger.warn({ service, reason: reasonOf(error) }, 'started without a service; it is still tried'),
+        logger.warn(
+          { service, reason: reasonOf(error) },
+          'started without a service; retrying in the background',
+        ),
       );
     }),
   );

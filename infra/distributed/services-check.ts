@@ -21,7 +21,7 @@ import { checkTopic, deadLettersOf, groupIdOf, topicNameOf } from './topics.ts';
 /** Clients try again by themselves meanwhile. */
 const KAFKA_MS_MAX = 15_000;
 const KAFKA_RETRY = { waitMs: 200, waitMsMax: 1000, secondsMax: 10 };
-const START_IT = 'start it, let this machine reach it, or correct the setting';
+const START_IT = 'start it, make it reachable from this machine, or correct the setting';
 /** What the user of ClickHouse needs on its database, as infra/README.md grants it. */
 export const TABLE_RIGHTS = [
   'SELECT',
@@ -65,8 +65,8 @@ async function rightsOf(store: DistributedStore, config: DistributedSettings): P
     TABLE_RIGHTS.map((right) => store.isGranted(`${right} ON ${database}.*`)),
   );
   const lacking = TABLE_RIGHTS.filter((_, i) => isGranted[i] === false);
-  if (isGranted.includes(null)) return fine(check, 'the server does not tell the rights of its users');
-  if (lacking.length === 0) return fine(check, `${user} has all that are needed on ${database}`);
+  if (isGranted.includes(null)) return fine(check, 'the server does not report the rights of its users');
+  if (lacking.length === 0) return fine(check, `${user} has all required rights on ${database}`);
   return failed(
     check,
     `${user} lacks ${lacking.join(', ')} on ${database}`,
@@ -103,7 +103,9 @@ export async function checkRedis(
     return [...describeRedis(info), time];
   } catch (error) {
     if (error instanceof ProductError && error.code === 'service_refused') {
-      return [failed('redis', error.message, 'correct REDIS_URL, or give its user all commands on its keys')];
+      return [
+        failed('redis', error.message, 'correct REDIS_URL, or allow its user all commands on its keys'),
+      ];
     }
     const reason = lastError || detailOf(error);
     return [failed('redis', `${redisAddress(config)}: ${reason}`, START_IT)];
@@ -120,12 +122,12 @@ async function useKey(redis: RedisClient): Promise<void> {
   await redis.set(key, 'here', 'EX', KEY_SECONDS);
   const read = await redis.eval("return redis.call('GET', KEYS[1])", 1, key);
   await redis.del(key);
-  if (read !== 'here') throw new Error('a key that was written is not there when it is read');
+  if (read !== 'here') throw new Error('a key that was just written cannot be read');
 }
 
 function describeRedis(info: string): Finding[] {
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  const answers = fine('redis', `it answers and takes keys; version ${value('redis_version') ?? 'not told'}`);
+  const answers = fine('redis', `it answers and stores keys; version ${value('redis_version') ?? 'unknown'}`);
   const policy = value('maxmemory_policy');
   if (policy === undefined || policy === 'noeviction' || value('maxmemory') === '0') return [answers];
   const remedy = 'set maxmemory-policy to noeviction; jobs and locks must not be deleted';
@@ -184,10 +186,10 @@ async function examineTopics(
   await producer.connect();
   await producer.disconnect();
   return [
-    fine('kafka', `${config.KAFKA_BROKERS} answers, and lets this user read its groups and send`),
+    fine('kafka', `${config.KAFKA_BROKERS} answers, and this user may read its groups and publish`),
     missing.length === 0
-      ? fine('kafka topics', `${plural(wanted.length, 'topic')} with dead letters are there`)
-      : fine('kafka topics', `the first start makes ${missing.join(', ')}, if its user may`),
+      ? fine('kafka topics', `${plural(wanted.length, 'topic')} with dead letters exist`)
+      : fine('kafka topics', `the first start creates ${missing.join(', ')}, if its user may`),
     ...risks,
   ];
 }

@@ -24,15 +24,13 @@ export const distributedSettings = {
   KAFKA_OAUTH_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .optional()
-    .describe('token endpoint for KAFKA_SASL=oauthbearer, by the client credentials grant'),
-  KAFKA_OAUTH_SCOPE: z.string().default('').describe('scope of the tokens; default: that of the client'),
+    .describe('token endpoint of the client credentials grant, for KAFKA_SASL=oauthbearer'),
+  KAFKA_OAUTH_SCOPE: z.string().default('').describe('scope of the tokens; default: the scope of the client'),
   KAFKA_TLS: yesNo('false').describe('whether the connections to Kafka use TLS'),
   KAFKA_TLS_CA_FILE: z
     .string()
     .optional()
-    .describe(
-      'PEM file of the authority that signs the certificates of the brokers; default: the public ones',
-    ),
+    .describe('PEM file of the certificate authority of the brokers; default: the public authorities'),
   KAFKA_TLS_CERT_FILE: z
     .string()
     .optional()
@@ -46,12 +44,14 @@ export const distributedSettings = {
     .regex(/^[a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('')
     .describe('prefix of topics and consumer groups, for several deployments on one Kafka'),
-  KAFKA_PARTITIONS: whole(12, 1, 10_000).describe('partitions of a new topic; existing topics keep theirs'),
+  KAFKA_PARTITIONS: whole(12, 1, 10_000).describe(
+    'partitions of a new topic; existing topics are not changed',
+  ),
   KAFKA_REPLICATION: whole(1, 1, 9).describe(
     'replication factor of a new topic; use 3 with three or more brokers',
   ),
   KAFKA_RETENTION_HOURS: whole(168, 1).describe(
-    'retention of a new topic, in hours; an existing topic needs at least this, or a day if that is less',
+    'retention of a new topic, in hours; an existing topic needs at least this or 24 hours, whichever is less',
   ),
   KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
     'largest message of a topic, in bytes',
@@ -95,7 +95,7 @@ export const distributedSettings = {
     .string()
     .min(1)
     .optional()
-    .describe('user of ClickHouse for the queries of the API, who may only read; default: CLICKHOUSE_USER'),
+    .describe('read-only user of ClickHouse for the queries of the API; default: CLICKHOUSE_USER'),
   CLICKHOUSE_READ_PASSWORD: z.string().default('').describe('password of CLICKHOUSE_READ_USER'),
   CLICKHOUSE_CLUSTER: z
     .string()
@@ -103,10 +103,10 @@ export const distributedSettings = {
     .optional()
     .describe('cluster on which replicated tables are created; default: a single server'),
   SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
-    'longest time that a start waits for the services that its roles need',
+    'longest time that a process waits at its start for the services that its roles need',
   ),
   MIGRATE_ON_START: yesNo('true').describe(
-    'migrate the schema at the start; with `false` a start waits until it was migrated',
+    'migrate the schema at the start; with `false` a process waits until `chain-metrics migrate` has run',
   ),
 };
 

@@ -312,7 +312,7 @@ export function clickHouseRefusal(
   if (/ACCESS_DENIED|READONLY/.test(`${detail} ${reasonOf(error)}`)) {
     return new ProductError(
       'service_refused',
-      `CLICKHOUSE_USER, CLICKHOUSE_DATABASE: ClickHouse does not let this user use or make the database ${database}; the guide distributed (/docs/guides/distributed) names the rights that it needs`,
+      `CLICKHOUSE_USER, CLICKHOUSE_DATABASE: this user lacks rights on the database ${database}; the guide /docs/guides/distributed lists them`,
       detail,
     );
   }

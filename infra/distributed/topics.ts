@@ -75,8 +75,8 @@ async function create(
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
     throw new ProductError(
       'service_refused',
-      `Kafka has no topic ${names.join(' and ')} that KAFKA_USER may see, and lets it create none: ` +
-        `create what is missing, with ${lines.join(', ')}, or grant Describe, Read and Write`,
+      `KAFKA_USER can neither see nor create the topic ${names.join(' and ')}: ` +
+        `create the topic with ${lines.join(', ')}, or grant Describe, Read and Write if it exists`,
       reasonOf(error),
     );
   }
@@ -128,7 +128,7 @@ const RISKS: Readonly<
 > = {
   'retention.bytes': {
     isRisky: (value) => Number(value) >= 0,
-    risk: 'a partition that is longer loses messages that are not loaded yet',
+    risk: 'a partition that grows beyond it loses messages that are not loaded yet',
   },
   'message.timestamp.type': {
     isRisky: (value) => value !== BROKER_TIME,
@@ -136,7 +136,7 @@ const RISKS: Readonly<
   },
   'unclean.leader.election.enable': {
     isRisky: (value) => value === 'true',
-    risk: 'a replica that lags may become leader, and what it lacks is lost',
+    risk: 'a replica that lags may become leader, and the messages that it lacks are lost',
   },
 };
 
@@ -153,7 +153,7 @@ export async function checkTopic(
   const needs = needsOf(config);
   const settings = await settingsOf(client, topic, [...needs.map(({ name }) => name), ...Object.keys(RISKS)]);
   if (!settings) {
-    logger.warn({ topic }, 'the settings of the topic are not checked: KAFKA_USER lacks DescribeConfigs');
+    logger.warn({ topic }, 'the settings of the topic cannot be checked: KAFKA_USER lacks DescribeConfigs');
     return;
   }
   for (const { name, isMet, wanted, loss } of needs) {
@@ -167,7 +167,8 @@ export async function checkTopic(
   }
   for (const [name, { isRisky, risk }] of Object.entries(RISKS)) {
     const value = settings.get(name);
-    if (value !== undefined && isRisky(value)) logger.warn({ topic, [name]: value, risk }, 'a risky topic');
+    if (value !== undefined && isRisky(value))
+      logger.warn({ topic, [name]: value, risk }, 'this setting of the topic can lose messages');
   }
 }
 

@@ -47,7 +47,7 @@ async function tar(args: readonly string[]): Promise<void> {
       reject(
         new ProductError(
           'usage',
-          `tar does not run (${reasonOf(error)}): name a directory in place of a file`,
+          `tar cannot be started (${reasonOf(error)}): install it, or name a directory instead of an archive`,
         ),
       ),
     );
@@ -56,6 +56,6 @@ async function tar(args: readonly string[]): Promise<void> {
   if (code === 0) return;
   throw new ProductError(
     'store_failed',
-    `tar failed: ${(await said).split('\n')[0]?.slice(0, 200) || 'the archive is cut off or damaged'}`,
+    `tar failed: ${(await said).split('\n')[0]?.slice(0, 200) || 'the archive is truncated or damaged'}`,
   );
 }

@@ -90,14 +90,14 @@ export async function writeBackup(
   const unwritten = (error: unknown) =>
     new ProductError(
       'output_unwritable',
-      `${directory} cannot be written: ${reasonOf(error)}; make room, or name another place for the backup`,
+      `${directory} cannot be written: ${reasonOf(error)}; free space, or choose another place for the backup`,
     );
   try {
     makeDirectory(directory, OWNER_ONLY);
   } catch (error) {
     throw unwritten(error);
   }
-  await requireEmpty(directory, 'a backup is written into a directory of its own');
+  await requireEmpty(directory, 'a backup needs an empty directory');
   try {
     const total = frozen.files.reduce((sum, { bytes }) => sum + bytes, 0);
     let done = 0;
@@ -155,7 +155,7 @@ export async function requireEmpty(
   try {
     makeDirectory(directory, OWNER_ONLY);
   } catch (error) {
-    throw new ProductError('store_unwritable', `${directory} cannot be made: ${reasonOf(error)}`);
+    throw new ProductError('store_unwritable', `${directory} cannot be created: ${reasonOf(error)}`);
   }
   const [other] = (await readdir(directory)).filter((name) => !besides.includes(name));
   if (other !== undefined) throw new ProductError('usage', `${directory} holds ${other}: ${why}`);
@@ -188,17 +188,14 @@ export async function checkBackup(directory: string, onProgress: OnProgress): Pr
 
 export async function readManifest(directory: string): Promise<BackupManifest> {
   const text = await readBounded(join(directory, MANIFEST), MANIFEST_BYTES_MAX).catch(() => {
-    throw new ProductError(
-      'usage',
-      `${directory} is no backup, or one that was not finished: it has no ${MANIFEST}`,
-    );
+    throw new ProductError('usage', `${directory} is not a complete backup: ${MANIFEST} is missing`);
   });
   try {
     return manifestShape.parse(JSON.parse(text));
   } catch {
     throw new ProductError(
       'store_failed',
-      `${MANIFEST} is not what this version writes: another one wrote it, or it is damaged`,
+      `this version cannot read ${MANIFEST}: another version wrote it, or it is damaged`,
     );
   }
 }
@@ -269,5 +266,5 @@ async function readBounded(path: string, bytesMax: number): Promise<string> {
 const damaged = (path: string) =>
   new ProductError(
     'store_failed',
-    `the backup is damaged: ${path} is not as it was written; nothing was restored`,
+    `the backup is damaged: ${path} does not match its checksum; nothing was restored`,
   );

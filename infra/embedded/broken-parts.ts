@@ -40,5 +40,5 @@ const damageOf = ({ table, path }: BrokenPart): Damage => ({
   file: path,
   lost: `rows of table ${table}: the part cannot be read`,
   advice:
-    'restore the data directory from a backup; or load the blocks again and, for the table of a metric, compute it again; delete the part in the end',
+    'restore the data directory from a backup; or load the blocks again, run `chain-metrics rebuild` for the table of a metric, then delete the part',
 });

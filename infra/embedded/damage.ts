@@ -66,14 +66,14 @@ export function faultOf(file: string): string | null {
 const damagedLog = (file: string, fault?: string): Damage => ({
   part: 'log',
   file,
-  lost: `alerts that were accepted and not processed yet${fault === undefined ? '' : `: ${fault}`}`,
-  advice: `let their senders send them again, and check the disk; \`sqlite3 ${file} .recover\` shows what can be read; delete the file in the end`,
+  lost: `alerts that were accepted but not processed yet${fault === undefined ? '' : `: ${fault}`}`,
+  advice: `ask the senders to send them again, and check the disk; \`sqlite3 ${file} .recover\` prints the readable part; then delete the file`,
 });
 
 const damagedInput = (file: string): Damage => ({
   part: 'spool',
   file,
-  lost: `${bytes(statSync(file).size)} of input that was read and not loaded`,
+  lost: `${bytes(statSync(file).size)} of input that was read but not loaded`,
   advice:
-    'ingest the sources again that were loaded when the process ended, or backfill; delete the file in the end',
+    'ingest again the sources that were being loaded when the process ended, or backfill; then delete the file',
 });

@@ -21,7 +21,7 @@ export function checkDirectory(
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found === undefined) return [checkNewDirectory(directory)];
   if (!found.isDirectory()) {
-    return [failed('directory', `${directory} is no directory`, 'set DATA_DIR to a directory')];
+    return [failed('directory', `${directory} is not a directory`, 'set DATA_DIR to a directory')];
   }
   try {
     const permissions = checkPermissions(directory, process.getuid?.() ?? 0);
@@ -41,15 +41,15 @@ function checkNewDirectory(directory: string): Finding {
   if (!mayWrite(parent)) {
     return failed(
       'directory',
-      `${directory} is not there, and this user may not make it in ${parent}`,
-      `make it as the owner of ${parent}, or set DATA_DIR to another directory`,
+      `${directory} does not exist, and this user cannot create it in ${parent}`,
+      `create it as the owner of ${parent}, or set DATA_DIR to another directory`,
     );
   }
   if (OF_THE_KERNEL.has(statfsSync(parent).type)) {
-    const text = `${directory} is not there, and the file system of ${parent} stores no files`;
+    const text = `${directory} does not exist, and the file system of ${parent} stores no files`;
     return failed('directory', text, 'set DATA_DIR to a directory on a disk');
   }
-  return fine('directory', `${directory} is not there yet; the first start makes it`);
+  return fine('directory', `${directory} does not exist yet; the first start creates it`);
 }
 
 function checkPermissions(directory: string, uid: number): Finding {
@@ -58,25 +58,25 @@ function checkPermissions(directory: string, uid: number): Finding {
     .flatMap((path) => lstatSync(path, { throwIfNoEntry: false })?.uid ?? []);
   const other = owners.find((owner) => owner !== uid);
   if (other !== undefined) {
-    const text = `some of ${directory} belongs to user ${other}, and this is user ${uid}`;
+    const text = `files in ${directory} belong to user ${other}, but this is user ${uid}`;
     // Root may read everything, and what it makes the other user cannot read.
     return uid === 0
       ? warning('permissions', text, `run the program as user ${other}: ${giveRemedy(directory)}`)
       : failed('permissions', text, giveRemedy(directory));
   }
   if (!mayWrite(directory))
-    return failed('permissions', `this user may not write in ${directory}`, giveRemedy(directory));
+    return failed('permissions', `this user cannot write to ${directory}`, giveRemedy(directory));
   const open = [directory, join(directory, 'secrets.key')].find(
     (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & FOR_OTHERS) !== 0,
   );
   if (open === undefined)
-    return fine('permissions', `${directory} belongs to this user, who alone may read it`);
-  const text = `other users may read ${open}, and with it accounts and keys`;
+    return fine('permissions', `${directory} belongs to this user, and no other user can read it`);
+  const text = `other users can read ${open}, including accounts and keys`;
   return warning('permissions', text, `run \`chmod -R go= ${directory}\``);
 }
 
 const giveRemedy = (directory: string) =>
-  `give everything to the user who runs the server, with \`chown -R USER ${directory}\`, and run commands as that user`;
+  `run \`chown -R USER ${directory}\` with the user who runs the server, and run commands as that user`;
 
 interface DirectorySize {
   readonly bytes: number;
@@ -89,18 +89,18 @@ function checkDisk(directory: string, freeMin: number, size: DirectorySize): Fin
   const { bavail, bsize, blocks } = statfsSync(directory);
   const free = bavail * bsize;
   const text = `${atLeast(size)}${bytes(size.bytes)} stored; ${bytes(free)} of ${bytes(blocks * bsize)} are free`;
-  const remedy = 'make room on this disk, or move DATA_DIR to a larger one while the server is stopped';
+  const remedy = 'free space on this disk, or stop the server and move DATA_DIR to a larger disk';
   if (free < freeMin)
-    return failed('disk', `${text}: less than DISK_FREE_BYTES_MIN, so that a server is not ready`, remedy);
+    return failed('disk', `${text}: less than DISK_FREE_BYTES_MIN, so the server is not ready`, remedy);
   if (free < size.bytes * FREE_SHARE)
-    return warning('disk', `${text}: tables that are merged need room for copies`, remedy);
+    return warning('disk', `${text}: merges of tables need space for copies`, remedy);
   return fine('disk', text);
 }
 
 function checkInodes(directory: string, size: DirectorySize): Finding {
   const { ffree, files } = statfsSync(directory);
   // Some file systems have as many as fit.
-  if (files === 0) return fine('inodes', 'this file system limits no number of files');
+  if (files === 0) return fine('inodes', 'this file system does not limit the number of files');
   const text = `${atLeast(size)}${plural(size.entries, 'file')}; ${number(ffree)} of ${plural(files, 'inode')} are free`;
   if (ffree >= files * INODES_FREE_SHARE && ffree >= size.entries * FREE_SHARE) return fine('inodes', text);
   return warning('inodes', text, 'delete small files on this disk, or move DATA_DIR to another one');
@@ -149,6 +149,6 @@ export function programOf(pid: number): string {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return words.slice(0, 4).join(' ').trim().slice(0, 120);
   } catch {
-    return 'a program that this user may not see';
+    return 'a program of another user';
   }
 }

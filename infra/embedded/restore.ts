@@ -36,10 +36,11 @@ export async function restoreBackup(
   const owner = await ownerOf(directory);
   if (owner !== null) throw new ProductError('store_in_use', `${directory} is in use by process ${owner}`);
   process.umask(0o077);
-  await requireEmpty(directory, 'a backup is restored into an empty directory only; set DATA_DIR to one', [
-    'lost+found',
-    PARTIAL,
-  ]);
+  await requireEmpty(
+    directory,
+    'a backup is restored into an empty directory only; set DATA_DIR to an empty one',
+    ['lost+found', PARTIAL],
+  );
   const partial = join(directory, PARTIAL);
   await rm(partial, { recursive: true, force: true });
   try {
@@ -66,7 +67,7 @@ async function requireOlder(backup: string): Promise<void> {
   if (version <= SCHEMA_VERSION) return;
   throw new ProductError(
     'store_newer',
-    `the backup is of a newer version (${product}, schema ${version}; this one knows ${SCHEMA_VERSION}): restore it with that version`,
+    `a newer version wrote the backup (${product}, schema ${version}; this one knows ${SCHEMA_VERSION}): restore it with that version`,
   );
 }
 

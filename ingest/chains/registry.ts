@@ -47,7 +47,7 @@ export function findChain(registry: Registry, name: string): Chain {
   const near = didYouMean(name, namesOf(registry));
   throw new ProductError(
     'unknown_chain',
-    `no chain is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them, and one of your own is added with CHAINS_FILE`,
+    `no chain is called ${name}${near && `: ${near}`}; \`chain-metrics chains\` lists them; add your own with CHAINS_FILE`,
   );
 }
 

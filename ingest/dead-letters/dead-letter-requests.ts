@@ -77,7 +77,7 @@ async function selectDeadLetters(
 ): Promise<Row[]> {
   const isChange = action === 'retry' || action === 'drop';
   if (isChange && ids.length === 0 && !all) {
-    throw new ProductError('usage', `${action}: give dead-letter ids, or --all`);
+    throw new ProductError('usage', `${action}: pass ids of dead letters, or --all`);
   }
   const chosen = ids.length > 0 ? sql`arrayExists(start -> startsWith(id, start), ${ids})` : sql`1`;
   const rows = await store.rows<Row>(sql`
@@ -88,9 +88,15 @@ async function selectDeadLetters(
   for (const start of ids) {
     const found = rows.filter(({ id }) => id.startsWith(start)).length;
     if (found === 0)
-      throw new ProductError('usage', `no dead letter ${start}; \`dead-letters list\` shows them`);
+      throw new ProductError(
+        'usage',
+        `no dead letter has the id ${start}; \`dead-letters list\` shows the ids`,
+      );
     if (found > 1)
-      throw new ProductError('usage', `${found} dead letters begin with ${start}; give more of the id`);
+      throw new ProductError(
+        'usage',
+        `${found} ids of dead letters begin with ${start}; pass more characters`,
+      );
   }
   return rows;
 }

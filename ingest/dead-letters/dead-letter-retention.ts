@@ -34,7 +34,7 @@ export class DeadLetterRetention {
     this.#locks = new Locks(options.runtime.keyValue, { ttlMs: options.leaseMs });
     this.#hourly = new Hourly(
       () => this.deleteOld(),
-      (error) => options.logger.warn({ reason: reasonOf(error) }, 'old dead letters were not deleted'),
+      (error) => options.logger.warn({ reason: reasonOf(error) }, 'could not delete old dead letters'),
     );
   }
 
@@ -60,7 +60,7 @@ export class DeadLetterRetention {
         if (count < LETTERS_MAX || this.#isStopped) return total;
       }
     });
-    if (deleted) logger.info({ letters: deleted, before }, 'old dead letters were deleted');
+    if (deleted) logger.info({ letters: deleted, before }, 'deleted old dead letters');
     return deleted ?? 0;
   }
 

@@ -117,8 +117,8 @@ async function retryLines(
     const origin = { source: 'retry', origin: letter.origin, line };
     // An archive that broke off is a letter without bytes, whose reason tells more than another attempt.
     if (!bytes?.length) {
-      const kept = letter.size === 0 ? 'no line of it is kept' : 'only its first bytes are kept';
-      outcomes.push({ id, refused: `${kept}; take in ${letter.origin} again` });
+      const kept = letter.size === 0 ? 'none of its bytes are stored' : 'only its first bytes are stored';
+      outcomes.push({ id, refused: `${kept}; ingest ${letter.origin} again` });
       continue;
     }
     const chain = chainName === undefined ? chainOfFile(registry, letter.origin) : registry.find(chainName);
@@ -165,7 +165,7 @@ async function loadedOutcomes(
     if (found && found.version > BigInt(version) + 1n) return { id, refused: found.reason };
     return {
       id,
-      refused: isLoaded ? null : `it is on the log, and was not loaded within ${LOADED_MS_MAX / 1000} s`,
+      refused: isLoaded ? null : `published to the log, but not loaded within ${LOADED_MS_MAX / 1000} s`,
     };
   });
 }

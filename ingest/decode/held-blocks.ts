@@ -9,13 +9,13 @@ const BY_RELAY_BLOCK = 'parachainDataPerBlock';
 export function refusalOfHeldBlocks(document: unknown): string | null {
   const record = recordOf(document) ?? {};
   if (Array.isArray(record[BY_RELAY_BLOCK]) && record[BY_RELAY_BLOCK].length === 0)
-    return `no block: no block of the chain is in this relay block (${BY_RELAY_BLOCK} is empty)`;
+    return `no block: the chain has no block in this relay block (${BY_RELAY_BLOCK} is empty)`;
   for (const [key, value] of Object.entries(record)) {
     if (!PLAIN_KEY.test(key)) continue;
     if (isBlock(value))
-      return `no block: it is within ${key}; take it out, as \`jq -c .${key} FILE\` does of JSON`;
+      return `no block: the block is in the field ${key}; extract it with \`jq -c .${key} FILE\``;
     if (Array.isArray(value) && (key === BY_RELAY_BLOCK || isBlock(value[0])))
-      return `no block: its blocks are in the list ${key}; take them out with \`jq -c '.${key}[]' FILE > BLOCKS.ndjson\`, and give that file`;
+      return `no block: the blocks are in the list ${key}; extract them with \`jq -c '.${key}[]' FILE > BLOCKS.ndjson\`, and ingest that file`;
   }
   return null;
 }

@@ -146,7 +146,7 @@ function isNamedOnce(name: 'old' | 'new') {
     for (const [i, { parent, [name]: child }] of ids.entries()) {
       const key = `${parent} ${child}`;
       if (known.has(key)) {
-        const message = `${child} stands twice in parent ${parent}`;
+        const message = `${child} occurs twice in parent ${parent}`;
         context.addIssue({ code: 'custom', path: [i, name], message });
         return;
       }

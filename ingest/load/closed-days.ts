@@ -40,7 +40,7 @@ export class ClosedDays {
     const { before } = closed;
     const held = await this.#heldHeights(arrived, before);
     const time = Date.parse(before);
-    const reason = `older than ${before}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`;
+    const reason = `older than ${before}: the raw rows of these days were deleted (RETENTION_RAW_DAYS)`;
     const open: Block[] = [];
     const refused: DeadLetter[] = [];
     for (const block of arrived) {

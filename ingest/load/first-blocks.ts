@@ -47,7 +47,7 @@ export async function refusalsOfFirst(
     const begins = expected === undefined ? '' : ` and ${chain} begins with ${expected}`;
     const advice = other
       ? `that is ${other.name}: ingest these blocks with --chain ${other.name}`
-      : `these blocks are of another network, or of one that began again: give it a name of its own in CHAINS_FILE`;
+      : `these blocks belong to another network, or to a network that was restarted: give it a separate name in CHAINS_FILE`;
     return `another genesis: block ${number} begins with ${first},${begins}; ${advice}`;
   });
 }

@@ -5,7 +5,7 @@ import { WORK_SECONDS } from '../../infra/runtime/port-metrics.ts';
 export const createLoaderMetrics = () => ({
   batchSeconds: new Histogram({
     name: 'chain_metrics_load_batch_duration_seconds',
-    help: 'Time to load one batch of messages, or to fail with it.',
+    help: 'Duration of loading one batch of messages, failed batches included.',
     buckets: WORK_SECONDS,
     registers: [],
   }),

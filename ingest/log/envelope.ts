@@ -86,7 +86,7 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   if (record === null) return { refused: NO_OBJECT };
   if (!('schema' in record) && !isEnvelope(record)) {
     if (!chain)
-      return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
+      return { refused: 'a bare block needs a chain: name the file after the chain or pass --chain' };
     return readBlock(record, chain, origin, {});
   }
   return readEnvelope(record, registry, origin);

@@ -106,7 +106,7 @@ it(
     await served.ingest(first, ...others);
     const letters = await lettersOf();
     expect(letters.map(({ reason }) => reason)).toEqual(
-      others.map(() => `older than ${BOUND}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`),
+      others.map(() => `older than ${BOUND}: the raw rows of these days were deleted (RETENTION_RAW_DAYS)`),
     );
     expect(letters.every(({ kept, size }) => kept <= 512 && size > kept)).toBe(true);
     expect(await same()).toEqual([]);

@@ -142,11 +142,11 @@ describe('input that cannot be taken in', () => {
     expect((await ingesting.letters('atlantis.ndjson')).map(({ line, reason }) => [line, reason])).toEqual([
       [
         1,
-        'chain: unknown atlantis; a bare block needs a known chain: name the file after it or pass --chain',
+        'chain: unknown atlantis; a bare block needs a chain: name the file after the chain or pass --chain',
       ],
       [
         2,
-        'chain: unknown atlantis; a bare block needs a known chain: name the file after it or pass --chain',
+        'chain: unknown atlantis; a bare block needs a chain: name the file after the chain or pass --chain',
       ],
     ]);
   });

@@ -56,7 +56,7 @@ test('where the brokers are away when it is replaced, a later message goes to th
   const [broker, producer] = await connected();
   broker.known.clear();
   broker.isAway = true;
-  const refused = { code: 'store_failed', message: 'Kafka did not take messages of blocks' };
+  const refused = { code: 'store_failed', message: 'Kafka did not accept messages of the topic blocks' };
   await expect(producer.send('blocks', [message])).rejects.toMatchObject(refused);
   await expect(producer.send('blocks', [message])).rejects.toMatchObject(refused);
   broker.isAway = false;

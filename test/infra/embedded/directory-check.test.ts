@@ -27,7 +27,7 @@ it('one that is not there is made by the first start, where it may be', () => {
     expect.objectContaining({
       check: 'directory',
       state: 'ok',
-      text: expect.stringContaining('not there yet'),
+      text: expect.stringContaining('does not exist yet'),
     }),
   ]);
 });

@@ -274,14 +274,14 @@ describe('the services, looked at from outside', () => {
   test('answer before and after topics are made', async () => {
     const settings = settingsOf();
     expect(await checkKafka(settings, consumed)).toEqual([
-      fine('kafka', `${settings.KAFKA_BROKERS} answers, and lets this user read its groups and send`),
+      fine('kafka', `${settings.KAFKA_BROKERS} answers, and this user may read its groups and publish`),
       expect.objectContaining({
         state: 'ok',
-        text: expect.stringMatching(/the first start makes .*looked-at/),
+        text: expect.stringMatching(/the first start creates .*looked-at/),
       }),
     ]);
     await (await DistributedLog.open(settings, silent, consumed)).close();
-    expect((await checkKafka(settings, consumed)).at(-1)?.text).toBe('1 topic with dead letters are there');
+    expect((await checkKafka(settings, consumed)).at(-1)?.text).toBe('1 topic with dead letters exist');
   });
 
   test('tell version, clock and rights', async () => {

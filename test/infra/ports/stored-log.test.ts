@@ -169,7 +169,7 @@ describe('embedded log: the database', () => {
     const { stdout, stderr } = spawnSync('sh', ['-c', shell, 'sh', ...node], { encoding: 'utf8' });
     expect(stdout.split('\n'), stderr).toEqual([
       'stored',
-      'store_unwritable: the disk is full or cannot be written: nothing more is taken in',
+      'store_unwritable: the disk is full or not writable; no data is accepted until this is fixed',
       'stored',
       '1,2',
       '',

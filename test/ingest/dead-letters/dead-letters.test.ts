@@ -123,7 +123,7 @@ describe('dead letters', () => {
     await opened.pipeline.waitUntilLoaded();
     const isKept = opened.pipeline.runtime.log.system === 'kafka';
     expect(outcomes?.[0]?.refused ?? null).toBe(
-      isKept ? null : 'only its first bytes are kept; take in unknown.ndjson again',
+      isKept ? null : 'only its first bytes are stored; ingest unknown.ndjson again',
     );
     expect(await heights()).toHaveLength(isKept ? 1 : 0);
   });
@@ -134,15 +134,15 @@ describe('dead letters', () => {
     const before = await order({ action: 'list' });
     const { outcomes } = await order({ action: 'retry', all: true });
     expect(outcomes?.map(({ refused }) => refused)).toEqual([
-      'no line of it is kept; take in polkadot.ndjson.gz again',
+      'none of its bytes are stored; ingest polkadot.ndjson.gz again',
     ]);
     expect(before.letters[0]?.reason).toMatch(/^the archive is truncated or corrupt: /);
     expect(await order({ action: 'list' })).toEqual(before);
   });
 
   test.each([
-    [{ action: 'show', ids: ['ffffffff'] }, /no dead letter ffffffff/],
-    [{ action: 'drop' }, /give dead-letter ids, or --all/],
+    [{ action: 'show', ids: ['ffffffff'] }, /no dead letter has the id ffffffff/],
+    [{ action: 'drop' }, /pass ids of dead letters, or --all/],
     [{ action: 'retry', ids: ['xyz!'] }, /4 to 32 hexadecimal/],
   ] as [DeadLetterRequest, RegExp][])('%j says what is wrong', async (given, text) => {
     await expect(order(given)).rejects.toThrow(text);

@@ -173,8 +173,8 @@ describe('ids of child bounties', () => {
 
   test('stand once each within their parent', () => {
     expect(ids([1, 2, 3], [1, 3, 2], [2, 2, 3])).toMatchObject({ ids: expect.any(Array) });
-    expect(ids([1, 2, 3], [1, '02', 4])).toBe('payload.ids.1.old: 2 stands twice in parent 1');
-    expect(ids([1, 2, 3], [2, 2, 3], [1, 4, 3])).toBe('payload.ids.2.new: 3 stands twice in parent 1');
+    expect(ids([1, 2, 3], [1, '02', 4])).toBe('payload.ids.1.old: 2 occurs twice in parent 1');
+    expect(ids([1, 2, 3], [2, 2, 3], [1, 4, 3])).toBe('payload.ids.2.new: 3 occurs twice in parent 1');
     expect(payloadOf('child_bounty_ids', { ids: [{ parent: 1, old: 2 }] })).toBe(
       'payload.ids.0.new: missing',
     );

@@ -58,7 +58,7 @@ describe('an answer by relay block', () => {
     expect(reason(read(answer(['0x01'])))).toMatch(apart('parachainDataPerBlock'));
   });
   test('without a block of the chain says so', () => {
-    expect(reason(read(answer([])))).toMatch(/no block of the chain is in this relay block/);
+    expect(reason(read(answer([])))).toMatch(/the chain has no block in this relay block/);
   });
   test('under another name is told likewise; a list of anything else is not', () => {
     expect(reason(read({ blocks: [block] }))).toMatch(apart('blocks'));
@@ -151,7 +151,7 @@ describe('a bare block', () => {
     [
       'a block within an answer',
       { id: 1, result: block },
-      'no block: it is within result; take it out, as `jq -c .result FILE` does of JSON',
+      'no block: the block is in the field result; extract it with `jq -c .result FILE`',
     ],
     ['an envelope without its schema', { chain: 'polkadot', payload: block }, /^schema: missing; known are /],
     [
@@ -181,7 +181,7 @@ describe('a bare block', () => {
 
   test('of no known chain is refused, and told how to name it', () => {
     expect(reason(readLine(lineOf(block), undefined, registry, ORIGIN))).toBe(
-      'a bare block needs a known chain: name the file after it or pass --chain',
+      'a bare block needs a chain: name the file after the chain or pass --chain',
     );
   });
 });

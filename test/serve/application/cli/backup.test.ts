@@ -151,18 +151,15 @@ it('restores nothing of a backup that is damaged, newer or unfinished, or over d
   const faults: [backup: string, says: RegExp][] = [
     [
       copy('flipped', (one) => appendFileSync(key(one), 'x')),
-      /damaged: data\/secrets\.key is not as it was written/,
+      /damaged: data\/secrets\.key does not match its checksum/,
     ],
     [copy('lacking', (one) => rmSync(key(one))), /damaged: data\/secrets\.key/],
     [copy('listed', (one) => appendFileSync(join(one, 'files.sha256'), ' ')), /damaged: files\.sha256/],
     [
       copy('newer', changeManifest({ schema_version: 999, product_version: '9.0.0' })),
-      /of a newer version \(9\.0\.0, schema 999/,
+      /a newer version wrote the backup \(9\.0\.0, schema 999/,
     ],
-    [
-      copy('unfinished', (one) => rmSync(join(one, 'manifest.json'))),
-      /is no backup, or one that was not finished/,
-    ],
+    [copy('unfinished', (one) => rmSync(join(one, 'manifest.json'))), /is not a complete backup/],
   ];
   const nothing = join(place.path, 'nothing');
   for (const [backup, says] of faults) {
@@ -173,7 +170,7 @@ it('restores nothing of a backup that is damaged, newer or unfinished, or over d
     /holds \w+.*: a backup is restored into an empty directory only/,
   );
   const again = await runHere(['backup', BACKUP], env);
-  expect(again.stderr).toMatch(/a backup is written into a directory of its own/);
+  expect(again.stderr).toMatch(/a backup needs an empty directory/);
   expect(again.code).toBe(2);
   const nowhere = await runHere(['backup', '/dev/null/backup'], env);
   expect(nowhere.stderr).toMatch(

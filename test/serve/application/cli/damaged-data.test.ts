@@ -141,7 +141,7 @@ it('staged input that is damaged is set aside and told, and every command runs',
   );
   const [found, ...others] = (await statusOf(DATA_DIR)).damage;
   expect(others).toEqual([]);
-  expect(found).toMatchObject({ part: 'spool', lost: '34 B of input that was read and not loaded' });
+  expect(found).toMatchObject({ part: 'spool', lost: '34 B of input that was read but not loaded' });
   expect(readFileSync(found?.file as string, 'utf8')).toContain('polk');
   expect((await runHere(['ingest', KUSAMA], { DATA_DIR })).code).toBe(0);
   rmSync(found?.file as string);

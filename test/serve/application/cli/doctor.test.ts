@@ -21,7 +21,7 @@ async function diagnosed(env: Record<string, string>) {
 it('finds nothing wrong before the first start, and makes nothing', async () => {
   const DATA_DIR = join(place.path, 'none');
   const { code, stdout } = await run(['doctor'], { env: { ...free, DATA_DIR } });
-  expect(stdout).toMatch(/^ok {7}directory +.*is not there yet; the first start makes it$/m);
+  expect(stdout).toMatch(/^ok {7}directory +.*does not exist yet; the first start creates it$/m);
   expect(stdout).toMatch(/^\d+ checks: \d+ ok, 0 warnings, 0 failed$/m);
   expect(code).toBe(0);
   expect(existsSync(DATA_DIR)).toBe(false);
@@ -63,7 +63,7 @@ it('looks at a store that no process has open, and leaves it as it is', async ()
   });
   expect(newer.of('damage')).toMatchObject({
     text: expect.stringMatching(/log\.sqlite: alerts .* not processed yet: file is not a database$/),
-    remedy: expect.stringContaining('let their senders send them again'),
+    remedy: expect.stringContaining('ask the senders to send them again'),
   });
   expect(newer.code).toBe(1);
 });
