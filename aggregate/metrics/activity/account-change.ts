@@ -79,12 +79,12 @@ export const accountChange = metric({
   record: 'AccountChange',
   title: 'New accounts by hour',
   domain: 'activity',
-  doc: 'Accounts of one chain, or of all chains of a relay, that an hour has and the hours before it have not.',
+  doc: 'Accounts of a chain, or of all chains of a relay chain, by UTC hour: active for the first time in the month, created, and the change in existing accounts.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain, or `ecosystem`'),
     hour: timestamp('start of the UTC hour'),
-    active: count('signers and Ethereum senders that no earlier hour of the month has'),
+    active: count('signers and Ethereum senders that were not active in an earlier hour of the month'),
     created: count('created accounts that were not created in an earlier hour of the month'),
   },
   // Accounts that exist after the hour less those that existed before it.

@@ -15,7 +15,7 @@ const history = metric({
   record: 'AccountHistory',
   title: 'Roles of accounts by account',
   domain: 'activity',
-  doc: 'The hours in which an account acted or was created on one chain, and those in which it was created or removed, in the order of accounts.',
+  doc: 'Hours in which an account of a chain was active, created or removed, sorted by account.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain'),

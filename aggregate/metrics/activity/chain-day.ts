@@ -30,7 +30,7 @@ export const chainDay = metric({
     chain: name('chain'),
     ...SUMS,
     ...ENDS,
-    distinct_paras: count('parachains of the included candidates'),
+    distinct_paras: count('parachains with an included candidate'),
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',

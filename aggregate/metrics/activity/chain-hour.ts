@@ -23,13 +23,13 @@ export const SUMS = {
   tips: widePlanck('tips of signed extrinsics and general transactions'),
   num_fee_paying: count('extrinsics with a fee above zero'),
   fee_known: count(
-    'transactions, and other extrinsics with an event of a fee, whose fee is known, zero included',
+    'transactions, and other extrinsics with a fee event, whose fee is known; a fee of zero is known',
   ),
-  fee_unknown: count('those whose fee no source tells'),
+  fee_unknown: count('extrinsics whose fee is unknown'),
   treasury: widePlanck('sum of `treasury.Deposit`'),
   num_transfers: count('`balances.Transfer` events'),
   transferred: widePlanck('sum of `balances.Transfer`'),
-  num_transfers_combined: count('those and transfers of assets and tokens'),
+  num_transfers_combined: count('`balances.Transfer` events and transfers of assets and tokens'),
   num_xcm_messages: count('XCM messages sent and received'),
   num_xcm_failed: count('XCM messages that failed'),
   num_xcm_transferred: count('executed XCM transfer and teleport calls, nested ones included'),
@@ -37,19 +37,19 @@ export const SUMS = {
   num_killed_accounts: count('`system.KilledAccount` events'),
   num_remarked: count('`system.Remarked` events'),
   num_remark_calls: count('executed `system.remark` calls, nested ones included'),
-  num_extrinsic_success: count('extrinsics whose one outcome event is `system.ExtrinsicSuccess`'),
-  num_extrinsic_failed: count('extrinsics whose one outcome event is `system.ExtrinsicFailed`'),
+  num_extrinsic_success: count('extrinsics whose only outcome event is `system.ExtrinsicSuccess`'),
+  num_extrinsic_failed: count('extrinsics whose only outcome event is `system.ExtrinsicFailed`'),
   included_candidates: count('`paraInclusion.CandidateIncluded` events'),
 } as const;
 
 /** The first and the last block, by height and by time. */
 export const ENDS = {
-  first_block: count('least height'),
-  last_block: count('greatest height'),
+  first_block: count('lowest height'),
+  last_block: count('highest height'),
   first_time: timestamp('time of the earliest block'),
   last_time: timestamp('time of the latest block'),
-  earliest_block: count('height of the earliest block, the least of several'),
-  latest_block: count('height of the latest block, the greatest of several'),
+  earliest_block: count('height of the earliest block, the lowest of several'),
+  latest_block: count('height of the latest block, the highest of several'),
 } as const;
 
 const HOUR = sql`${hourSql('assumeNotNull(time)')} AS hour`;

@@ -20,58 +20,70 @@ export const dailyFees = metric({
   record: 'DailyFees',
   title: 'Fees',
   domain: 'activity',
-  doc: 'Fees paid on a UTC day, failed extrinsics included, with the trailing 30 days. A fee is what `transactionPayment.TransactionFeePaid` says (tip included), else the source’s partial fee and tip, else what treasury and author received. USD at one daily close of the chain’s token; unknown is null, never 0.',
+  doc: 'Fees paid on a UTC day and over the 30 days that end with it, failed extrinsics included. The fee of an extrinsic comes from its `transactionPayment.TransactionFeePaid` event, tip included; without that event, from the partial fee and tip that the source reports; without these, from the deposits to the treasury and the block author. USD values use the last token price of the day. An unknown amount is null, never 0.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
     date: date('UTC day of the blocks', { title: 'Day' }),
     total_fees: real(
-      'fees in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known',
+      'fees in native tokens; null for the ecosystem, and when all fees of the day are unknown',
       {
         title: 'Fees',
         unit: 'native',
         nullable: true,
       },
     ),
-    total_fees_planck: widePlanck('the same, exact, in planck', { title: 'Fees in planck', nullable: true }),
-    total_fees_usd: real('fees in USD; null on a day without a price', {
-      title: 'Fees in USD',
-      unit: 'usd',
-      nullable: true,
-    }),
-    total_fees_usd_30d: real('known `total_fees_usd` of this day and the 29 before, in USD', {
-      title: 'Fees over 30 days in USD',
-      unit: 'usd',
-      overTime: 'last',
-      isDrawn: false,
-      nullable: true,
-    }),
-    priced_days_30d: count('days among those 30 with a known USD value', {
-      title: 'Days with a price, of 30',
+    total_fees_planck: widePlanck('`total_fees` in planck', { title: 'Fees in planck', nullable: true }),
+    total_fees_usd: real(
+      'fees in USD at the price of the day; null without a price. The ecosystem row adds up the known values of its chains',
+      {
+        title: 'Fees in USD',
+        unit: 'usd',
+        nullable: true,
+      },
+    ),
+    total_fees_usd_30d: real(
+      'sum of the known `total_fees_usd` of this day and the 29 days before; null when none is known',
+      {
+        title: 'Fees over 30 days in USD',
+        unit: 'usd',
+        overTime: 'last',
+        isDrawn: false,
+        nullable: true,
+      },
+    ),
+    priced_days_30d: count('days of these 30 whose `total_fees_usd` is known', {
+      title: 'Days with a price in 30 days',
       overTime: 'last',
       overChains: 'none',
       isDrawn: false,
     }),
-    total_fees_30d: real('fees of this day and the 29 before, in native tokens', {
-      title: 'Fees over 30 days',
-      unit: 'native',
-      overTime: 'last',
-      isDrawn: false,
-      nullable: true,
-    }),
+    total_fees_30d: real(
+      'sum of the known `total_fees` of this day and the 29 days before, in native tokens; null when none is known',
+      {
+        title: 'Fees over 30 days',
+        unit: 'native',
+        overTime: 'last',
+        isDrawn: false,
+        nullable: true,
+      },
+    ),
     total_tips: real('tips of signed extrinsics and general transactions, in native tokens', {
       title: 'Tips',
       unit: 'native',
       nullable: true,
     }),
     num_fee_paying: count('extrinsics with a fee above zero', { title: 'Extrinsics that paid a fee' }),
-    avg_fee: real('total_fees / num_fee_paying, in native tokens', {
-      title: 'Average fee',
-      unit: 'native',
-      overTime: 'mean',
-      nullable: true,
-    }),
-    fee_unknown: count('transactions whose fee no source tells', {
+    avg_fee: real(
+      '`total_fees` / `num_fee_paying`, in native tokens; null for the ecosystem, and when no extrinsic paid a known fee',
+      {
+        title: 'Average fee',
+        unit: 'native',
+        overTime: 'mean',
+        nullable: true,
+      },
+    ),
+    fee_unknown: count('extrinsics whose fee is unknown; no sum contains them', {
       title: 'Extrinsics with an unknown fee',
       isDrawn: false,
     }),
@@ -113,7 +125,7 @@ export const dailyFees = metric({
   endpoints: [
     {
       path: '/api/daily-fees',
-      summary: 'Fees of a day and of the trailing 30 days',
+      summary: 'Fees of a day, and of the 30 days that end with it',
       relays: [...SERVED_RELAYS, 'westend'],
       dates: { column: 'date', floor: '2023-01-01', required: false },
     },

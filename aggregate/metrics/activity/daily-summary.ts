@@ -69,24 +69,38 @@ export const dailySummary = metric({
   record: 'DailySummary',
   title: 'Daily activity',
   domain: 'activity',
-  doc: 'A UTC day of a chain in numbers. The ecosystem row sums counts over the chains of the relay, unites accounts by key, and knows money only in USD.',
+  doc: 'Accounts, transactions, transfers, XCM messages and fees of a chain on a UTC day. The `ecosystem` row adds up the counts of the chains of the relay chain and counts each account key once. It has amounts in USD only.',
   mainColumn: 'num_accounts_active_signed_combined',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
     date: date('UTC day of the blocks', { title: 'Day' }),
-    fees: real('fees paid, in native tokens; null where no fee is known', {
-      title: 'Fees',
-      unit: 'native',
+    fees: real(
+      'fees paid, in native tokens; null for the ecosystem, and when all fees of the day are unknown',
+      {
+        title: 'Fees',
+        unit: 'native',
+        nullable: true,
+      },
+    ),
+    fees_usd: real('fees paid, in USD at the price of the day; null without a price', {
+      title: 'Fees in USD',
+      unit: 'usd',
       nullable: true,
     }),
-    fees_usd: real('fees paid, in USD', { title: 'Fees in USD', unit: 'usd', nullable: true }),
-    treasury: real('sum of `treasury.Deposit`, fee shares included, in native tokens', {
-      title: 'Treasury income',
-      unit: 'native',
+    treasury: real(
+      'sum of `treasury.Deposit`, fee shares included, in native tokens; null for the ecosystem',
+      {
+        title: 'Treasury income',
+        unit: 'native',
+        nullable: true,
+      },
+    ),
+    treasury_usd: real('sum of `treasury.Deposit`, in USD at the price of the day; null without a price', {
+      title: 'Treasury income in USD',
+      unit: 'usd',
       nullable: true,
     }),
-    treasury_usd: real('the same in USD', { title: 'Treasury income in USD', unit: 'usd', nullable: true }),
     evm_num_transactions: count('Ethereum transactions, successful or not', {
       title: 'Ethereum transactions',
     }),
@@ -134,14 +148,20 @@ export const dailySummary = metric({
       title: 'Transactions',
     }),
     num_transfers: count('`balances.Transfer` events', { title: 'Transfers of the native token' }),
-    num_transfers_combined: count('those and transfers of assets and tokens', {
-      title: 'Transfers of all tokens',
-    }),
-    transfer_amount_usd: real('sum of `balances.Transfer` in USD', {
-      title: 'Amount transferred in USD',
-      unit: 'usd',
-      nullable: true,
-    }),
+    num_transfers_combined: count(
+      'events `balances.Transfer`, `tokens.Transfer`, `assets.Transferred`, `foreignAssets.Transferred` and `poolAssets.Transferred`',
+      {
+        title: 'Transfers of all tokens',
+      },
+    ),
+    transfer_amount_usd: real(
+      'sum of `balances.Transfer`, in USD at the price of the day; null without a price',
+      {
+        title: 'Amount transferred in USD',
+        unit: 'usd',
+        nullable: true,
+      },
+    ),
     num_xcm_messages: count('XCM messages sent and received', { title: 'XCM messages' }),
     num_xcm_failed: count('XCM messages that failed', { title: 'Failed XCM messages' }),
     num_xcm_transferred: count('executed XCM transfer and teleport calls, nested ones included', {
@@ -152,21 +172,21 @@ export const dailySummary = metric({
     num_remarked: count('`system.Remarked` events and executed `system.remark` calls, nested ones included', {
       title: 'Remarks',
     }),
-    num_extrinsic_success: count('extrinsics with `system.ExtrinsicSuccess` as their one outcome', {
+    num_extrinsic_success: count('extrinsics whose only outcome event is `system.ExtrinsicSuccess`', {
       title: 'Successful extrinsics',
     }),
-    num_extrinsic_failed: count('extrinsics with `system.ExtrinsicFailed` as their one outcome', {
+    num_extrinsic_failed: count('extrinsics whose only outcome event is `system.ExtrinsicFailed`', {
       title: 'Failed extrinsics',
     }),
     num_blocks: count('blocks with a timestamp', { title: 'Blocks' }),
     num_extrinsics: count('extrinsics, inherents included', { title: 'Extrinsics' }),
-    first_block: count('least height of the day; null for the ecosystem', {
+    first_block: count('lowest block of the day; null for the ecosystem', {
       title: 'First block',
       unit: 'height',
       overTime: 'min',
       nullable: true,
     }),
-    last_block: count('greatest height of the day; null for the ecosystem', {
+    last_block: count('highest block of the day; null for the ecosystem', {
       title: 'Last block',
       unit: 'height',
       overTime: 'max',

@@ -12,7 +12,7 @@ export const dailyTps = metric({
   record: 'DailyTps',
   title: 'Transactions per second',
   domain: 'activity',
-  doc: 'Transactions per second: signed extrinsics, Ethereum and general transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
+  doc: 'Average transactions per second on a UTC day: signed extrinsics, Ethereum transactions and general transactions, successful or not, divided by 86,400 seconds. The running day is divided by the seconds up to its newest block. The `ecosystem` row adds up the chains of the relay chain; its busiest minute is the busiest of all chains together.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
@@ -21,7 +21,7 @@ export const dailyTps = metric({
       title: 'Transactions',
     }),
     transactions_per_second: real(
-      'num_transactions_combined / 86,400, or the seconds that the running day covers so far',
+      '`num_transactions_combined` / 86,400; the running day is divided by the seconds up to its newest block',
       { title: 'Transactions per second', unit: 'per_second' },
     ),
     num_transactions_signed: count('signed extrinsics', { title: 'Signed extrinsics' }),
@@ -32,19 +32,22 @@ export const dailyTps = metric({
       overTime: 'max',
       overChains: 'none',
     }),
-    max_tps_at: timestamp('start of the earliest such minute; null without a transaction', {
+    max_tps_at: timestamp('start of the busiest minute, the earliest of several; null without transactions', {
       title: 'Start of the busiest minute',
       nullable: true,
     }),
     num_blocks: count('blocks with a timestamp', { title: 'Blocks' }),
-    avg_block_time_seconds: real('(last block time - first block time) / (blocks - 1), in seconds', {
-      title: 'Average block time',
-      unit: 'seconds',
-      nullable: true,
-    }),
+    avg_block_time_seconds: real(
+      '(last block time - first block time) / (blocks - 1), in seconds; null with one block, and for the ecosystem',
+      {
+        title: 'Average block time',
+        unit: 'seconds',
+        nullable: true,
+      },
+    ),
     num_extrinsics: count('extrinsics, inherents included', { title: 'Extrinsics' }),
     fees: real(
-      'fees paid, in native tokens; null for the ecosystem, whose tokens differ, and where no fee is known',
+      'fees paid, in native tokens; null for the ecosystem, and when all fees of the day are unknown',
       {
         title: 'Fees',
         unit: 'native',
@@ -91,7 +94,7 @@ export const dailyTps = metric({
   endpoints: [
     {
       path: '/api/daily-tps',
-      summary: 'Transactions of a day, divided by its seconds',
+      summary: 'Average transactions per second by day, and the busiest minute',
       relays: SERVED_RELAYS,
       dates: { column: 'date', floor: '2023-01-01', required: false },
     },

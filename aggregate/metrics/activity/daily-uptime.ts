@@ -9,7 +9,7 @@ export const dailyUptime = metric({
   record: 'DailyUptime',
   title: 'Uptime',
   domain: 'activity',
-  doc: 'Share of blocks that came within 60 seconds of their parent, on rolling bases of 1, 7 and 30 UTC days. A block whose parent is not stored is in neither count. A day on which the chain provably stood still has an uptime of 0; days without data have no row.',
+  doc: 'Share of blocks that came within 60 seconds of their parent, over 1, 7 and 30 UTC days. A block whose parent is not stored is not evaluated. A day on which the chain provably produced no block has an uptime of 0. A day without data has no row.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain', { title: 'Chain' }),
@@ -20,25 +20,31 @@ export const dailyUptime = metric({
       overTime: 'last',
       isDrawn: false,
     }),
-    uptime_1day: real('blocks on time / blocks evaluated, on this day; 0 to 1', {
+    uptime_1day: real('blocks on time / blocks evaluated on this day, 0 to 1; null when none was evaluated', {
       title: 'Uptime',
       unit: 'ratio',
       nullable: true,
     }),
-    uptime_7days: real('the same over this day and the 6 before; 0 to 1', {
-      title: 'Uptime over 7 days',
-      unit: 'ratio',
-      overTime: 'last',
-      nullable: true,
-    }),
-    uptime_30days: real('the same over this day and the 29 before; 0 to 1', {
-      title: 'Uptime over 30 days',
-      unit: 'ratio',
-      overTime: 'last',
-      nullable: true,
-    }),
+    uptime_7days: real(
+      'blocks on time / blocks evaluated on this day and the 6 days before, 0 to 1; null when none was evaluated',
+      {
+        title: 'Uptime over 7 days',
+        unit: 'ratio',
+        overTime: 'last',
+        nullable: true,
+      },
+    ),
+    uptime_30days: real(
+      'blocks on time / blocks evaluated on this day and the 29 days before, 0 to 1; null when none was evaluated',
+      {
+        title: 'Uptime over 30 days',
+        unit: 'ratio',
+        overTime: 'last',
+        nullable: true,
+      },
+    ),
     blocks_1day: count('blocks evaluated on this day', { title: 'Blocks checked', isDrawn: false }),
-    deviations_1day: count('evaluated blocks that took longer than 60 seconds, on this day', {
+    deviations_1day: count('evaluated blocks of this day that came more than 60 seconds after their parent', {
       title: 'Late blocks',
     }),
     blocks_7days: count('blocks evaluated over 7 days', {
@@ -46,7 +52,7 @@ export const dailyUptime = metric({
       overTime: 'last',
       isDrawn: false,
     }),
-    deviations_7days: count('late blocks over 7 days', {
+    deviations_7days: count('evaluated blocks that came late, over 7 days', {
       title: 'Late blocks over 7 days',
       overTime: 'last',
       isDrawn: false,
@@ -56,18 +62,21 @@ export const dailyUptime = metric({
       overTime: 'last',
       isDrawn: false,
     }),
-    deviations_30days: count('late blocks over 30 days', {
+    deviations_30days: count('evaluated blocks that came late, over 30 days', {
       title: 'Late blocks over 30 days',
       overTime: 'last',
       isDrawn: false,
     }),
-    max_gap_seconds: real('largest time between two blocks that ended on this day, in seconds', {
-      title: 'Longest time between two blocks',
-      unit: 'seconds',
-      overTime: 'max',
-      overChains: 'max',
-      nullable: true,
-    }),
+    max_gap_seconds: real(
+      'longest time between an evaluated block of this day and its parent, in seconds; null when none was evaluated',
+      {
+        title: 'Longest time between two blocks',
+        unit: 'seconds',
+        overTime: 'max',
+        overChains: 'max',
+        nullable: true,
+      },
+    ),
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
@@ -99,7 +108,7 @@ export const dailyUptime = metric({
   endpoints: [
     {
       path: '/api/daily-uptime',
-      summary: 'Rolling 1, 7 and 30-day uptime',
+      summary: 'Share of blocks on time, over 1, 7 and 30 days',
       relays: SERVED_RELAYS,
       dates: { column: 'date', floor: '2023-01-01', required: false },
     },

@@ -8,7 +8,7 @@ export const explorerNetworkStats = viewMetric({
   record: 'ExplorerNetworkStats',
   title: 'Last 24 hours',
   domain: 'activity',
-  doc: 'The 24 hours that end at the newest stored block of a chain.',
+  doc: 'Transactions, active accounts and success rate of a chain over the 24 hours that end with its newest stored block.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain', { title: 'Chain' }),
@@ -22,13 +22,20 @@ export const explorerNetworkStats = viewMetric({
       overTime: 'last',
       overChains: 'none',
     }),
-    success_rate: real('successes / (successes + failures) of transactions, 0 to 1; null without any', {
-      title: 'Success rate',
-      unit: 'ratio',
-      overTime: 'last',
-      nullable: true,
+    success_rate: real(
+      'successful transactions / transactions whose outcome is known, 0 to 1; null when none is known',
+      {
+        title: 'Success rate',
+        unit: 'ratio',
+        overTime: 'last',
+        nullable: true,
+      },
+    ),
+    latest_block: count('height of the highest stored block', {
+      title: 'Newest block',
+      unit: 'height',
+      overTime: 'max',
     }),
-    latest_block: count('greatest stored height', { title: 'Newest block', unit: 'height', overTime: 'max' }),
     as_of: timestamp('time of the newest stored block', { title: 'Time of the newest block' }),
   },
   key: ['relay_chain', 'chain'],
@@ -48,7 +55,8 @@ export const explorerNetworkStats = viewMetric({
   endpoints: [
     {
       path: '/api/explorer/network-stats',
-      summary: 'Transactions, active accounts and success rate up to the newest block of a chain',
+      summary:
+        'Transactions, active accounts and success rate of the 24 hours up to the newest block of a chain',
       relays: SERVED_RELAYS,
       defaults: { relay_chain: 'polkadot', chain: 'asset-hub-polkadot' },
     },

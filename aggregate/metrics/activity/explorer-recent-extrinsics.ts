@@ -12,9 +12,9 @@ const domains = z
   .max(NAME_CHARS_MAX)
   .transform((list) => list.split(','))
   .pipe(z.array(z.enum(DOMAINS)).min(1))
-  .describe(`comma-separated domains to leave out, of ${DOMAINS.join(', ')}`);
+  .describe(`comma-separated domains to exclude: ${DOMAINS.join(', ')}`);
 
-const address = accountKey().describe('signer or Ethereum sender, in any SS58 spelling or as H160');
+const address = accountKey().describe('signer or Ethereum sender, as SS58 with any prefix or as H160');
 
 const dest = `JSONExtractRaw(args, 'dest')`;
 const destination = raw(
@@ -29,29 +29,31 @@ export const recentExtrinsic = viewMetric({
   record: 'RecentExtrinsic',
   title: 'Recent extrinsics',
   domain: 'activity',
-  doc: 'Extrinsics of the 24 hours that end at the newest stored block of a chain, newest first. Each belongs to one domain; wrappers such as batches take the domain on which the calls inside agree.',
+  doc: 'Extrinsics of the 24 hours that end at the newest stored block of a chain, newest first. Each extrinsic has one domain. A wrapper such as a batch has the domain of its inner calls if they share one, else `System`.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain', { title: 'Chain' }),
     timestamp: timestamp('time of the block', { title: 'Time' }),
     block_number: count('height of the block', { title: 'Block', unit: 'height' }),
-    extrinsic_index: count('place in the block, from 0', { title: 'Extrinsic index', unit: 'identifier' }),
+    extrinsic_index: count('index in the block, from 0', { title: 'Extrinsic index', unit: 'identifier' }),
     extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain', {
       title: 'Extrinsic hash',
       nullable: true,
     }),
-    domain: name('what it is about', { title: 'Domain', values: DOMAINS }),
+    domain: name('domain of the call', { title: 'Domain', values: DOMAINS }),
     pallet: name('pallet, as the block spells it', { title: 'Pallet' }),
-    method: name('call', { title: 'Call' }),
+    method: name('name of the call', { title: 'Call' }),
     signer: text('signer as SS58 of the chain, or H160 of an Ethereum sender; null for inherents', {
       title: 'Signer',
       nullable: true,
     }),
-    success: flag('whether it succeeded; null when the source could not tell', {
+    success: flag('true if it succeeded; null when the outcome is unknown', {
       title: 'Success',
       nullable: true,
     }),
-    summary: text('what it does, in a few words', { title: 'Summary' }),
+    summary: text('the call; for `balances` also the destination and the amount in planck', {
+      title: 'Summary',
+    }),
   },
   internal: { account: 'String' },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index'],

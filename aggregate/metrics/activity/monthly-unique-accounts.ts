@@ -12,7 +12,7 @@ export const monthlyUniqueAccounts: MaterializedMetric = metric({
   record: 'MonthlyUniqueAccounts',
   title: 'Accounts',
   domain: 'activity',
-  doc: 'Accounts that exist at the end of a month: keys whose last `system.NewAccount` or `system.KilledAccount` is a creation. Not the accounts that were active, which stand beside it and are far fewer. The ecosystem row unites the chains of the relay by key.',
+  doc: 'Accounts that exist at the end of a month: keys whose last `system.NewAccount` or `system.KilledAccount` event is a `NewAccount`. Active accounts are far fewer and have a column of their own. The `ecosystem` row counts a key that exists on several chains of the relay chain once.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),

@@ -8,15 +8,15 @@ import { chainHour } from './chain-hour.ts';
 /** Shows which days of an asset hub are complete; no endpoint serves it. */
 export const storedRun = metric({
   record: 'StoredRun',
-  title: 'Runs of blocks',
+  title: 'Runs of consecutive blocks',
   domain: 'activity',
-  doc: 'Heights of one UTC day that follow each other without a hole.',
+  doc: 'Runs of consecutive block heights of a UTC day.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('asset hub'),
     date: day('UTC day of the blocks'),
-    first_block: count('least height of the run'),
-    last_block: count('greatest height of the run'),
+    first_block: count('lowest height of the run'),
+    last_block: count('highest height of the run'),
   },
   key: ['relay_chain', 'chain', 'date', 'first_block'],
   materialized: 'daily',

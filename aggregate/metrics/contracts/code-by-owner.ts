@@ -11,20 +11,20 @@ export const codeInfo = metric({
   record: 'CodeInfo',
   title: 'Contract codes',
   domain: 'contracts',
-  doc: 'Contract codes and their owners, by the newest `contract_code` snapshot of a chain.',
+  doc: 'Contract codes and their owners, from the newest `contract_code` snapshot of a chain.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot', { title: 'Chain' }),
     code_hash: text('hash of the code', { title: 'Code hash' }),
-    owner: text('account that uploaded it, as SS58 of the chain', { title: 'Owner' }),
+    owner: text('account that uploaded the code, as SS58 of the chain', { title: 'Owner' }),
     code_type: name('PVM or EVM', { title: 'Kind of code', values: ['PVM', 'EVM'] }),
     code_len: count('bytes of the code', { title: 'Code size', unit: 'bytes', overTime: 'last' }),
-    ...amountColumns('deposit', 'what its owner has deposited for it', {
+    ...amountColumns('deposit', 'deposit of the owner for the code', {
       title: 'Deposit',
       overTime: 'last',
     }),
-    refcount: count('contracts that run it', { title: 'Contracts that run it', overTime: 'last' }),
-    behaviour_version: count('version of the behaviour that it was uploaded under', {
+    refcount: count('contracts that use the code', { title: 'Contracts that use it', overTime: 'last' }),
+    behaviour_version: count('behaviour version under which the code was uploaded', {
       title: 'Behaviour version',
       unit: 'identifier',
     }),
@@ -48,12 +48,12 @@ export const codeInfo = metric({
   endpoints: [
     {
       path: '/api/code-by-owner',
-      summary: 'Contract codes with owner, kind, size and the number of contracts that run them',
+      summary: 'Contract codes with owner, kind, size and the number of contracts that use them',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       filters: {
         addresses: {
-          schema: anyOf(accountKey()).describe('owners, in any SS58 spelling'),
+          schema: anyOf(accountKey()).describe('owners, as SS58 with any prefix'),
           required: true,
           condition: (keys: string[]) => sql`owner_key IN ${keys}`,
         },

@@ -9,20 +9,20 @@ export const contractCallDetail = metric({
   record: 'ContractCallDetail',
   title: 'Contract calls',
   domain: 'contracts',
-  doc: 'Contract transactions whose contract was called, with their gas and input. Creations and contracts that only emitted events are not among them.',
+  doc: 'Transactions that call a contract, with gas and input. Creations, and contracts that only emitted events, are excluded.',
   columns: {
     ...transactionColumns,
-    gas_used: count('computation time that a native call took; null for Ethereum transactions', {
+    gas_used: count('`weight_ref_time` of a native call; null for Ethereum transactions', {
       title: 'Gas used',
       unit: 'weight',
       nullable: true,
     }),
-    storage_deposit_limit: text('most that may be reserved for storage, in planck', {
+    storage_deposit_limit: text('limit of the storage deposit, in planck', {
       title: 'Storage deposit limit in planck',
       nullable: true,
     }),
-    input_size: count('bytes of input', { title: 'Input size', unit: 'bytes', nullable: true }),
-    selector: text('first four bytes of the input; null when it is shorter', {
+    input_size: count('size of the input in bytes', { title: 'Input size', unit: 'bytes', nullable: true }),
+    selector: text('first four bytes of the input; null when the input is shorter', {
       title: 'Selector',
       nullable: true,
     }),
@@ -40,7 +40,7 @@ export const contractCallDetail = metric({
   endpoints: [
     {
       path: '/api/contract-call-details',
-      summary: 'Calls of contracts with gas, value and input',
+      summary: 'Contract calls with gas, value and input',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       isLimited: true,

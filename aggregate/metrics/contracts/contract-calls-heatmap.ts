@@ -9,8 +9,8 @@ export const contractCallsHeatmap = metric({
   record: 'ContractCallsHeatmap',
   title: 'Contract calls by day',
   domain: 'contracts',
-  doc: 'Calls of contracts on an asset hub per UTC day: executed `revive.call`, also nested in other calls, and Ethereum transactions to contracts that did not revert. Creations are no calls. 0 only on days of which no block is missing.',
-  columns: heatmapColumns('Contract calls', 'calls of contracts'),
+  doc: 'Contract calls on an asset hub per UTC day: executed `revive.call` calls, nested calls included, and Ethereum transactions to contracts that did not revert. Creations do not count. A day without calls has a row only if none of its blocks is missing.',
+  columns: heatmapColumns('Contract calls', 'executed contract calls'),
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'whole',
   select: (window) =>
@@ -23,7 +23,7 @@ export const contractCallsHeatmap = metric({
   endpoints: [
     {
       path: '/api/contract-calls-heatmap',
-      summary: 'Executed calls of contracts on an asset hub, nested calls and Ethereum transactions included',
+      summary: 'Executed contract calls on an asset hub, nested calls and Ethereum transactions included',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: 'date', required: false },

@@ -17,7 +17,7 @@ export const contractDeployment = metric({
   record: 'ContractDeployment',
   title: 'Contract creations',
   domain: 'contracts',
-  doc: 'Each creation of a contract, as the blocks tell of it.',
+  doc: 'Creations of contracts, from their events and calls.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain'),
@@ -34,7 +34,7 @@ export const contractDeployment = metric({
     extrinsic_hash: text('hash of the extrinsic', { nullable: true }),
     deploy_method: name('how it was deployed', { values: DEPLOY_METHODS }),
     ...valueColumns,
-    place: count('0 for the opening of the block, then its extrinsics from 1, then its end'),
+    place: count('0 for the initialization of the block, extrinsics from 1, then the finalization'),
   },
   key: ['relay_chain', 'chain', 'block_number', 'event_index'],
   materialized: 'hourly',

@@ -9,7 +9,7 @@ export const contractListing = metric({
   record: 'ContractListing',
   title: 'Contracts in snapshots',
   domain: 'contracts',
-  doc: 'The code of each contract, by the last `contract_code` snapshot of a UTC day that lists it.',
+  doc: 'Code of each contract, from the last `contract_code` snapshot of a UTC day that lists it.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain of the snapshot'),

@@ -18,23 +18,26 @@ export const transactionColumns = {
     title: 'Ethereum transaction hash',
     nullable: true,
   }),
-  block_number: count('height', { title: 'Block', unit: 'height' }),
-  extrinsic_index: count('place in the block, from 0', { title: 'Extrinsic index', unit: 'identifier' }),
+  block_number: count('height of the block', { title: 'Block', unit: 'height' }),
+  extrinsic_index: count('index in the block, from 0', { title: 'Extrinsic index', unit: 'identifier' }),
   timestamp: timestamp('time of the block', { title: 'Time' }),
-  contract_address: text('address of the contract, H160', { title: 'Contract' }),
-  from_address: text('address that the call acted for, H160; null for root', {
-    title: 'From',
-    nullable: true,
-  }),
-  to_address: text('address that was called, H160; null for creations', { title: 'To', nullable: true }),
-  method: name('call of the contracts pallet', { title: 'Call' }),
+  contract_address: text('H160 address of the contract', { title: 'Contract' }),
+  from_address: text(
+    'H160 address on whose behalf the call was made; null for root, and when it is unknown',
+    {
+      title: 'From',
+      nullable: true,
+    },
+  ),
+  to_address: text('H160 address that was called; null for creations', { title: 'To', nullable: true }),
+  method: name('name of the contract call', { title: 'Call' }),
   ...valueColumns,
-  gas_limit: wideCount('computation time of the weight limit, or the gas limit of an Ethereum transaction', {
+  gas_limit: wideCount('`ref_time` of the weight limit, or the gas limit of an Ethereum transaction', {
     title: 'Gas limit',
     unit: 'weight',
     nullable: true,
   }),
-  gas_price: wideCount('highest price of a unit of gas, in wei; null for native calls', {
+  gas_price: wideCount('maximum price per unit of gas, in wei; null for native calls', {
     title: 'Gas price in wei',
     unit: 'number',
     nullable: true,
@@ -50,11 +53,11 @@ export const transactionColumns = {
     nullable: true,
   }),
   ...amountColumns('fee', 'fee of the whole extrinsic', { title: 'Fee', nullable: true }),
-  success: flag('whether it succeeded and did not revert; null when the source could not tell', {
+  success: flag('true if it succeeded and did not revert; null when the outcome is unknown', {
     title: 'Success',
     nullable: true,
   }),
-  error: text('error of a failed dispatch or revert, as JSON', { title: 'Error', nullable: true }),
+  error: text('error of a failed dispatch or of a revert, as JSON', { title: 'Error', nullable: true }),
 } as const;
 
 export const newestFirst: readonly Ordering[] = [
@@ -73,7 +76,7 @@ export const contractTransaction = metric({
   record: 'ContractTransaction',
   title: 'Contract transactions',
   domain: 'contracts',
-  doc: 'Extrinsics with contract calls, one row for each contract that they called, created, or that emitted events in them. Addresses, method, value and gas are of the first call of that contract, else of the first call of the extrinsic.',
+  doc: 'Extrinsics with contract calls: one row for each contract that the extrinsic called or created, or that emitted an event in it. Addresses, method, value and gas are those of the first call that targets or creates the contract, or else of the first contract call of the extrinsic.',
   columns: transactionColumns,
   internal: {
     storage_deposit_limit: 'Nullable(String)',
@@ -99,13 +102,14 @@ export const contractTransaction = metric({
   endpoints: [
     {
       path: '/api/contract-transactions-search',
-      summary: 'Extrinsics that called or created a contract or made it emit events, with fee and outcome',
+      summary:
+        'Extrinsics that called or created a contract, or in which it emitted events, with fee and outcome',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: 'timestamp', required: false },
       filters: {
         addresses: {
-          schema: anyOf(contractAddress()).describe('addresses, H160, as sender, receiver or contract'),
+          schema: anyOf(contractAddress()).describe('H160 addresses of senders, receivers or contracts'),
           required: true,
           condition: (addresses: string[]) =>
             sql`(contract_address IN ${addresses} OR from_address IN ${addresses} OR to_address IN ${addresses})`,

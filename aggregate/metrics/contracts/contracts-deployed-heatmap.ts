@@ -9,10 +9,10 @@ export const contractsDeployedHeatmap = metric({
   record: 'ContractsDeployedHeatmap',
   title: 'Contracts created by day',
   domain: 'contracts',
-  doc: 'Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing; null on a day with a creation of which the runtime tells nothing.',
+  doc: 'Contracts created on an asset hub per UTC day, including contracts that other contracts created. A day without creations has a row only if none of its blocks is missing. The count is null on a day with a creation that emitted no event.',
   columns: heatmapColumns(
     'Contracts created',
-    '`revive.Instantiated` events; null where an instantiation has none: the number is unknown',
+    '`revive.Instantiated` events; null if an instantiation emitted none, because the number is then unknown',
     { nullable: true },
   ),
   key: ['date', 'relay_chain', 'chain'],
@@ -31,7 +31,7 @@ export const contractsDeployedHeatmap = metric({
   endpoints: [
     {
       path: '/api/contracts-deployed-heatmap',
-      summary: 'Contracts created on an asset hub, those that contracts created included',
+      summary: 'Contracts created on an asset hub, including contracts that other contracts created',
       relays: SERVED_RELAYS,
       scopeParameters: [],
       dates: { column: 'date', required: false },

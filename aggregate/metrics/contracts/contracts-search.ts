@@ -11,28 +11,28 @@ export const contractInstance = metric({
   record: 'ContractInstance',
   title: 'Contracts',
   domain: 'contracts',
-  doc: 'Contracts by their `revive.Instantiated` event, with the call that deployed them. One that was created again at the same address is the newest.',
+  doc: 'Contracts with a `revive.Instantiated` event, and the calls that deployed them. An address with several creations has the newest one.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the contract', { title: 'Chain' }),
-    contract_address: text('address of the contract, H160', { title: 'Contract' }),
-    deployer: text('address that created it, H160', { title: 'Deployer' }),
+    contract_address: text('H160 address of the contract', { title: 'Contract' }),
+    deployer: text('H160 address that created the contract', { title: 'Deployer' }),
     deployer_account: text(
-      'account of the deploying call, as SS58 of the chain; null when another contract deployed',
+      'account that made the deploying call, as SS58 of the chain; null when another contract created it',
       { title: 'Account of the deployer', nullable: true },
     ),
     code_hash: text(
-      'hash of the code, as the call names it, else by the newest snapshot that lists the contract',
+      'hash of the code, from the deploying call, or else from the newest snapshot that lists the contract; null when neither has it',
       { title: 'Code hash', nullable: true },
     ),
-    block_number: count('height', { title: 'Block', unit: 'height' }),
+    block_number: count('block of the creation', { title: 'Block', unit: 'height' }),
     block_timestamp: timestamp('time of the block', { title: 'Time' }),
     extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', {
       title: 'Extrinsic',
       nullable: true,
     }),
     extrinsic_hash: text('hash of the extrinsic', { title: 'Extrinsic hash', nullable: true }),
-    deploy_method: name('call that deployed it; internal when another contract did', {
+    deploy_method: name('call that deployed it; `internal` when another contract created it', {
       title: 'Deploying call',
       values: DEPLOY_METHODS,
     }),
@@ -70,7 +70,7 @@ export const contractInstance = metric({
       dates: { column: null, required: false },
       filters: {
         addresses: {
-          schema: anyOf(contractAddress()).describe('addresses of contracts, H160'),
+          schema: anyOf(contractAddress()).describe('H160 addresses of contracts'),
           required: true,
           condition: (addresses: string[]) => sql`contract_address IN ${addresses}`,
         },

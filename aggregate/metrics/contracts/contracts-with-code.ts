@@ -10,11 +10,11 @@ export const contractWithCodeInfo = metric({
   record: 'ContractWithCodeInfo',
   title: 'Contracts with code',
   domain: 'contracts',
-  doc: 'Contracts with the owner and kind of their code, by the newest `contract_code` snapshot of a chain.',
+  doc: 'Contracts with the owner and kind of their code, from the newest `contract_code` snapshot of a chain.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot', { title: 'Chain' }),
-    contract_address: text('address of the contract, H160', { title: 'Contract' }),
+    contract_address: text('H160 address of the contract', { title: 'Contract' }),
     code_hash: text('hash of its code', { title: 'Code hash' }),
     owner: text('owner of the code, as SS58 of the chain; null when the snapshot does not list the code', {
       title: 'Owner of the code',
@@ -25,7 +25,7 @@ export const contractWithCodeInfo = metric({
       nullable: true,
       values: ['PVM', 'EVM'],
     }),
-    code_len: count('bytes of the code; null when the snapshot does not list it', {
+    code_len: count('size of the code in bytes; null when the snapshot does not list the code', {
       title: 'Code size',
       unit: 'bytes',
       overTime: 'last',
@@ -69,11 +69,11 @@ export const contractWithCodeInfo = metric({
       scopeParameters: ['relay_chain'],
       filters: {
         contract_address: {
-          schema: contractAddress().describe('address of a contract, H160'),
+          schema: contractAddress().describe('H160 address of a contract'),
           condition: (address: string) => sql`contract_address = ${address}`,
         },
         owner: {
-          schema: accountKey().describe('owner of the code, in any SS58 spelling'),
+          schema: accountKey().describe('owner of the code, as SS58 with any prefix'),
           condition: (key: string) => sql`owner_key = ${key}`,
         },
       },

@@ -3,8 +3,6 @@ import { canonicalUntimed, ofRelays, type Window } from '../../../ingest/raw/can
 import { count, day, name } from '../../columns.ts';
 import { storedRun } from '../activity/stored-run.ts';
 
-// Heatmaps count per day of an asset hub. A day with nothing to count has a row only when no block of it is missing.
-
 export const heatmapColumns = (
   title: string,
   doc: string,

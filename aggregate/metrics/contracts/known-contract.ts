@@ -10,7 +10,7 @@ export const knownContract = metric({
   record: 'KnownContract',
   title: 'Known contracts',
   domain: 'contracts',
-  doc: 'Addresses of contracts: created in a stored block, or listed by any snapshot.',
+  doc: 'Addresses of contracts that a stored block created or any snapshot lists.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain'),

@@ -10,18 +10,18 @@ import {
 import { count, name, timestamp } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 
-/** Raw calls are those that ran. */
+/** The table of calls holds executed calls only. */
 const isInstantiation = sql`call IN ${INSTANTIATIONS}`;
 const ofContracts = ofPallets('revive', 'contracts');
-/** A transaction that names no receiver; of one that cannot be read neither end is known. */
+/** An Ethereum transaction without a receiver. An unreadable one has neither sender nor receiver. */
 const isEthereumCreation = sql`call = 'ethTransact' AND ethereum AND ethereum_from != '' AND ethereum_to = ''`;
 
-/** Runtimes that tell no creation: a day with one has an unknown number of them; no endpoint serves it. */
+/** Some runtimes emit no event for a creation, so the count of that day is unknown. No endpoint serves it. */
 export const untoldCreation = metric({
   record: 'UntoldCreation',
   title: 'Creations without an event',
   domain: 'contracts',
-  doc: 'Extrinsics of one chain and UTC hour that succeeded, and in which more contracts were instantiated than `Instantiated` events tell.',
+  doc: 'Successful extrinsics of a chain and UTC hour with more instantiations than `Instantiated` events.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain'),

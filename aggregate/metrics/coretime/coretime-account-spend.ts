@@ -11,12 +11,12 @@ export const coretimeAccountSpend = metric({
   record: 'CoretimeAccountSpend',
   title: 'Coretime spending by account',
   domain: 'coretime',
-  doc: 'What each account spent on bulk coretime over all time, by purchase and by renewal; greatest spenders first.',
+  doc: 'Spending of each account on bulk coretime over all time, split into purchases and renewals; highest spending first.',
   columns: {
     relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
     chain: name('coretime chain of the last payment', { title: 'Chain' }),
     who: text('account that paid', { title: 'Account' }),
-    ...sumColumns('total_spend', 'bulk_spend + renewal_spend', { title: 'Total spending' }),
+    ...sumColumns('total_spend', '`bulk_spend` + `renewal_spend`', { title: 'Total spending' }),
     ...sumColumns('bulk_spend', 'sum of the prices of its purchases', { title: 'Spending on purchases' }),
     ...sumColumns('renewal_spend', 'sum of the prices of its renewals', { title: 'Spending on renewals' }),
     bulk_count: count('purchases', { title: 'Purchases' }),
@@ -37,7 +37,7 @@ export const coretimeAccountSpend = metric({
   endpoints: [
     {
       path: '/api/coretime-account-spend',
-      summary: 'What each account paid for bulk coretime, greatest spenders first',
+      summary: 'Spending on bulk coretime by account, highest first',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       isLimited: true,

@@ -29,7 +29,7 @@ export const coretimeRegionEvent = metric({
   record: 'CoretimeRegionEvent',
   title: 'Coretime region events',
   domain: 'coretime',
-  doc: 'Log of what happened to regions of bulk coretime: transfers, partitions, interlacings and assignments.',
+  doc: 'Log of the transfers, partitions, interlacings and assignments of bulk coretime regions.',
   columns: {
     relay_chain: name('relay chain whose core it is', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
@@ -39,33 +39,36 @@ export const coretimeRegionEvent = metric({
       unit: 'identifier',
     }),
     r_core: count('index of its core', { title: 'Core', unit: 'identifier' }),
-    r_mask: text('mask of the parts of the core that it held', { title: 'Mask' }),
-    duration: count('timeslices of the region; null for partitions and interlacings, which do not tell', {
-      title: 'Timeslices',
-      nullable: true,
-    }),
-    old_owner: text('owner before a transfer; null when nobody was, and for all other events', {
+    r_mask: text('mask of the parts of the core in the region, as hex', { title: 'Mask' }),
+    duration: count(
+      'length of the region in timeslices; null for partitions and interlacings, whose events lack it',
+      {
+        title: 'Timeslices',
+        nullable: true,
+      },
+    ),
+    old_owner: text('owner before the transfer; null when there was none, and for other events', {
       title: 'Owner before',
       nullable: true,
     }),
-    owner: text('owner after a transfer; null when nobody is, and for all other events', {
+    owner: text('owner after the transfer; null when there is none, and for other events', {
       title: 'Owner after',
       nullable: true,
     }),
     new_regions: nested(
       z.array(regionSchema),
       { type: `Array(${REGION_TYPE})` },
-      'regions that a partition or interlacing made; empty for all other events',
+      'regions that the partition or interlacing created; empty for other events',
       { title: 'New regions' },
     ),
-    task: count('task that an assignment gave; null for all other events', {
+    task: count('task that the region was assigned to; null for other events', {
       title: 'Task',
       unit: 'identifier',
       nullable: true,
     }),
     ...placeColumns,
   },
-  /** Ids of the region of the event and of the regions that it became. */
+  // Ids of the region of the event and of the regions that the event created.
   internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },
   key: order,
   order: order.map((column) => ({ column, descending: true })),
@@ -94,7 +97,8 @@ export const coretimeRegionEvent = metric({
     {
       path: '/api/coretime-region-history',
       title: 'Coretime region history',
-      summary: 'All events of one region, oldest first: those that acted on it, and the one that made it',
+      summary:
+        'All events of one region, oldest first, including the partition or interlacing that created it',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       isLimited: true,

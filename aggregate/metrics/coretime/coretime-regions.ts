@@ -17,7 +17,7 @@ import {
 } from './folds/coretime-regions.ts';
 import { presentFacts } from './folds/present-facts.ts';
 
-/** A region in the notation of the records. */
+/** The type and schema of a region in the columns of records. */
 export const REGION_TYPE = 'Tuple(region_begin UInt32, r_core UInt32, r_mask String)';
 export const regionSchema = z.object({
   region_begin: z.int().min(0),
@@ -37,33 +37,40 @@ export const coretimeRegion = metric({
   record: 'CoretimeRegion',
   title: 'Coretime regions',
   domain: 'coretime',
-  doc: 'Regions of bulk coretime as their last event left them: spans of timeslices on a core, bought whole and perhaps split by time (partition) or by the parts of the core (interlace). Renewals make no region.',
+  doc: 'Current state of each region of bulk coretime. A region is a span of timeslices on a core; its owner can split it by time (partition) or by parts of the core (interlace). Renewals create no region.',
   columns: {
     relay_chain: name('relay chain whose core it is', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
     region_begin: count('first timeslice', { title: 'First timeslice', unit: 'identifier' }),
     r_core: count('index of the core', { title: 'Core', unit: 'identifier' }),
-    r_mask: text('the parts of the core that it holds, as a mask of 80 bits in hex', { title: 'Mask' }),
-    region_end: count('timeslice after its last', { title: 'End timeslice', unit: 'identifier' }),
-    duration: count('region_end - region_begin, in timeslices', { title: 'Timeslices' }),
-    owner: text('account that owns it; null when nobody does or no event told', {
+    r_mask: text('parts of the core in the region: a mask of 80 bits, as hex', { title: 'Mask' }),
+    region_end: count('end of the region: the timeslice after its last one', {
+      title: 'End timeslice',
+      unit: 'identifier',
+    }),
+    duration: count('`region_end` - `region_begin`, in timeslices', { title: 'Timeslices' }),
+    owner: text('account that owns it; null when it has no owner, or when no stored event names one', {
       title: 'Owner',
       nullable: true,
     }),
-    assigned_task: count('task that it is assigned to; null when to none', {
+    assigned_task: count('task that it is assigned to; null when it is not assigned', {
       title: 'Task',
       unit: 'identifier',
       nullable: true,
     }),
     status: name(
-      'partitioned and interlaced regions live on in their parts, and one is expired when the newest stored relay block is region_end * 80 or later',
+      'state of the region. A `partitioned` or `interlaced` region continues as its parts. An owned, assigned or pooled region is `expired` from relay block `region_end` * 80 on, by the newest stored block',
       { title: 'Status', values: REGION_STATUSES },
     ),
-    ...amountColumns('paid', 'price it was bought for; null when it was not bought whole', {
-      title: 'Price paid',
-      nullable: true,
-    }),
-    mask_bits: count('parts of the core that it holds, of 80', {
+    ...amountColumns(
+      'paid',
+      'purchase price; null for a part of a split region, and when no stored event has the price',
+      {
+        title: 'Price paid',
+        nullable: true,
+      },
+    ),
+    mask_bits: count('number of parts of the core in the region, at most 80', {
       title: 'Parts of the core',
       overTime: 'none',
       overChains: 'none',
@@ -75,10 +82,10 @@ export const coretimeRegion = metric({
         type: `Variant(${REGION_TYPE})`,
         columnar: (name) => `JSONExtract(ifNull(${name}, '{}'), '${NO_REGION_TYPE}')`,
       },
-      'region that it was split from; null for one that was bought, and in Parquet and Arrow its fields',
+      'region that it was split from; null for a purchased region. In Parquet and Arrow its fields are null instead',
       { title: 'Split from', nullable: true },
     ),
-    created_block: count('block of the coretime chain in which it came to be; null when that is not stored', {
+    created_block: count('block of the coretime chain that created it; null when that block is not stored', {
       title: 'Block of its creation',
       unit: 'height',
       nullable: true,

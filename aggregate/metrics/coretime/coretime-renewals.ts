@@ -34,7 +34,7 @@ export const coretimeRenewal = metric({
   record: 'CoretimeRenewal',
   title: 'Coretime renewals',
   domain: 'coretime',
-  doc: 'Renewals of bulk coretime: a workload that goes on in the next cycle, on the same core or another.',
+  doc: 'Renewals of bulk coretime. A renewal continues a workload in the next sale cycle, on the same or another core.',
   columns: {
     relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
@@ -43,30 +43,30 @@ export const coretimeRenewal = metric({
       title: 'First timeslice',
       unit: 'identifier',
     }),
-    old_core: count('core that the workload was on', { title: 'Former core', unit: 'identifier' }),
-    core: count('core that it goes on with', { title: 'Core', unit: 'identifier' }),
+    old_core: count('core before the renewal', { title: 'Former core', unit: 'identifier' }),
+    core: count('core after the renewal', { title: 'Core', unit: 'identifier' }),
     workload: nested(
       workload,
       {
         type: 'Array(Tuple(mask String, assignment Variant(String, Tuple(task UInt32))))',
         columnar: workloadColumns,
       },
-      'what the core works on: for each mask of its parts a task, the pool, or nothing. In Parquet and Arrow the assignment is Task, Pool or Idle, and the task is beside it',
+      'assignment of the parts of the core, by mask: a task, `Pool` or `Idle`. In Parquet and Arrow, `assignment` is `Task`, `Pool` or `Idle`, and `task` is a separate field',
       { title: 'Workload' },
     ),
-    task: count('first task of the workload; null without any', {
+    task: count('first task of the workload; null when it has none', {
       title: 'Task',
       unit: 'identifier',
       nullable: true,
     }),
     ...amountColumns('price', 'price paid', { title: 'Price' }),
-    price_usd: real('price * price of the token on that UTC day, in USD; null without a price', {
+    price_usd: real('`price` in USD at the token price of the day; null without one', {
       title: 'Price in USD',
       unit: 'usd',
       nullable: true,
     }),
-    duration: count('timeslices', { title: 'Timeslices' }),
-    auto_renewal: flag('whether the chain renewed by itself, outside of any extrinsic', {
+    duration: count('length in timeslices', { title: 'Timeslices' }),
+    auto_renewal: flag('true if the chain renewed the workload itself, outside of any extrinsic', {
       title: 'Automatic',
     }),
     ...placeColumns,
@@ -85,7 +85,7 @@ export const coretimeRenewal = metric({
   endpoints: [
     {
       path: '/api/coretime-renewals',
-      summary: 'Workloads of bulk coretime that go on in the next cycle, with core and price',
+      summary: 'Renewed workloads of bulk coretime, with core and price',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       dates: { column: 'timestamp', required: false },

@@ -10,12 +10,15 @@ export const coretimeSaleMetrics = metric({
   record: 'CoretimeSaleMetrics',
   title: 'Coretime sale results',
   domain: 'coretime',
-  doc: 'What was bought and renewed in each sale of bulk coretime, and what was paid for it.',
+  doc: 'Purchases, renewals and spending in each sale of bulk coretime.',
   columns: {
     relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
-    region_begin: count('first timeslice of what is sold', { title: 'First timeslice', unit: 'identifier' }),
-    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1', {
+    region_begin: count('first timeslice on sale, which identifies the sale', {
+      title: 'First timeslice',
+      unit: 'identifier',
+    }),
+    sale_cycle: count('rank of `region_begin` among all stored sales of the relay chain, from 1', {
       title: 'Sale cycle',
       unit: 'identifier',
     }),
@@ -23,20 +26,20 @@ export const coretimeSaleMetrics = metric({
     renewals: count('cores renewed', { title: 'Cores renewed' }),
     ...sumColumns('bulk_spend', 'sum of the prices of the purchases', { title: 'Spending on purchases' }),
     ...sumColumns('renewal_spend', 'sum of the prices of the renewals', { title: 'Spending on renewals' }),
-    ...sumColumns('total_burn', 'bulk_spend + renewal_spend', { title: 'Burn' }),
-    ...amountColumns('min_purchase_price', 'least price of a purchase; null without any', {
-      title: 'Least price',
+    ...sumColumns('total_burn', '`bulk_spend` + `renewal_spend`', { title: 'Burn' }),
+    ...amountColumns('min_purchase_price', 'lowest price of a purchase; null without purchases', {
+      title: 'Lowest price',
       overTime: 'min',
       nullable: true,
     }),
-    avg_purchase_price: real('bulk_spend / bulk_purchases, in native tokens; null without purchases', {
+    avg_purchase_price: real('`bulk_spend` / `bulk_purchases`, in native tokens; null without purchases', {
       title: 'Average price',
       unit: 'native',
       overTime: 'mean',
       nullable: true,
     }),
-    ...amountColumns('max_purchase_price', 'greatest price of a purchase; null without any', {
-      title: 'Greatest price',
+    ...amountColumns('max_purchase_price', 'highest price of a purchase; null without purchases', {
+      title: 'Highest price',
       overTime: 'max',
       nullable: true,
     }),
@@ -46,7 +49,7 @@ export const coretimeSaleMetrics = metric({
       overChains: 'none',
     }),
     cores_offered: count('cores offered', { title: 'Cores offered' }),
-    sold_out: flag('bulk_purchases + renewals >= cores_offered', { title: 'Sold out' }),
+    sold_out: flag('true if `bulk_purchases` + `renewals` >= `cores_offered`', { title: 'Sold out' }),
   },
   key: ['relay_chain', 'region_begin'],
   materialized: 'whole',
@@ -57,7 +60,7 @@ export const coretimeSaleMetrics = metric({
   endpoints: [
     {
       path: '/api/coretime-sale-metrics',
-      summary: 'Purchases, renewals and spend, by sale cycle',
+      summary: 'Purchases, renewals and spending by sale cycle',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       filters: { region_begin: regionBegin },

@@ -26,31 +26,37 @@ export const coretimeSale = metric({
   record: 'CoretimeSale',
   title: 'Coretime sales',
   domain: 'coretime',
-  doc: 'Sales of bulk coretime: prices, capacity and burn of each cycle, which its first timeslice names. A timeslice is 80 relay blocks. A purchase belongs to the cycle in which its region begins, a renewal to that in which it begins.',
+  doc: 'Prices, capacity and burn of each sale of bulk coretime. The first timeslice identifies a sale; a timeslice is 80 relay blocks. A purchase or renewal belongs to the sale with the same first timeslice.',
   columns: {
     relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
-    region_begin: count('first timeslice of what is sold', { title: 'First timeslice', unit: 'identifier' }),
-    region_end: count('timeslice after the last of what is sold', {
+    region_begin: count('first timeslice on sale, which identifies the sale', {
+      title: 'First timeslice',
+      unit: 'identifier',
+    }),
+    region_end: count('end of the sale: the timeslice after the last one on sale', {
       title: 'End timeslice',
       unit: 'identifier',
     }),
-    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1', {
+    sale_cycle: count('rank of `region_begin` among all stored sales of the relay chain, from 1', {
       title: 'Sale cycle',
       unit: 'identifier',
     }),
-    sale_start: count('block from which cores are sold; its unit is in sale_start_unit', {
+    sale_start: count('first block of the sale, in the unit of `sale_start_unit`', {
       title: 'First block of the sale',
       unit: 'height',
     }),
-    leadin_length: count('blocks over which the price falls, in the same unit', {
-      title: 'Blocks of the lead-in',
-      overTime: 'none',
-      overChains: 'none',
-    }),
+    leadin_length: count(
+      'length of the lead-in, over which the price falls, in blocks of `sale_start_unit`',
+      {
+        title: 'Blocks of the lead-in',
+        overTime: 'none',
+        overChains: 'none',
+      },
+    ),
     sale_start_unit: name(
-      'relay_blocks, or local_blocks of the coretime chain, as older runtimes count; told by which of the two block numbers is nearer to sale_start',
-      { title: 'Chain of the first block' },
+      '`relay_blocks`, or `local_blocks` of the coretime chain as in older runtimes: the one whose block number is nearer to `sale_start`',
+      { title: 'Unit of the first block' },
     ),
     ...amountColumns('start_price', 'price of a core when the sale starts', {
       title: 'Start price',
@@ -60,35 +66,42 @@ export const coretimeSale = metric({
       title: 'End price',
       overTime: 'mean',
     }),
-    ideal_cores_sold: count('cores that should be sold, by which the next price is adapted', {
+    ideal_cores_sold: count('target number of sold cores, from which the next price is derived', {
       title: 'Ideal cores sold',
     }),
     cores_offered: count('cores offered', { title: 'Cores offered' }),
     first_core: count(
-      'first core sold, by the newest configuration snapshot of this cycle; null without one',
+      'first core sold, from the newest `coretime_config` snapshot of the sale; null without one',
       { title: 'First core', unit: 'identifier', nullable: true },
     ),
-    cores_sold: count('cores sold by that snapshot; without one, the number of purchases of the cycle', {
-      title: 'Cores sold',
-    }),
-    ...amountColumns('sellout_price', 'price at which the cores sold out, by that snapshot; null without', {
-      title: 'Sell-out price',
-      overTime: 'mean',
-      nullable: true,
-    }),
-    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals of the cycle', {
+    cores_sold: count(
+      'cores sold, from the same snapshot; without one, the number of purchases of the sale',
+      {
+        title: 'Cores sold',
+      },
+    ),
+    ...amountColumns(
+      'sellout_price',
+      'price at which the cores sold out, from the same snapshot; null without one',
+      {
+        title: 'Sell-out price',
+        overTime: 'mean',
+        nullable: true,
+      },
+    ),
+    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals of the sale', {
       title: 'Burn',
     }),
     sale_init_block: count('block of the coretime chain that opened the sale', {
       title: 'Block of the opening',
       unit: 'height',
     }),
-    sale_init_at: timestamp('time of that block', { title: 'Opened' }),
-    region_begin_at: timestamp('time of relay block region_begin * 80; null when it is not stored', {
-      title: 'Begin of the regions',
+    sale_init_at: timestamp('time of `sale_init_block`', { title: 'Opened' }),
+    region_begin_at: timestamp('time of relay block `region_begin` * 80; null when it is not stored', {
+      title: 'Start of the regions',
       nullable: true,
     }),
-    region_end_at: timestamp('time of relay block region_end * 80; null when it is not stored', {
+    region_end_at: timestamp('time of relay block `region_end` * 80; null when it is not stored', {
       title: 'End of the regions',
       nullable: true,
     }),
@@ -134,7 +147,7 @@ export const coretimeSale = metric({
   endpoints: [
     {
       path: '/api/coretime-sales',
-      summary: 'Prices, capacity and burn of each cycle of bulk coretime',
+      summary: 'Prices, capacity and burn of each sale of bulk coretime',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
       dates: { column: 'sale_init_at', required: false },
@@ -167,7 +180,7 @@ function saleRow(sale: Sale, config: CoretimeConfig['sale_info'] | undefined): R
   };
 }
 
-/** A sale starts soon after its initialization, and its regions begin soon after that: the nearer unit is right. */
+/** A sale starts soon after its initialization, and its regions begin soon after that, so the nearer unit is right. */
 function startUnit({ opened: { event, number } }: Sale): string {
   const fromLocal = Math.abs(event.sale_start - number);
   const fromRelay = Math.abs(event.sale_start - event.region_begin * TIMESLICE_BLOCKS);

@@ -9,7 +9,7 @@ export const coretimeTotalBurn = metric({
   record: 'CoretimeTotalBurn',
   title: 'Lifetime coretime burn',
   domain: 'coretime',
-  doc: 'What was burned for bulk coretime over all time: the prices of all purchases and renewals, also of those that belong to no stored sale. Revenue of on-demand coretime is not in it.',
+  doc: 'Total burn of bulk coretime over all time: the prices of all purchases and renewals, including those that belong to no stored sale. Revenue of on-demand coretime is not included.',
   columns: {
     relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
     chain: name('coretime chain', { title: 'Chain' }),
@@ -17,7 +17,7 @@ export const coretimeTotalBurn = metric({
       title: 'Burn',
       overTime: 'last',
     }),
-    sales: count('sales that were opened', { title: 'Sales', overTime: 'last' }),
+    sales: count('sales opened', { title: 'Sales', overTime: 'last' }),
     purchases: count('purchases, without renewals', { title: 'Purchases', overTime: 'last' }),
     renewals: count('renewals', { title: 'Renewals', overTime: 'last' }),
     as_of: timestamp('time of the newest stored block of the coretime chain', {
@@ -49,7 +49,7 @@ export const coretimeTotalBurn = metric({
   endpoints: [
     {
       path: '/api/coretime-total-burn',
-      summary: 'What all purchases and renewals of bulk coretime burned, by relay chain',
+      summary: 'Burn of all purchases and renewals of bulk coretime, by relay chain',
       relays: SERVED_RELAYS,
       scopeParameters: ['relay_chain'],
     },

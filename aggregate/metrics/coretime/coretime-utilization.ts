@@ -19,38 +19,38 @@ export const coretimeUtilization = metric({
   record: 'CoretimeUtilization',
   title: 'Coretime utilization',
   domain: 'coretime',
-  doc: 'Cores that parachain blocks used per relay block, against the cores there are: those that the newest sale offered and those reserved for the system. Cores that are leased count in neither.',
+  doc: 'Average number of cores in use per relay block, and the number available: cores offered in the newest sale plus cores reserved for the system. Leased cores are not counted as available.',
   mainColumn: 'utilization',
   columns: {
     date: day('UTC day of the relay blocks', { title: 'Day' }),
     relay_chain: name('relay chain', { title: 'Relay chain' }),
-    chain: name('the relay chain itself, whose blocks are counted', { title: 'Chain' }),
+    chain: name('name of the relay chain, whose blocks are counted', { title: 'Chain' }),
     cores_offered: count(
-      'cores offered by the newest sale that was opened by the end of the day, or else by the newest configuration snapshot; null before any',
+      'cores offered by the newest sale opened by the end of the day, or else by the newest `coretime_config` snapshot; null before the first of either',
       { title: 'Cores offered', overTime: 'last', nullable: true },
     ),
     system_cores: count(
-      'cores reserved for the system: reservations in the newest configuration snapshot by the end of the day; null before any',
+      'cores reserved for the system: reservations in the newest `coretime_config` snapshot by the end of the day; null before the first one',
       { title: 'System cores', overTime: 'last', nullable: true },
     ),
-    cores_available: count('cores_offered + system_cores; null when one of them is', {
+    cores_available: count('`cores_offered` + `system_cores`; null when either is null', {
       title: 'Cores available',
       overTime: 'last',
       nullable: true,
     }),
-    avg_cores_used: real('included_candidates / relay_blocks', {
+    avg_cores_used: real('`included_candidates` / `relay_blocks`', {
       title: 'Cores in use',
       unit: 'count',
       overTime: 'mean',
     }),
-    utilization: real('avg_cores_used / cores_available; null without available cores', {
+    utilization: real('`avg_cores_used` / `cores_available`; null when that is 0 or null', {
       title: 'Utilization',
       unit: 'ratio',
       nullable: true,
     }),
     included_candidates: count('parachain blocks included on this day', { title: 'Parachain blocks' }),
     relay_blocks: count('relay blocks of this day', { title: 'Relay blocks' }),
-    distinct_paras: count('parachains of which a block was included on this day', {
+    distinct_paras: count('parachains with a block included on this day', {
       title: 'Parachains',
       overTime: 'none',
       overChains: 'none',
@@ -103,7 +103,7 @@ export const coretimeUtilization = metric({
   endpoints: [
     {
       path: '/api/coretime-utilization',
-      summary: 'Cores in use per relay block against cores available, by day',
+      summary: 'Average cores in use per relay block and cores available, by day',
       relays: ['polkadot', 'kusama'],
       scopeParameters: ['relay_chain'],
       defaults: { relay_chain: 'polkadot' },

@@ -2,15 +2,13 @@ import { count, text, timestamp } from '../../columns.ts';
 import { extrinsicId } from '../shared/facts.ts';
 import type { Happened } from './folds/coretime-facts.ts';
 
-// Where and when an event of the coretime chain happened, in rows that are of one event each.
-
 export const placeColumns = {
   block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
-  event_index: count('place of the event in the block, from 0', {
+  event_index: count('index of the event in the block, from 0', {
     title: 'Event index',
     unit: 'identifier',
   }),
-  extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+  extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', {
     title: 'Extrinsic',
     nullable: true,
   }),

@@ -3,14 +3,13 @@ import { day, name, real } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { snapshotOfDay } from '../shared/snapshot.ts';
 
-/** The protocols that the endpoint serves. */
 const DEFI_CHAINS = ['asset-hub-polkadot', 'hydration', 'acala', 'astar', 'bifrost'] as const;
 
 export const defiTvl = metric({
   record: 'DefiTvl',
   title: 'Value locked in DeFi',
   domain: 'finance',
-  doc: `Value locked in the protocols of ${DEFI_CHAINS.join(', ')}, by the last \`tvl\` snapshot of a UTC day. A day without one has no row; 0 is what the snapshot said.`,
+  doc: `Total value locked in the protocols of ${DEFI_CHAINS.join(', ')}, from the last \`tvl\` snapshot of a UTC day. A day without a snapshot has no row. A value of 0 was 0 in the snapshot.`,
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot', { title: 'Chain' }),

@@ -21,18 +21,18 @@ interface Holding {
   readonly sovereign_held: string;
 }
 
-/** What the metric of a coin is, but for its record and its fold. */
+/** The definition of the metric of a coin, without its record and fold. */
 export const coinHoldings = (coin: Coin) =>
   ({
     title: `Holdings of coin ${coin.toUpperCase()}`,
     domain: 'finance',
-    doc: `How much of coin ${coin.toUpperCase()} a chain holds, by the last \`stable_holdings\` snapshot of a UTC day. On a day whose snapshot has no holding of the coin a chain has no row.`,
+    doc: `Amount of coin ${coin.toUpperCase()} on a chain, from the last \`stable_holdings\` snapshot of a UTC day. A chain has no row on a day whose snapshot lacks the coin.`,
     columns: {
       relay_chain: name('relay chain', { title: 'Relay chain' }),
       chain: name('chain of the snapshot', { title: 'Chain' }),
       date: day('UTC day of the snapshot', { title: 'Day' }),
       [`sum_of_coin_${coin}`]: real(
-        'sum over the chain’s assets of (issuance - held by sovereign accounts of other chains) / 10^decimals, in coins',
+        'sum of (issuance - balances of the sovereign accounts of other chains) / 10^decimals over the assets of the coin, in coins',
         {
           title: `Coin ${coin.toUpperCase()} held`,
           unit: 'number',
@@ -50,14 +50,14 @@ export const coinHoldings = (coin: Coin) =>
     endpoints: [
       {
         path: `/api/daily-coin-${coin}`,
-        summary: `Amount of coin ${coin.toUpperCase()} held by a chain`,
+        summary: `Amount of coin ${coin.toUpperCase()} on a chain, by day`,
         relays: ['polkadot'],
         dates: { column: 'date', floor: '2023-01-01', required: true },
       },
     ],
   }) as const;
 
-/** The rows of the metric of a coin, of the snapshots that have a holding of it. */
+/** One row for each snapshot that has a holding of the coin. */
 export const holdingRows = (coin: Coin, facts: readonly HoldingsFact[]) =>
   facts.flatMap((fact) => {
     const held = heldOf(`coin_${coin}`, fact);

@@ -9,32 +9,38 @@ export const monthlyTreasuryBalances = metric({
   record: 'MonthlyTreasuryBalances',
   title: 'Treasury balances',
   domain: 'finance',
-  doc: `What a treasury holds at the end of a month, by its last \`treasury_balance\` snapshot: a row per asset, its amounts summed over the treasury’s accounts, and a row \`${TOTAL}\`. USD at the price of the snapshot’s day; unknown is null, never 0.`,
+  doc: `Balances of a treasury at the end of a month, from the last \`treasury_balance\` snapshot of the month. Each asset has a row with its sum over the accounts of the treasury; the row \`${TOTAL}\` adds up all assets in USD. USD values use the price on the day of the snapshot. An unknown amount is null, never 0.`,
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot', { title: 'Chain' }),
     month: date('last day of the month', { title: 'Month' }),
     asset: name(`symbol of the asset, or \`${TOTAL}\``, { title: 'Asset', total: TOTAL }),
-    balance_token: real(`balance in the asset’s own unit; null on the \`${TOTAL}\` row`, {
+    balance_token: real(`balance in units of the asset; null in the \`${TOTAL}\` row`, {
       title: 'Balance',
       unit: 'number',
       overTime: 'last',
       nullable: true,
     }),
-    balance_usd: real('balance * price, in USD; null without a price. The total is the sum of those known', {
-      title: 'Balance in USD',
-      unit: 'usd',
-      overTime: 'last',
-      nullable: true,
-    }),
-    share: real(`balance_usd / balance_usd of the \`${TOTAL}\` row, 0 to 1; null when one is unknown`, {
-      title: 'Share of the treasury',
-      unit: 'ratio',
-      overTime: 'last',
-      nullable: true,
-    }),
+    balance_usd: real(
+      `\`balance_token\` * price, in USD; null without a price. The \`${TOTAL}\` row adds up the known values`,
+      {
+        title: 'Balance in USD',
+        unit: 'usd',
+        overTime: 'last',
+        nullable: true,
+      },
+    ),
+    share: real(
+      `\`balance_usd\` / \`balance_usd\` of the \`${TOTAL}\` row, 0 to 1; null when either is unknown`,
+      {
+        title: 'Share of the treasury',
+        unit: 'ratio',
+        overTime: 'last',
+        nullable: true,
+      },
+    ),
     balance_native_equivalent: real(
-      'balance_usd / price of the chain’s token, in native tokens; the balance itself for that token. Null when a price is unknown',
+      '`balance_usd` / price of the token of the chain, in native tokens; the balance itself for that token. Null when a price is unknown',
       { title: 'Balance in native tokens', unit: 'native', overTime: 'last', nullable: true },
     ),
   },
@@ -56,7 +62,7 @@ export const monthlyTreasuryBalances = metric({
   endpoints: [
     {
       path: '/api/monthly-treasury-balances',
-      summary: 'What a treasury holds of each asset at the end of a month, in tokens and USD',
+      summary: 'Treasury balances by asset at the end of a month, in tokens and USD',
       relays: SERVED_RELAYS,
       dates: { column: 'month', floor: '2023-01-01', required: false },
     },

@@ -7,47 +7,50 @@ export const govReferendumResult = metric({
   record: 'GovReferendumResult',
   title: 'Referenda',
   domain: 'governance',
-  doc: 'One row per referendum of the pallet `referenda`, with its state as known now. One index is one referendum on all chains of a relay: where governance moved to another chain it is one row, under the chain where its newest event happened.',
+  doc: 'Current state of each referendum of the pallet `referenda`. A referendum that moved to another chain with governance is one row, under the chain of its newest event.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the newest event of the referendum', { title: 'Chain' }),
     referendum_index: count('index of the referendum', { title: 'Referendum', unit: 'identifier' }),
-    track: count('track, from its submission or else the start of its decision', {
+    track: count('track, from the submission, or else from the start of the decision', {
       title: 'Track',
       unit: 'identifier',
       nullable: true,
     }),
     origin: text(
-      'origin of the proposal: of the submitting call, else that of its track, such as `SmallTipper`',
+      'origin of the proposal, such as `SmallTipper`: from the submitting call, or else from the track',
       { title: 'Origin', nullable: true },
     ),
-    ayes: real('votes for it after conviction, in native tokens, of the newest tally that an event told', {
-      title: 'Ayes',
-      unit: 'native',
-      nullable: true,
-    }),
-    ayes_planck: planck('the same in planck', { title: 'Ayes in planck', nullable: true }),
-    nays: real('votes against it after conviction, in native tokens, of the same tally', {
+    ayes: real(
+      'aye votes after conviction, in native tokens, from the newest tally in an event; null without a tally',
+      {
+        title: 'Ayes',
+        unit: 'native',
+        nullable: true,
+      },
+    ),
+    ayes_planck: planck('`ayes` in planck', { title: 'Ayes in planck', nullable: true }),
+    nays: real('nay votes after conviction, in native tokens, from the same tally', {
       title: 'Nays',
       unit: 'native',
       nullable: true,
     }),
-    nays_planck: planck('the same in planck', { title: 'Nays in planck', nullable: true }),
+    nays_planck: planck('`nays` in planck', { title: 'Nays in planck', nullable: true }),
     support: real(
-      'tokens of aye and abstaining votes before conviction, in native tokens, of the same tally',
+      'tokens of aye and abstain votes before conviction, in native tokens, from the same tally',
       { title: 'Support', unit: 'native', nullable: true },
     ),
-    support_planck: planck('the same in planck', { title: 'Support in planck', nullable: true }),
-    approval: real('ayes / (ayes + nays), 0 to 1; null without votes', {
+    support_planck: planck('`support` in planck', { title: 'Support in planck', nullable: true }),
+    approval: real('`ayes` / (`ayes` + `nays`), 0 to 1; null without votes', {
       title: 'Approval',
       unit: 'ratio',
       nullable: true,
     }),
     turnout_pct: real(
-      '100 × support / (issuance − inactive issuance), by the newest `issuance` snapshot before the tally; null without one',
+      '100 * `support` / (issuance - inactive issuance), from the newest `issuance` snapshot before the tally; null without one',
       { title: 'Turnout', unit: 'percent', nullable: true },
     ),
-    outcome: name('how it ended; the first end counts', {
+    outcome: name('first outcome; `Ongoing` while the referendum is open', {
       title: 'Outcome',
       values: ['Ongoing', 'Approved', 'Rejected', 'TimedOut', 'Cancelled', 'Killed'],
     }),
@@ -56,33 +59,36 @@ export const govReferendumResult = metric({
       unit: 'height',
       nullable: true,
     }),
-    end_block: count('height of the end; null while it is open', {
+    end_block: count('height of the end; null while the referendum is open', {
       title: 'Block of the end',
       unit: 'height',
       nullable: true,
     }),
     start_date: day('UTC day of the submission', { title: 'Submitted', nullable: true }),
-    end_date: day('UTC day of the end; null while it is open', { title: 'Ended', nullable: true }),
+    end_date: day('UTC day of the end; null while the referendum is open', {
+      title: 'Ended',
+      nullable: true,
+    }),
     deciding_block: count('height at which the decision last started', {
       title: 'Block of the decision’s start',
       unit: 'height',
       nullable: true,
     }),
-    confirm_block: count('height at which the confirmation last started; null when that was aborted', {
+    confirm_block: count('height at which the confirmation last started; null if it was aborted', {
       title: 'Block of the confirmation’s start',
       unit: 'height',
       nullable: true,
     }),
-    decision_deposit: real('decision deposit in native tokens, also after its refund', {
+    decision_deposit: real('decision deposit, in native tokens; it stays after a refund', {
       title: 'Decision deposit',
       unit: 'native',
       nullable: true,
     }),
-    decision_deposit_planck: planck('the same in planck', {
+    decision_deposit_planck: planck('`decision_deposit` in planck', {
       title: 'Decision deposit in planck',
       nullable: true,
     }),
-    submitter: text('SS58 of the account that submitted it; null when no account did', {
+    submitter: text('account that submitted it, as SS58; null when no account did, or when it is unknown', {
       title: 'Submitter',
       nullable: true,
     }),

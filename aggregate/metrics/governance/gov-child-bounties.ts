@@ -10,46 +10,46 @@ export const govChildBounty = metric({
   record: 'GovChildBounty',
   title: 'Child bounties',
   domain: 'governance',
-  doc: 'One row per child bounty. Its parent and its own id name it together, but ids were given again when they began at 0 within each parent: rows of one id stand in the order of their first events, and each whose addition is known has its own `added_at`. A child bounty that moved to another chain with its governance is one row, under the chain where it last changed.',
+  doc: 'Current state of each child bounty. In spring 2025, ids started again at 0 within each parent bounty, so several child bounties can have the same parent and id. Their rows are in the order of their first events and differ in `added_at`. A child bounty that moved to another chain with governance is one row, under the chain where it last changed.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the newest event or call that changed the child bounty', { title: 'Chain' }),
-    parent_bounty_id: count('id of the bounty that it is paid from', { title: 'Bounty', unit: 'identifier' }),
+    parent_bounty_id: count('id of the parent bounty', { title: 'Bounty', unit: 'identifier' }),
     child_bounty_id: count('id among the child bounties of its parent', {
       title: 'Child bounty',
       unit: 'identifier',
     }),
     status: name('state of the child bounty', { title: 'Status', values: CHILD_STATUSES }),
-    value: real('tokens set aside for it, in native tokens; null when its addition is not known', {
+    value: real('value of the child bounty, in native tokens; null when its addition is not stored', {
       title: 'Value',
       unit: 'native',
       nullable: true,
     }),
-    value_planck: planck('the same in planck', { title: 'Value in planck', nullable: true }),
-    curator_fee: real('part of it for the last curator proposed, in native tokens; null without one', {
+    value_planck: planck('`value` in planck', { title: 'Value in planck', nullable: true }),
+    curator_fee: real('fee of the curator proposed last, in native tokens; null without one', {
       title: 'Curator fee',
       unit: 'native',
       nullable: true,
     }),
-    curator_fee_planck: planck('the same in planck', { title: 'Curator fee in planck', nullable: true }),
-    claimed_amount: real('tokens paid to the beneficiary, in native tokens; null until they are claimed', {
+    curator_fee_planck: planck('`curator_fee` in planck', { title: 'Curator fee in planck', nullable: true }),
+    claimed_amount: real('amount paid to the beneficiary, in native tokens; null until it is claimed', {
       title: 'Claimed amount',
       unit: 'native',
       nullable: true,
     }),
-    claimed_amount_planck: planck('the same in planck', {
+    claimed_amount_planck: planck('`claimed_amount` in planck', {
       title: 'Claimed amount in planck',
       nullable: true,
     }),
     claimed_amount_usd: real(
-      'the same in USD at the price of the UTC day of the claim; null when that is not known',
+      '`claimed_amount` in USD at the price on the day of the claim; null without a price',
       { title: 'Claimed amount in USD', unit: 'usd', nullable: true },
     ),
-    beneficiary: text('SS58 of the account that claimed it, or else that it was awarded to', {
+    beneficiary: text('beneficiary of the claim, or else of the award, as SS58', {
       title: 'Beneficiary',
       nullable: true,
     }),
-    description: text('description, as UTF-8', { title: 'Description', nullable: true }),
+    description: text('description from the call that added it', { title: 'Description', nullable: true }),
     added_at: timestamp('time of its addition', { title: 'Added', nullable: true }),
     awarded_at: timestamp('time of its last award', { title: 'Awarded', nullable: true }),
     claimed_at: timestamp('time of its claim', { title: 'Claimed', nullable: true }),
@@ -68,7 +68,7 @@ export const govChildBounty = metric({
   endpoints: [
     {
       path: '/api/gov-child-bounties',
-      summary: 'Child bounties with value, beneficiary, status and what was claimed',
+      summary: 'Child bounties with value, beneficiary, status and claimed amount',
       relays: SERVED_RELAYS,
       scopeParameters: ['chain'],
       isLimited: true,

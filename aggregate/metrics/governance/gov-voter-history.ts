@@ -10,12 +10,12 @@ export const govVoterHistory = metric({
   record: 'GovVoterHistory',
   title: 'Votes',
   domain: 'governance',
-  doc: 'How each account voted on each referendum: as it stood when the referendum ended, or as it stands now. A new vote replaces the former one; a split vote has a row for each side that it puts tokens on; an account whose delegation adds to another’s vote has a row of type Delegated. A vote that was taken back while the referendum was open keeps its rows with `is_final` false.',
+  doc: 'Vote of each account on each referendum, as of the end of the referendum, or as of now while it is open. A new vote replaces the previous one. A split vote has a row for each side with tokens. An account whose delegation adds to the vote of another account has a row of type `Delegated`. A vote that was removed while the referendum was open keeps its rows, with `is_final` false.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
-    chain: name('chain where the vote was last cast or taken back', { title: 'Chain' }),
+    chain: name('chain where the vote was last cast or removed', { title: 'Chain' }),
     referendum_index: count('index of the referendum', { title: 'Referendum', unit: 'identifier' }),
-    track: count('track of the referendum; null when only votes on it are known', {
+    track: count('track of the referendum; null when only votes on it are stored', {
       title: 'Track',
       unit: 'identifier',
       nullable: true,
@@ -30,34 +30,39 @@ export const govVoterHistory = metric({
       title: 'Conviction multiplier',
       unit: 'number',
     }),
-    conviction_name: name('None, Locked1x to Locked6x', { title: 'Conviction', values: CONVICTION_NAMES }),
+    conviction_name: name('`None`, or `Locked1x` to `Locked6x`', {
+      title: 'Conviction',
+      values: CONVICTION_NAMES,
+    }),
     capital: real('tokens before conviction, in native tokens', { title: 'Tokens', unit: 'native' }),
-    capital_planck: planck('the same in planck', { title: 'Tokens in planck' }),
-    votes: real(
-      'tokens after conviction: a tenth, rounded down in planck, for None, else capital × multiplier',
-      { title: 'Votes', unit: 'native' },
-    ),
-    votes_planck: widePlanck('the same in planck', { title: 'Votes in planck' }),
+    capital_planck: planck('`capital` in planck', { title: 'Tokens in planck' }),
+    votes: real('`capital` * `conviction`, rounded down to whole planck, in native tokens', {
+      title: 'Votes',
+      unit: 'native',
+    }),
+    votes_planck: widePlanck('`votes` in planck', { title: 'Votes in planck' }),
     delegated_votes: real(
-      'sum of the votes of all delegations on the track to this account; 0 unless a Standard vote stands',
+      'votes of all delegations to this account on the track, in native tokens; 0 unless the vote is `Standard` and not removed',
       { title: 'Delegated votes', unit: 'native' },
     ),
-    delegated_votes_planck: widePlanck('the same in planck', { title: 'Delegated votes in planck' }),
-    delegated_capital: real('sum of the tokens of those delegations before conviction, in native tokens', {
+    delegated_votes_planck: widePlanck('`delegated_votes` in planck', { title: 'Delegated votes in planck' }),
+    delegated_capital: real('tokens of these delegations before conviction, in native tokens', {
       title: 'Delegated tokens',
       unit: 'native',
     }),
-    delegated_capital_planck: widePlanck('the same in planck', { title: 'Delegated tokens in planck' }),
-    delegated_to: text('for Delegated: the account whose vote it adds to', {
+    delegated_capital_planck: widePlanck('`delegated_capital` in planck', {
+      title: 'Delegated tokens in planck',
+    }),
+    delegated_to: text('account whose vote the delegation adds to; null for other types', {
       title: 'Delegated to',
       nullable: true,
     }),
-    is_final: flag('whether the vote stood at the end of the referendum, or stands now', { title: 'Final' }),
+    is_final: flag('false if the vote was removed while the referendum was open', { title: 'Final' }),
     voted_at: timestamp(
-      'time of the last cast, or of its removal; for Delegated the later of delegation and cast',
+      'time of the last vote, or of its removal; for `Delegated`, the later of the delegation and the vote',
       { title: 'Voted' },
     ),
-    block_number: count('height of that moment; null where only a snapshot told of the delegation', {
+    block_number: count('block of that moment; null when only a snapshot contains the delegation', {
       title: 'Block',
       unit: 'height',
       nullable: true,
@@ -87,7 +92,9 @@ export const govVoterHistory = metric({
           condition: (index: number) => sql`referendum_index = ${index}`,
         },
         voter: {
-          schema: accountKey().describe('account that voted or delegated, in any SS58 spelling or as H160'),
+          schema: accountKey().describe(
+            'account that voted or delegated, as SS58 with any prefix or as H160',
+          ),
           condition: (key: string) => sql`voter_key = ${key}`,
         },
       },

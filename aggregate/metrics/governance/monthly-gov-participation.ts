@@ -8,12 +8,12 @@ export const monthlyGovParticipation = metric({
   record: 'MonthlyGovParticipation',
   title: 'Participation in referenda',
   domain: 'governance',
-  doc: 'Accounts that took part in referenda in a month, by chain: with a vote that they cast or changed, or with a delegation that took effect, because its target cast a Standard vote on its track or because it began while such a vote stood on an open referendum. Both kinds have a row as soon as one has something.',
+  doc: 'Accounts that took part in referenda in a month, by chain. `direct` counts accounts that cast or changed a vote. `delegated` counts accounts whose delegation took effect: the target cast or changed a Standard vote on a referendum of the track, or the delegation began while the target had such a vote on an open referendum. If one type has voters, both have a row.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain where it happened', { title: 'Chain' }),
     month: day('last day of the month', { title: 'Month' }),
-    vote_type: name('direct or delegated', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
+    vote_type: name('`direct` or `delegated`', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
     number_of_voters: count('distinct accounts that voted, or whose delegation took effect', {
       title: 'Voters',
       overTime: 'none',

@@ -10,27 +10,27 @@ export const monthlyGovTokens = metric({
   record: 'MonthlyGovTokens',
   title: 'Tokens in referenda',
   domain: 'governance',
-  doc: 'Tokens that voted in a month, by chain and side. Direct: the last vote that an account cast on a referendum in the month, unless it took it back in the same month while the referendum was open. Delegated: the delegations that took effect in the month, as they added to a standing Standard vote when the referendum ended, or else when the month did.',
+  doc: 'Tokens behind the votes of a month, by chain and side. `direct` counts the last vote of an account on a referendum in the month, unless it was removed in the same month while the referendum was open. `delegated` counts delegations that took effect in the month, if they add to a Standard vote at the end of the referendum or of the month, whichever comes first.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
-    chain: name('chain of the last cast, or where the delegation last took effect in the month', {
+    chain: name('chain of the last vote, or chain where the delegation last took effect in the month', {
       title: 'Chain',
     }),
     month: day('last day of the month', { title: 'Month' }),
-    vote_type: name('direct or delegated', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
+    vote_type: name('`direct` or `delegated`', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
     vote_direction: name('aye, nay or abstain', { title: 'Side', values: ['aye', 'nay', 'abstain'] }),
     capital: real('tokens before conviction, in native tokens', {
       title: 'Tokens',
       unit: 'native',
       overTime: 'none',
     }),
-    capital_planck: widePlanck('the same in planck', { title: 'Tokens in planck', overTime: 'none' }),
-    votes: real('tokens after conviction, each vote rounded down to planck, in native tokens', {
+    capital_planck: widePlanck('`capital` in planck', { title: 'Tokens in planck', overTime: 'none' }),
+    votes: real('tokens after conviction, each vote rounded down to whole planck, in native tokens', {
       title: 'Votes',
       unit: 'native',
       overTime: 'none',
     }),
-    votes_planck: widePlanck('the same in planck', { title: 'Votes in planck', overTime: 'none' }),
+    votes_planck: widePlanck('`votes` in planck', { title: 'Votes in planck', overTime: 'none' }),
     number_of_votes: count('pairs of account and referendum with tokens on this side', {
       title: 'Votes cast',
       overTime: 'none',

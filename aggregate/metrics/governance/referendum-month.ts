@@ -4,20 +4,20 @@ import { type Entities, metric } from '../../metric.ts';
 import { votingMonths } from './folds/voting-months.ts';
 import { changedReferenda, countSteps, readSteps, stepsOfReferenda } from './referendum-steps.ts';
 
-/** What each referendum adds to each month: the distinct accounts of a month are a union of these rows by account. */
+/** The distinct accounts of a month are the union of these rows by account. */
 export const referendumMonth = metric({
   record: 'ReferendumMonth',
   title: 'Referenda by month',
   domain: 'governance',
-  doc: 'What a referendum adds to the votes of a month: a row for each account that took part, and one for each side.',
+  doc: 'Votes on a referendum by month: a row for each account that took part, and one for each side.',
   columns: {
     relay_chain: name('relay chain'),
     referendum_index: count('index of the referendum'),
     month: day('last day of the month'),
     chain: name('chain where it happened'),
     vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
-    vote_direction: name('aye, nay or abstain; empty of an account'),
-    account: text('key of an account that took part; empty of a side'),
+    vote_direction: name('aye, nay or abstain; empty in rows of accounts'),
+    account: text('key of an account that took part; empty in rows of sides'),
     capital_planck: widePlanck('tokens of the side before conviction, in planck'),
     votes_planck: widePlanck('tokens of the side after conviction, in planck'),
     number_of_votes: count('accounts with tokens on the side'),

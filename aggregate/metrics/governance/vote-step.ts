@@ -4,8 +4,8 @@ import { votingFacts } from './folds/facts.ts';
 import { STEP_KINDS, STEP_SUBJECTS, voteStepRows } from './folds/vote-steps.ts';
 
 /**
- * Votes and delegations as steps of the referenda and tracks that they change: what a referendum came to is folded
- * from its own steps, without reading those of others.
+ * Votes and delegations, stored under the referendum or track that they change, so that a referendum is folded from its
+ * own steps alone. No endpoint serves it.
  */
 export const voteStep = metric({
   record: 'VoteStep',
@@ -14,19 +14,17 @@ export const voteStep = metric({
   doc: 'Steps of referenda, of votes on them and of delegations, in chain order.',
   columns: {
     relay_chain: name('relay chain'),
-    subject: name('what the step is about', { values: STEP_SUBJECTS }),
-    entity: count('index of the referendum, or the track of a delegation; 0 of a snapshot'),
+    subject: name('kind of entity that the step changes', { values: STEP_SUBJECTS }),
+    entity: count('index of the referendum, or the track of a delegation; 0 for a snapshot'),
     at: timestamp('time of the block or snapshot'),
-    after_blocks: count('1 of a snapshot, which follows the blocks of its time, else 0'),
+    after_blocks: count('1 for a snapshot, which follows the blocks of its time; else 0'),
     chain: name('chain'),
-    number: count('height; 0 of a snapshot'),
-    place: count(
-      '0 in the initialization of the block, then the extrinsics from 1 on, then the finalization',
-    ),
+    number: count('height; 0 for a snapshot'),
+    place: count('0 for the initialization of the block, extrinsics from 1, then the finalization'),
     position: count('position among the steps of that place'),
     date: day('UTC day'),
-    kind: name('what happened', { values: STEP_KINDS }),
-    track: count('track that the event names, else 0'),
+    kind: name('kind of the step', { values: STEP_KINDS }),
+    track: count('track in the event, else 0'),
     account: text('key of the account that voted or delegated'),
     target: text('key of the account that a delegation adds to'),
     conviction: count('0 is None, k is `Locked{k}x`'),

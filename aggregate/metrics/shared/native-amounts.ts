@@ -13,8 +13,8 @@ export function amountColumns<const Name extends string>(
   options: AmountOptions,
 ): Record<Both<Name>, Column> {
   return {
-    [name]: real(`${doc}, in native tokens: planck / 10^decimals`, { ...options, unit: 'native' }),
-    [`${name}_planck`]: planck(`${doc}, in planck`, exact(options)),
+    [name]: real(inUnit(doc, 'native tokens'), { ...options, unit: 'native' }),
+    [`${name}_planck`]: planck(inUnit(doc, 'planck'), exact(options)),
   } as Record<Both<Name>, Column>;
 }
 
@@ -26,8 +26,14 @@ export function sumColumns<const Name extends string>(
 ): Record<Both<Name>, Column> {
   return {
     ...amountColumns(name, doc, options),
-    [`${name}_planck`]: widePlanck(`${doc}, in planck`, exact(options)),
+    [`${name}_planck`]: widePlanck(inUnit(doc, 'planck'), exact(options)),
   };
+}
+
+/** Names the unit before the part that says when the value is null. */
+function inUnit(doc: string, unit: string): string {
+  const [amount, ...rest] = doc.split('; ');
+  return [`${amount}, in ${unit}`, ...rest].join('; ');
 }
 
 const exact = (options: AmountOptions): AmountOptions => ({

@@ -38,12 +38,12 @@ export const amountOf = (field: string, payload = 'payload'): string =>
 
 export const countOf = (field: string): Sql => raw(`JSONExtractUInt(payload, '${field}')`);
 
-/** The columns that tell which snapshot a row is from. */
+/** The snapshot of a row. */
 export const snapshotColumns = {
-  snapshot_block: count('height of the snapshot; null when it has none', {
+  snapshot_block: count('block of the snapshot; null when it has none', {
     title: 'Block of the snapshot',
     unit: 'height',
     nullable: true,
   }),
-  snapshot_at: timestamp('moment of the snapshot', { title: 'Time of the snapshot' }),
+  snapshot_at: timestamp('time of the snapshot', { title: 'Time of the snapshot' }),
 };

@@ -14,11 +14,11 @@ export const dailyStakingParticipation = metric({
   record: 'DailyStakingParticipation',
   title: 'Staking participation',
   domain: 'staking',
-  doc: 'Who stakes and how much, by the last `staking_state` snapshot of a UTC day. Asked for the relay chain, days that only its asset hub tells of are in the answer too, under the relay’s name.',
+  doc: 'Number of stakers and total stake, from the last `staking_state` snapshot of a UTC day. If `chain` is the relay chain, the answer includes days for which only its asset hub has a snapshot, under the name of the relay chain.',
   mainColumn: 'number_of_addresses_staking',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
-    chain: name('chain of the snapshot; the relay chain where that was asked for', { title: 'Chain' }),
+    chain: name('chain of the snapshot; the relay chain if the request names it', { title: 'Chain' }),
     date: day('UTC day of the snapshot', { title: 'Day' }),
     source_chain: name('chain of the snapshot', { title: 'Chain of the snapshot' }),
     number_of_validators: count('active validators', { title: 'Active validators', overTime: 'last' }),
@@ -39,21 +39,24 @@ export const dailyStakingParticipation = metric({
       unit: 'native',
       overTime: 'last',
     }),
-    staked_native_in_pools: real('part of it that pools stake, in native tokens', {
+    staked_native_in_pools: real('part of `staked_native` that nomination pools stake, in native tokens', {
       title: 'Staked in pools',
       unit: 'native',
       overTime: 'last',
     }),
-    unbonding_native: real('amount that is being unbonded, in native tokens', {
+    unbonding_native: real('stake that is being unbonded, in native tokens', {
       title: 'Unbonding',
       unit: 'native',
       overTime: 'last',
     }),
-    minimum_nominator_active_stake: real('least stake that earned a nominator rewards, in native tokens', {
-      title: 'Least stake that earns rewards',
-      unit: 'native',
-      overTime: 'last',
-    }),
+    minimum_nominator_active_stake: real(
+      'lowest stake with which a nominator earned rewards, in native tokens',
+      {
+        title: 'Lowest stake that earns rewards',
+        unit: 'native',
+        overTime: 'last',
+      },
+    ),
   },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',

@@ -9,7 +9,7 @@ import { sumColumns } from '../shared/native-amounts.ts';
 import { dateSql, pricesOf, registryOf } from '../shared/sql.ts';
 import { stakingRewardHour } from './staking-reward-hour.ts';
 
-/** The address as the source encoded it; encoded again when the source used the prefix of another network. */
+/** The address from the source; encoded again if the source used the prefix of another network. */
 const address = raw(`multiIf(
     length(key) = 20, concat('0x', lower(hex(key))),
     written != '', written,
@@ -19,13 +19,13 @@ export const dailyStakingRewards = metric({
   record: 'DailyStakingRewards',
   title: 'Staking rewards',
   domain: 'staking',
-  doc: 'What staking paid to an account on a UTC day: rewards of stashes, wherever they were sent, and payouts of nomination pools to their members. A pool’s payouts come out of what its own stash was rewarded: totals of a chain are sums of `staking_reward` alone. Rewards that go nowhere are left out, and slashes are not netted.',
+  doc: 'Staking rewards of an account on a UTC day: rewards of its stash, wherever they were paid, and payouts of nomination pools to it as a member. Pools pay out of the rewards of their own stash, so the total of a chain is the sum of `staking_reward` alone. Rewards with the destination `None` are excluded. Slashes are not deducted.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the payouts', { title: 'Chain' }),
     date: date('UTC day of the payouts', { title: 'Day' }),
     account: text('stash or pool member, as SS58 of the chain', { title: 'Account' }),
-    ...sumColumns('reward', 'staking_reward + pool_reward', { title: 'Rewards' }),
+    ...sumColumns('reward', '`staking_reward` + `pool_reward`', { title: 'Rewards' }),
     ...sumColumns(
       'staking_reward',
       'sum of `staking.Rewarded` (formerly `Reward`) and `staking.ValidatorIncentivePaid` of the stash',
@@ -34,18 +34,18 @@ export const dailyStakingRewards = metric({
       },
     ),
     ...sumColumns('pool_reward', 'sum of `nominationPools.PaidOut` to the member', { title: 'Pool rewards' }),
-    reward_usd: real('reward at the day’s price, in USD; null on a day without a price', {
+    reward_usd: real('`reward` in USD at the price of the day; null without a price', {
       title: 'Rewards in USD',
       unit: 'usd',
       nullable: true,
     }),
-    num_payouts: count('events that these sums are of', { title: 'Payouts' }),
-    era_min: count('first era that staking_reward is of; null when no event tells', {
+    num_payouts: count('reward and payout events in these sums', { title: 'Payouts' }),
+    era_min: count('first era of `staking_reward`; null when no event names one', {
       title: 'First era',
       unit: 'identifier',
       nullable: true,
     }),
-    era_max: count('last era that staking_reward is of; null when no event tells', {
+    era_max: count('last era of `staking_reward`; null when no event names one', {
       title: 'Last era',
       unit: 'identifier',
       nullable: true,
@@ -83,13 +83,13 @@ export const dailyStakingRewards = metric({
   endpoints: [
     {
       path: '/api/daily-staking-rewards',
-      summary: 'What each account was paid on a day, by staking and by pools',
+      summary: 'Staking and pool rewards by account and day',
       relays: SERVED_RELAYS,
       scopeParameters: ['chain'],
       dates: { column: 'date', floor: '2024-01-01', required: true },
       filters: {
         accounts: {
-          schema: anyOf(accountKey()).describe('accounts, in any SS58 spelling'),
+          schema: anyOf(accountKey()).describe('accounts, as SS58 with any prefix'),
           condition: (keys: string[]) => sql`account_key IN ${keys}`,
         },
       },

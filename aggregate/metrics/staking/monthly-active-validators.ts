@@ -7,12 +7,12 @@ export const monthlyActiveValidators = metric({
   record: 'MonthlyActiveValidators',
   title: 'Validators and nominators',
   domain: 'staking',
-  doc: 'Validators and nominators at the end of a month, by its last `validator_set` snapshot.',
+  doc: 'Validators and nominators at the end of a month, from its last `validator_set` snapshot.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot', { title: 'Chain' }),
     month: day('last day of the month', { title: 'Month' }),
-    number_of_active_validators: count('validators of the session', {
+    number_of_active_validators: count('validators in the active set', {
       title: 'Active validators',
       overTime: 'last',
     }),

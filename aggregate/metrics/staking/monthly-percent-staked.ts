@@ -12,28 +12,28 @@ export const monthlyPercentStaked = metric({
   record: 'MonthlyPercentStaked',
   title: 'Share of tokens staked',
   domain: 'staking',
-  doc: 'Share of the issued tokens that is staked at the end of a month, by the last `issuance` and the last `staking_state` snapshot of a chain in it. A month that lacks one of the two has no row.',
+  doc: 'Share of the token issuance that is staked at the end of a month, from the last `issuance` and the last `staking_state` snapshot of the month. A month that lacks either snapshot has no row.',
   mainColumn: 'percentage_staked',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of both snapshots', { title: 'Chain' }),
     month: day('last day of the month', { title: 'Month' }),
-    block_number: count('height at which the issuance was read; null when the snapshot has none', {
+    block_number: count('block of the `issuance` snapshot; null when it has none', {
       title: 'Block',
       unit: 'height',
       nullable: true,
     }),
-    total_issuance: real('tokens that exist, in native tokens', {
+    total_issuance: real('total token issuance, in native tokens', {
       title: 'Total issuance',
       unit: 'native',
       overTime: 'last',
     }),
-    total_staked: real('tokens staked, in native tokens', {
+    total_staked: real('total stake, in native tokens', {
       title: 'Total staked',
       unit: 'native',
       overTime: 'last',
     }),
-    percentage_staked: real('total_staked / total_issuance, 0 to 1; null when nothing is issued', {
+    percentage_staked: real('`total_staked` / `total_issuance`, 0 to 1; null when the issuance is 0', {
       title: 'Share staked',
       unit: 'ratio',
       overTime: 'last',
@@ -55,7 +55,7 @@ export const monthlyPercentStaked = metric({
   endpoints: [
     {
       path: '/api/monthly-percent-staked',
-      summary: 'Total issuance and the part of it that is staked',
+      summary: 'Total issuance, total stake and their ratio',
       relays: ['polkadot'],
       dates: { column: 'month', floor: '2022-01-01', required: true },
     },

@@ -145,12 +145,12 @@ function valueOfWei(amount: string | undefined, decimals: number): CallValue {
 
 /** The columns of a value. */
 export const valueColumns = {
-  value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
+  value: real('value sent with the call, in native tokens: planck / 10^decimals, or wei / 10^18', {
     title: 'Value',
     unit: 'native',
     nullable: true,
   }),
-  value_planck: widePlanck('the same in planck; whole ones where it was given in wei', {
+  value_planck: widePlanck('`value` in planck; a value in wei is rounded down to whole planck', {
     title: 'Value in planck',
     nullable: true,
   }),

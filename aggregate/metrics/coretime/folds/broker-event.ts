@@ -9,9 +9,9 @@ import { metric } from '../../../metric.ts';
  */
 export const brokerEvent = metric({
   record: 'BrokerEvent',
-  title: 'Events of brokers',
+  title: 'Events of the broker pallet',
   domain: 'coretime',
-  doc: 'Events of brokers, in canonical blocks.',
+  doc: 'Events of the pallet `broker` in canonical blocks.',
   columns: {
     relay_chain: name('relay chain whose cores are sold'),
     at: timestamp('time of the block'),
