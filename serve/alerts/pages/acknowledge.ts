@@ -46,11 +46,16 @@ export function serveAcknowledgePages(
     const text = action === 'acknowledge' ? 'Acknowledged.' : 'The next step was carried out.';
     return isDone
       ? seeOther(reply, `/acknowledge/${linkTextOf(request)}`, text)
-      : seeOther(reply, `/acknowledge/${linkTextOf(request)}`, 'There was nothing left to do.', 'bad');
+      : seeOther(
+          reply,
+          `/acknowledge/${linkTextOf(request)}`,
+          'Nothing changed: the link was used already, or nobody is paged any more.',
+          'bad',
+        );
   });
 }
 
-const notFound = () => new HttpError('not_found', 'This link leads nowhere.');
+const notFound = () => new HttpError('not_found', 'This link is not valid. Sign in to see your alerts.');
 
 function sendExpired(reply: FastifyReply, project: number): Promise<FastifyReply> {
   const title = 'This link has expired';
@@ -82,7 +87,7 @@ ${isCalling && html`<button name="action" value="escalate" class="second">Page t
 
 const doneNote = ({ acknowledged, usedMs }: Linked): Html => {
   if (acknowledged === null)
-    return html`<p class="note">${usedMs > 0 ? 'This link was used.' : 'This message pages nobody any more. Sign in to see whether the alert is open.'}</p>`;
+    return html`<p class="note">${usedMs > 0 ? 'This link was used already.' : 'Nobody is paged any more. Sign in to see whether the alert is open.'}</p>`;
   const { by, at } = acknowledged;
   return html`<p class="note good" role="status">Acknowledged ${by !== '' && html`by ${by} `}${time(at)}.</p>`;
 };

@@ -52,7 +52,11 @@ function keptTimes(json: string): TimeInterval[] {
   try {
     return JSON.parse(json);
   } catch {
-    throw new RequestRefused('bad_request', 'The active times are no JSON. Reload the page.', 'active_times');
+    throw new RequestRefused(
+      'bad_request',
+      'The active times are not valid JSON. Reload the page.',
+      'active_times',
+    );
   }
 }
 
@@ -64,7 +68,7 @@ export function activeTimesFields(intervals: readonly TimeInterval[], fault: str
   }
   const { weekdays, start, end } = simple;
   const hint = 'For example 18:00 to 08:00. An end at or before the start is on the next day.';
-  return html`<fieldset class="field"><legend>Active</legend><p class="hint">Leave all empty for a rotation that is always active. Turns go on counting while it is not.</p>
+  return html`<fieldset class="field"><legend>Active</legend><p class="hint">Leave all fields empty for a rotation that is always active. Handoffs continue while it is inactive.</p>
 <div class="weekdays">${WEEKDAYS.map(
     (day) =>
       html`<label class="choice"><input type="checkbox" name="on-${day}" value="on"${weekdays.includes(day) && html` checked`}>${day.slice(0, 1).toUpperCase()}${day.slice(1, 3)}</label>`,

@@ -10,7 +10,7 @@ import { linesOf, matchersIn } from './matcher-lines.ts';
 /** Form values as text, so that a refused form shows them again. */
 export interface RouteDraft {
   readonly name: string;
-  /** One a line. */
+  /** One per line. */
   readonly matchers: string;
   readonly policy: string;
   readonly delay: string;
@@ -68,10 +68,10 @@ export function routeFields({ draft, policies, error, isDefault }: RouteFormPart
   const options = policies.map(({ id, name }): [string, string] => [id, name]);
   const fault = faultOf('policy_id');
   const matching = html`${textField({ name: 'name', label: 'Name', value: draft.name, hint: 'For example, the team that the alerts are for.', fault: faultOf('name') })}
-${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'One a line, such as severity="critical" or team=~"storage|network". An alert must match all.', fault: faultOf('matchers') })}
+${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'One per line, such as severity="critical" or team=~"storage|network". An alert must match all.', fault: faultOf('matchers') })}
 ${textField({ name: 'position', label: 'Position', type: 'number', value: draft.position, hint: `1 to ${ROUTES_MAX}: the first route that matches takes the alert.`, fault: faultOf('position') })}`;
-  const checks = html`${check('continues', draft.continues, 'Continue', 'The next routes are tried, too.')}
-${check('active', draft.active, 'Active', 'A route that is not active takes no alert.')}`;
+  const checks = html`${check('continues', draft.continues, 'Continue', 'An alert that matches also goes on to the next routes.')}
+${check('active', draft.active, 'Active', 'An inactive route takes no alerts.')}`;
   return html`${!isDefault && matching}
 <div class="picker">${select('policy', 'Policy', [['', 'None: nobody is paged'], ...options], draft.policy)}</div>
 ${fault && html`<p class="fault" role="alert">${fault}</p>`}

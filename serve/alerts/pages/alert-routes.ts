@@ -194,7 +194,7 @@ async function sendForm(
   const { error, isDefault } = form;
   const action = reply.request.url.split('?')[0];
   const list = await policies.list(visit.membership.project.id);
-  const body = html`<h1>${title}</h1><p class="lead">${isDefault ? 'It takes each alert that no other route takes.' : 'A route takes the alerts that match all of its matchers.'}</p>
+  const body = html`<h1>${title}</h1><p class="lead">${isDefault ? 'The default route takes every alert that no other route takes.' : 'A route takes the alerts that match all of its matchers.'}</p>
 ${error && error.field === 'routes' && html`<p class="note bad" role="alert">${error.message}</p>`}
 <section class="card"><form method="post" action="${action}">${visit.token}<input type="hidden" name="version" value="${version}">
 ${routeFields({ ...form, policies: list })}<button>${submit}</button></form></section>
@@ -218,7 +218,7 @@ async function sendList(
   const path = listPath(visit);
   const isUnrouted = routes.at(-1)?.policy_id === '';
   const body = html`<div class="heading"><div><h1>Routes</h1><p class="lead">The first route that matches a new alert decides its policy.</p></div>${mayChange && html`<a class="button" href="${path}/new">Add route</a>`}</div>
-${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and gets all alerts. Routes are kept, but page nobody until you deactivate it.</p>`}
+${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. The routes page nobody until you deactivate it.</p>`}
 ${isApplied && isUnrouted && html`<p class="note warn">Alerts that only the default route takes page nobody. ${list.length === 0 ? html`<a href="/projects/${project.id}/escalation">Add an escalation policy</a> first.` : 'Give it a policy.'}</p>`}
 <section class="card"><ol class="steps">${routes.map((route, i) => routeItem(route, list, mayChange ? `${path}/${i + 1}` : null))}</ol></section>
 ${previewForm(visit, {})}`;

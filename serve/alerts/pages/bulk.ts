@@ -71,11 +71,11 @@ function resultOf({ changed, same, refused, unknown, failed }: StatusChanges, st
   const verb = status === 'triggered' ? 'reopened' : status;
   return [
     `${count(changed)} ${verb}.`,
-    same.length > 0 && `${count(same)} had that status already.`,
+    same.length > 0 && `${count(same)} already had that status.`,
     refused.length > 0 &&
-      `Not changed, since another unresolved alert has the same fingerprint: ${named(refused)}.`,
+      `Not changed, because another unresolved alert has the same fingerprint: ${named(refused)}.`,
     unknown.length > 0 && `Not found: ${named(unknown)}.`,
-    failed.length > 0 && `Not confirmed yet, look again in a moment: ${named(failed)}.`,
+    failed.length > 0 && `Not confirmed yet: ${named(failed)}. Reload the page in a moment.`,
   ]
     .filter(Boolean)
     .join(' ');

@@ -62,7 +62,7 @@ export function serveChannelPages(pages: FastifyInstance, parts: ChannelPagePart
     try {
       const given = { type, ...givenIn(request, type) };
       const { id } = await channels.create(visit.membership.project.id, visit.user.id, given);
-      return seeOther(reply, `${listPath(visit)}/${id}`, 'Channel added. Send a test to see that it works.');
+      return seeOther(reply, `${listPath(visit)}/${id}`, 'Channel added. Send a test to check it.');
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
       return sendNew(parts, reply, visit, type, error);
@@ -117,7 +117,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, channels }: ChannelPageP
     asked: ({ id, name, type }, visit) => ({
       question: `Delete the channel ${name}?`,
       facts: [['Type', labelOf(type)]],
-      consequence: 'It receives no more messages, also none that wait to be sent again.',
+      consequence: 'It receives no more messages. Retries of earlier messages are dropped.',
       submit: 'Delete channel',
       back: `${listPath(visit)}/${id}`,
     }),
@@ -139,7 +139,7 @@ async function sendList(
     stateTag(channel),
   ]);
   const types = DESTINATION_TYPES.map((type): [string, string] => [type, labelOf(type)]);
-  const body = html`<h1>Channels</h1><p class="lead">A channel tells a whole team of pages: that an alert needs somebody, who acknowledged it, and that it is resolved. Steps of <a href="/projects/${project.id}/escalation">escalation policies</a> name channels.</p>
+  const body = html`<h1>Channels</h1><p class="lead">A channel notifies a whole team when an alert pages, is acknowledged or is resolved. Add channels to the steps of <a href="/projects/${project.id}/escalation">escalation policies</a>.</p>
 ${table({ caption: 'Channels', head: ['Channel', 'Status'], rows, empty: 'No channels yet.' })}
 ${mayChange && html`<section class="card"><h2>Add channel</h2><form method="get" action="${listPath(visit)}/new"><div class="picker">${select('type', 'Type', types, 'slack')}<button>Continue</button></div></form></section>`}`;
   return frame.send(reply, visit, { tab: 'channels', title: 'Channels', body });
@@ -189,7 +189,7 @@ ${news}${otherFault(type, error ?? null)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${base}">${visit.token}
 ${channelFields(type, given, secrets, error ?? null)}
 ${templateFields(type, given.template, faultIn(error ?? null))}
-<label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive channel receives no messages, and a step that has no other target reaches nobody.</span></div></label>
+<label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive channel receives no messages. A step without another target reaches nobody.</span></div></label>
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends a message that is marked as a test.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test message', 'second')}
 <h2 class="spaced">Delete channel</h2><p>The channel receives no more messages.</p><a class="button danger" href="${base}/delete" aria-label="Delete channel ${channel.name}">Delete channel</a></section>${stored && templatePreview(type, stored)}</div>`;
@@ -224,7 +224,7 @@ function channelFields(
       name: `setting-${name}`,
       label,
       value: given.settings[name],
-      hint: isSaved ? 'Saved, and not shown. Leave it empty to keep it.' : hint,
+      hint: isSaved ? 'Saved and hidden. Leave it empty to keep it.' : hint,
       required: isRequired && !isSaved,
       fault: faultOf(name),
     });

@@ -23,7 +23,7 @@ export function connectCard(
 <p class="hint spaced-below">${hint}</p>
 ${addresses.map(([id, name, address]) => html`<div class="field"><b>${name}</b>${copyable(id, address, `URL for ${name}`)}</div>`)}
 ${snippets.map((snippet, i) => snippetBox(snippet, i === 0))}
-${key === null && html`<p class="hint">Put the authorization key in the place of ${NO_KEY}. It was shown when it was created; rotate it if you do not have it.</p>`}</section>`;
+${key === null && html`<p class="hint">Replace ${NO_KEY} with the authorization key. The key was shown once, when it was created. If you do not have it, rotate it.</p>`}</section>`;
 }
 
 interface ShownAddresses {
@@ -38,13 +38,13 @@ function shownAddresses(
 ): ShownAddresses {
   if (name === snsIntegration.name) {
     return {
-      hint: 'The endpoint of the subscription, with the protocol HTTPS and without raw message delivery. It contains the key.',
+      hint: 'Subscribe this endpoint with the protocol HTTPS and without raw message delivery. It contains the key.',
       addresses: [['address', 'Amazon SNS', urlWithKey(generic, key)]],
     };
   }
   if (endpoint.parser === 'pagerduty') {
     return {
-      hint: 'The address of all integrations of this type. The routing key in the event says which one it is for.',
+      hint: 'All integrations of this type share this address. The routing key of an event selects the integration.',
       addresses: [['address', 'PagerDuty Events API v2', pagerduty]],
     };
   }
@@ -53,7 +53,7 @@ function shownAddresses(
   const [first, second] =
     endpoint.parser === 'prometheus' ? [ofPrometheus, ofTools] : [ofTools, ofPrometheus];
   return {
-    hint: 'Both addresses take both formats, with the same key.',
+    hint: 'Both addresses accept both formats with the same key.',
     addresses: [
       ['address', ...first],
       ['second-address', ...second],

@@ -29,4 +29,4 @@ export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): H
 
 /** The card of the deliveries, which the script of the page keeps up to date. */
 export const deliveryCard = (deliveries: readonly ReceivedDelivery[], project: string): Html =>
-  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves or acknowledges an alert of which none is open. Ignored: by the rules of the integration. Left out: the sender had more alerts in the group than its maximum, and does not send them; group by more labels.</p>${deliveryTable(deliveries, project)}</section>`;
+  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">The outcome of each alert in a delivery. Unmatched: it resolves or acknowledges an alert that is not open. Ignored: a rule of the integration ignores it. Left out: the sender cut the group at its maximum and does not send the rest. Group by more labels to avoid this.</p>${deliveryTable(deliveries, project)}</section>`;

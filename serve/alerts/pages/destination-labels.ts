@@ -24,7 +24,7 @@ export const DESTINATION_LABELS: Readonly<Record<DestinationType, DestinationLab
     settings: {
       url: {
         label: 'Incoming webhook URL',
-        hint: 'Whoever knows it can write to the channel, so it is not shown again. Mattermost, Rocket.Chat and Discord take the same messages; for Discord, add /slack to the URL.',
+        hint: 'Anyone with this URL can post to the channel, so it is not shown again. Mattermost, Rocket.Chat and Discord accept the same messages. For Discord, append /slack to the URL.',
       },
     },
   },
@@ -33,7 +33,7 @@ export const DESTINATION_LABELS: Readonly<Record<DestinationType, DestinationLab
     settings: {
       url: {
         label: 'Workflow URL',
-        hint: 'Of a workflow that posts to a channel when it receives a webhook request. It is not shown again.',
+        hint: 'The URL of a workflow that posts to a channel when it receives a webhook request. It is not shown again.',
       },
     },
   },
@@ -42,7 +42,7 @@ export const DESTINATION_LABELS: Readonly<Record<DestinationType, DestinationLab
     settings: {
       routing_key: {
         label: 'Integration key',
-        hint: 'Of an Events API v2 integration: 32 letters and digits. It is not shown again.',
+        hint: 'The key of an Events API v2 integration: 32 letters and digits. It is not shown again.',
       },
       url: { label: 'API URL', hint: 'Optional. For the EU service region or a compatible tool.' },
     },
@@ -62,7 +62,7 @@ export const DESTINATION_LABELS: Readonly<Record<DestinationType, DestinationLab
       url: { label: 'URL', hint: WEBHOOK_HINT },
       secret: {
         label: 'Signing secret',
-        hint: 'Optional: 16 to 255 letters, digits and signs. Requests are signed with it. It is not shown again.',
+        hint: 'Optional: 16 to 255 letters, digits and symbols. It signs the requests. It is not shown again.',
       },
     },
   },

@@ -131,7 +131,7 @@ ${statusButtons(base, token, alert)}</div>
 ${paging}
 ${alert.description && html`<section class="card"><h2>Description</h2>${markdown(alert.description)}</section>`}
 <section class="card"><h2>Details</h2>${facts(alert, integration, level)}</section>
-${alert.incident_markdown && html`<section class="card"><h2>Notes of the source</h2>${markdown(alert.incident_markdown)}</section>`}
+${alert.incident_markdown && html`<section class="card"><h2>Notes from the source</h2>${markdown(alert.incident_markdown)}</section>`}
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
 </div><div>

@@ -105,8 +105,8 @@ function serveNew(pages: FastifyInstance, parts: EscalationPageParts): void {
       await changeDefaultRoute(parts, visit, { policy_id: policy.id }, version);
     }
     const next = form.has('route')
-      ? 'Alerts that match no other route page it.'
-      : 'Choose it in a route, so that alerts page it.';
+      ? 'Alerts that no other route takes page by this policy.'
+      : 'Choose it in a route to use it.';
     return seeOther(reply, listPath(visit), `The policy ${policy.name} was added. ${next}`);
   });
 }
@@ -118,7 +118,7 @@ function serveOne(pages: FastifyInstance, parts: EscalationPageParts): void {
     return sendForm(parts, reply, visit, {
       ...state,
       ...{ title: policy.name, action, submit: 'Save policy' },
-      after: html`<section class="card"><h2>Delete policy</h2><p>Pages that follow it end at their next step.</p><a class="button danger" href="${action}/delete" aria-label="Delete policy ${policy.name}">Delete policy</a></section>`,
+      after: html`<section class="card"><h2>Delete policy</h2><p>A policy can be deleted if no route leads to it and none of its pages is open.</p><a class="button danger" href="${action}/delete" aria-label="Delete policy ${policy.name}">Delete policy</a></section>`,
     });
   };
   pages.get(ONE, async (request, reply) => {
@@ -140,7 +140,7 @@ function serveOne(pages: FastifyInstance, parts: EscalationPageParts): void {
       if (!(error instanceof RequestRefused) || error.status === 404) throw error;
       return send(reply, visit, policy, { draft, error });
     }
-    return seeOther(reply, listPath(visit), 'Changes saved. Open pages follow them from their next step on.');
+    return seeOther(reply, listPath(visit), 'Changes saved. Open pages use them from their next step.');
   });
 }
 
@@ -165,7 +165,7 @@ async function sendForm(
 ): Promise<FastifyReply> {
   const { error } = form;
   const groups = await targetGroups(parts, visit.membership.project.id);
-  const body = html`<h1>${title}</h1><p class="lead">Each step tells its targets and waits. If nobody acknowledges the alert in that time, the next step follows.</p>
+  const body = html`<h1>${title}</h1><p class="lead">Each step notifies its targets and waits. If nobody acknowledges the alert in that time, the next step runs.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${policyForm({ ...form, groups, token: visit.token })}
 ${after}`;
@@ -181,7 +181,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, policies }: EscalationPa
     asked: ({ id, name, steps }, visit) => ({
       question: `Delete the policy ${name}?`,
       facts: [['Steps', String(steps.length)]],
-      consequence: 'Pages that follow it end at their next step. This cannot be undone.',
+      consequence: 'This fails while a route leads to it or one of its pages is open. It cannot be undone.',
       submit: 'Delete policy',
       back: `${listPath(visit)}/${id}`,
     }),
@@ -212,8 +212,8 @@ async function sendList(
   const silent = await silentOf(parts, [...new Set(people.map(({ id }) => id))]);
   const nameOf = (id: string) => names.get(keyOfTarget({ type: 'user', id })) ?? 'a former member';
   const noMail = parts.messageSender.lackOf('email');
-  const body = html`<div class="heading"><div><h1>Escalation</h1><p class="lead">A policy says who is paged when an alert comes, and who is next if nobody acknowledges it.</p></div>${mayChange && html`<a class="button" href="${listPath(visit)}/new">Add policy</a>`}</div>
-${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and gets all alerts. Policies and the route are kept, but page nobody until you deactivate it.</p>`}
+  const body = html`<div class="heading"><div><h1>Escalation</h1><p class="lead">A policy pages people step by step until somebody acknowledges the alert.</p></div>${mayChange && html`<a class="button" href="${listPath(visit)}/new">Add policy</a>`}</div>
+${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. The policies page nobody until you deactivate it.</p>`}
 ${isApplied && route.policy_id === '' && html`<p class="note warn">New alerts page nobody. ${list.length === 0 ? 'Add a policy first.' : 'Choose a policy for new alerts.'}</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then nobody is paged by e-mail.</p>`}
 ${silentNote(silent, nameOf)}
@@ -238,7 +238,7 @@ function routeCard(
 <div class="picker">${select('policy', 'Policy', [['', 'None: nobody is paged'], ...options], policy_id)}
 <label>Delay (seconds)<input name="delay" type="number" inputmode="numeric" min="0" max="${ROUTE_DELAY_SECONDS_MAX}" value="${delay_seconds}" required></label><button>Save</button></div>
 ${error && html`<p class="fault" role="alert">${error.message}</p>`}
-<p class="hint">An alert that resolves within the delay pages nobody. <a href="/projects/${visit.membership.project.id}/routes">Routes</a> before this one lead alerts to other policies.</p></form></section>`;
+<p class="hint">An alert that resolves within the delay pages nobody. <a href="/projects/${visit.membership.project.id}/routes">Routes</a> before this one send alerts to other policies.</p></form></section>`;
 }
 
 function policyCard(policy: Policy, names: ReadonlyMap<string, string>, path: string | null): Html {

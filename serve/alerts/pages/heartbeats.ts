@@ -30,7 +30,7 @@ export function heartbeatTag(
   now: number,
 ): Html {
   if (minutes === 0 || !is_active) return html`–`;
-  if (heartbeats.length === 0) return html`<span class="tag">no beat is watched</span>`;
+  if (heartbeats.length === 0) return html`<span class="tag">no heartbeats yet</span>`;
   const missing = heartbeats.find(({ alert }) => alert !== null);
   if (missing?.alert)
     return html`<span class="tag bad">missing</span> last beat ${ago(missing.alert.startedMs, now)}`;
@@ -63,12 +63,12 @@ export function heartbeatCard(
           'second small',
         ),
   ]);
-  return html`<section class="card"><h2>Heartbeats</h2><p class="hint">Each creates an alert after ${integration.heartbeat_minutes} minutes without a beat. Forget a heartbeat whose source no longer exists: this resolves its alert. After 30 days without a beat it is forgotten automatically.</p>${table(
+  return html`<section class="card"><h2>Heartbeats</h2><p class="hint">Each heartbeat creates an alert after ${integration.heartbeat_minutes} minutes without a beat. Forget a heartbeat if its source no longer exists: this resolves its alert. A heartbeat is forgotten automatically after 30 days without a beat.</p>${table(
     {
       caption: 'Heartbeats',
       head: ['Heartbeat', 'Last beat', 'State', ''],
       rows,
-      empty: 'No beat is watched. The next Watchdog or POST to …/heartbeat will be.',
+      empty: 'No heartbeats yet. The next Watchdog or POST to …/heartbeat starts one.',
     },
   )}</section>`;
 }

@@ -45,7 +45,7 @@ export function serveIntegrationEnds(
       question: `Delete the integration ${integration.name}?`,
       facts: await factsOf(integration, visit),
       consequence:
-        'Its addresses and keys stop working immediately: what is sent to them is refused. Existing alerts are kept. This cannot be undone.',
+        'Its URL and keys stop working immediately. Requests to it are refused. Existing alerts are kept. This cannot be undone.',
       submit: 'Delete integration',
       back: pathOf(integration),
     }),
@@ -61,7 +61,7 @@ export function serveIntegrationEnds(
       question: `Reset the key of ${integration.name}?`,
       facts: await factsOf(integration, visit),
       consequence:
-        'All its keys stop working immediately: what is sent with them is refused until the sender has the new one. Rotate the key instead to change senders without a gap.',
+        'All its keys stop working immediately. Requests are refused until the sender uses the new key. Rotate the key instead to replace it without a gap.',
       submit: 'Reset key',
       back: pathOf(integration),
     }),

@@ -175,7 +175,7 @@ ${
     OFFERED_TYPES.map(({ name, label }): [string, string] => [name, label]),
     form.text('type') || httpIntegration.name,
   )}${select('preset', 'Tool', [['', 'Any'], ...OFFERED_PRESETS], form.text('preset'))}</div>
-<p class="hint">A tool of the list brings its type, and rules that read its payloads.</p>
+<p class="hint">A tool sets the type, and adds rules that read its payloads.</p>
 ${textField({ name: 'name', label: 'Name', value: form.text('name'), required: false, hint: 'Required for each additional HTTP endpoint.', fault: faultOf('name') })}
 ${urlField(form.text('api_url'), faultOf('api_url'))}
 <button>Add integration</button></form></section>`
@@ -248,7 +248,7 @@ ${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.na
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
 ${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, [integration[name]].flat().join('\n')), ...(name === 'topics' && { rows: 3 }), required: isRequired, fault: faultOf(name) }))}
 ${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: `${HEARTBEAT_RULE} 0 turns the heartbeat off.` })}
-${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Watchdogs', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Matchers as in Alertmanager. While the heartbeat is on, a firing alert that matches is a beat and opens no alert. Each label set is a Watchdog of its own.' })}
+${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Watchdogs', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Alertmanager matchers. While the heartbeat is on, a firing alert that matches is a beat and creates no alert. Each label set is its own Watchdog.' })}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
 ${!isForwarding && heartbeatCard(integration, beats, visit.token, now)}
@@ -272,12 +272,12 @@ function credentials(integration: Integration, token: Html, now: number): Html {
   const isOldKeyValid = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
   return html`<section class="card"><h2>Authorization key</h2>
 <div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. ${integration.sealed_key === '' ? 'Only a hash of the key is stored' : 'The key is stored encrypted, to check or make signatures'}, so it cannot be shown.</p></div>
-${isOncallLink(integration) && integration.sealed_key === '' && html`<p class="note warn">Requests to the on-call tool are not signed: this key was made before they were. Rotate it.</p>`}
+${isOncallLink(integration) && integration.sealed_key === '' && html`<p class="note warn">Requests to the on-call tool are not signed, because this key is older than signatures. Rotate it to sign them.</p>`}
 ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / HOUR_MS)} hours.</p>`}
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
 <a class="button danger" href="${base}/reset" aria-label="Reset key and revoke all others immediately">Reset key</a></div>
-${signs(integration) && html`<p>The sender signs with a secret that it makes. <a href="${base}/secret">Enter its client secret</a></p>`}
+${signs(integration) && html`<p>The sender creates the secret that signs its requests. <a href="${base}/secret">Enter its client secret</a></p>`}
 <p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
 }
 

@@ -139,7 +139,7 @@ function sendForm(
 ): Promise<FastifyReply> {
   const { error } = form;
   const action = reply.request.url.split('?')[0] ?? '';
-  const body = html`<h1>${title}</h1><p class="lead">While the window is on, alerts that match are recorded and page nobody. One that is still triggered when it ends pages at once.</p>
+  const body = html`<h1>${title}</h1><p class="lead">While the window is on, matching alerts are recorded but page nobody. Alerts that are still triggered when it ends page at once.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${windowForm({ ...form, action, token: visit.token })}`;
   const status = error === null ? 200 : 422;
@@ -180,7 +180,7 @@ async function sendOne(
   const buttons = html`<div class="actions"><a class="button second" href="${path}/edit" aria-label="Edit window ${name}">Edit</a> <a class="button danger" href="${path}/delete" aria-label="Delete window ${name}">Delete</a></div>`;
   const body = html`<div class="heading"><div><h1>${name}</h1><p class="lead">${stateTag(window, next[0], now)} ${comment}</p></div>${visit.membership.level >= PROJECT_ROLES.Maintainer && buttons}</div>
 <section class="card"><dl class="facts"><dt>Matchers</dt><dd>${matcherList(window)}</dd><dt>Time zone</dt><dd>${zoneOf(window.time_intervals)}</dd></dl></section>
-<section class="card plain"><h2>Next occurrences</h2>${!is_active && html`<p class="hint">While the window is not active, these do not apply.</p>`}${
+<section class="card plain"><h2>Next occurrences</h2>${!is_active && html`<p class="hint">The window is not active, so these do not apply.</p>`}${
     next.length === 0
       ? html`<p class="empty">None in the next 11 years.</p>`
       : html`<ol class="steps">${next.map((span) => html`<li>${occurrence(reply.request, window, span)}</li>`)}</ol>`

@@ -143,7 +143,7 @@ async function sendPage(
   const rulesError = errorOf('rules');
   const rules = rulesError === null ? stored : rulesIn(formOf(reply.request));
   const noMail = messageSender.lackOf('email');
-  const body = html`<h1>Notifications</h1><p class="lead">How you are told of pages of your projects.</p>
+  const body = html`<h1>Notifications</h1><p class="lead">How pages of your projects reach you.</p>
 ${news}
 ${calendar && secretCard('Address of your calendar', calendar)}
 ${about && !isCode && html`<p class="note bad" role="alert">${refused?.error.message}</p>`}
@@ -166,7 +166,7 @@ function contactItem(contact: Contact, token: Html, codeError: HttpError | null)
   const act = (what: string, text: string, look = 'second small') =>
     button(`${base}/${what}`, token, text, `${text}: ${address}`, look);
   const fault = codeError && html`<p class="fault" id="code-${id}-fault">${codeError.message}</p>`;
-  return html`<li><p><b>${address || 'unreadable'}</b> <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span> ${isProved ? html`<span class="tag good">proved</span>` : html`<span class="tag warn">not proved</span>`}</p>
+  return html`<li><p><b>${address || 'unreadable'}</b> <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span> ${isProved ? html`<span class="tag good">verified</span>` : html`<span class="tag warn">not verified</span>`}</p>
 ${
   !isProved &&
   html`<form class="code-form" method="post" action="${base}/verify">${token}<label for="code-${id}">Code</label><input id="code-${id}" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required${codeError && html` aria-invalid="true" aria-describedby="code-${id}-fault" autofocus`}><button class="small">Confirm</button></form>${fault}`
@@ -186,7 +186,7 @@ function addCard(
   const noTelegram = sender.lackOf('telegram');
   return html`<section class="card"><h2>Add contact</h2><form method="post" action="${PAGE}/contacts">${token}
 <div class="picker">${select('type', 'Type', types, shown('type') || (usable[0] ?? 'webhook'))}</div>
-${textField({ name: 'address', label: 'Address', value: shown('address'), hint: 'An e-mail address, the number of your chat with the Telegram bot of this server, or a URL for ntfy, Gotify, Pushover and the like. A code is sent to it.', fault: error?.message })}
+${textField({ name: 'address', label: 'Address', value: shown('address'), hint: 'An e-mail address, the number of your chat with the Telegram bot of this server, or the URL of a tool such as ntfy, Gotify or Pushover. A code is sent to it.', fault: error?.message })}
 ${noTelegram !== '' && html`<p class="hint spaced-below">${noTelegram}</p>`}
 <button>Add contact</button></form></section>`;
 }
@@ -202,15 +202,15 @@ function rulesCard(rules: UserRules, proved: readonly Contact[], token: Html, er
 ${rows.map((rule, i) => ruleRow(name, rule, proved, `${title}, rule ${i + 1}`))}${fault && html`<p class="fault" role="alert">${fault}</p>`}</fieldset>`;
   };
   return html`<section class="card"><h2>Rules</h2><form method="post" action="${PAGE}/rules">${token}
-${list('default', 'Pages', 'Your contacts, and how long after a page they are told, unless somebody acknowledges it before. Without a rule, your first contact is told at once.')}
-${list('important', 'Important pages', 'For steps that are marked as important. Without a rule, those above apply.')}
-<label class="choice"><input type="checkbox" name="status-updates" value="on"${rules.statusUpdates && html` checked`}><div><b>Status updates</b><span>Tell me who acknowledged a page that I was told of, and when it is resolved.</span></div></label>
+${list('default', 'Pages', 'Each rule notifies one contact some minutes after a step pages you, unless somebody has acknowledged the page. Without a rule, your first contact is notified at once.')}
+${list('important', 'Important pages', 'For steps that are marked as important. Without a rule, the rules above apply.')}
+<label class="choice"><input type="checkbox" name="status-updates" value="on"${rules.statusUpdates && html` checked`}><div><b>Status updates</b><span>Notify me when a page that reached me is acknowledged or resolved.</span></div></label>
 <button>Save rules</button></form></section>`;
 }
 
 function calendarCard(has: boolean, token: Html): Html {
   const label = has ? 'Renew the address' : 'Create an address';
-  return html`<section class="card"><h2>Calendar</h2><p>Your shifts of the next 90 days in all projects, for a calendar application. Anybody with the address can read it, and it is shown once.${has && ' A new address ends the one before.'}</p>${button(`${PAGE}/calendar`, token, label, `${label} of your calendar`, 'second')}</section>`;
+  return html`<section class="card"><h2>Calendar</h2><p>Your shifts of the next 90 days in all projects, for a calendar application. Anyone with the address can read it. It is shown once.${has && ' A new address replaces the old one.'}</p>${button(`${PAGE}/calendar`, token, label, `${label} of your calendar`, 'second')}</section>`;
 }
 
 function ruleRow(

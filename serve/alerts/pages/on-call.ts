@@ -71,7 +71,7 @@ async function send(
   const form = formOf(reply.request);
   const given =
     error === null ? { name: '', description: '', time_zone: readerZoneOf(reply.request) } : scheduleIn(form);
-  const body = html`<h1>On call</h1><p class="lead">Who is paged when an alert comes, now and next.</p>
+  const body = html`<h1>On call</h1><p class="lead">Who is on call now, and who is next.</p>
 ${boards.flatMap(usedGaps)}
 ${silentNote(silent, nameOf)}
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
@@ -161,5 +161,5 @@ async function firstSteps(
 ${step(0, html`<b>Create a schedule</b> of <a href="/projects/${projectId}/members">members</a> who take turns.`)}
 ${step(1, html`<b><a href="/projects/${projectId}/escalation">Create an escalation policy</a></b> that pages who is on call in it.`)}
 ${step(2, html`<b><a href="/projects/${projectId}/escalation">Route the alerts</a></b> of the project to the policy.`)}
-</ol><p class="hint"><a href="/docs/guides/on-call">The guide</a> tells the rest.</p></section>`;
+</ol><p class="hint"><a href="/docs/guides/on-call">The guide</a> explains the rest.</p></section>`;
 }

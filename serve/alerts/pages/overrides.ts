@@ -136,9 +136,11 @@ function overrideForm({ schedule, visit, candidates, clocks, form, error }: Over
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const fault = faultOf('user_id') ?? faultOf('replaces_id');
   const people: readonly Candidate[] = isMaintainer
-    ? [...candidates, [NOBODY, 'Nobody: a hole on purpose']]
+    ? [...candidates, [NOBODY, 'Nobody: leave a gap']]
     : candidates;
-  const hint = isMaintainer ? 'By the clock of' : 'Take a shift, or give yours to somebody. By the clock of';
+  const hint = isMaintainer
+    ? 'In the time zone'
+    : 'Take a shift, or give yours to somebody. In the time zone';
   return html`<h3>Add an override</h3><form method="post" action="${schedulePath(schedule)}/overrides">${token}
 ${error && error.field === null && html`<p class="fault" role="alert">${error.message}</p>`}
 <div class="fields">${select('user_id', 'On call', people, form.text('user_id') || user.id)}

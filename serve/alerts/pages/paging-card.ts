@@ -20,10 +20,10 @@ const STATES: Readonly<Record<AlertPage['state'], string>> = {
 
 /** Who was told what. */
 const KINDS: Readonly<Record<PageNotification['kind'], (name: string) => string>> = {
-  triggered: (name) => `Called ${name}`,
-  acknowledged: (name) => `Told ${name} of the acknowledgement`,
-  resolved: (name) => `Told ${name} of the end`,
-  exhausted: (name) => `Told ${name} that the policy ended`,
+  triggered: (name) => `Paged ${name}`,
+  acknowledged: (name) => `Notified ${name} of the acknowledgement`,
+  resolved: (name) => `Notified ${name} of the end`,
+  exhausted: (name) => `Notified ${name} that the policy ended`,
 };
 
 /** Who was told of an alert and when, and who acknowledged; null if nobody is paged for it. */
@@ -74,7 +74,7 @@ function pageText(page: AlertPage, policy: string, userName: (id: string) => str
   const { state, route, step, cycle, next_ms, acknowledged_by } = page;
   const progress = state === 'triggered' && step > 0 ? `, step ${step}, pass ${cycle}` : '';
   const by = state === 'acknowledged' && acknowledged_by !== '' ? ` by ${userName(acknowledged_by)}` : '';
-  const again = state === 'exhausted' && next_ms > 0 && html`; it begins again ${time(next_ms)}`;
+  const again = state === 'exhausted' && next_ms > 0 && html`; it starts again ${time(next_ms)}`;
   return html`<b>${policy}</b> by the route ${route}: ${STATES[state]}${progress}${by}${again}`;
 }
 
@@ -83,11 +83,11 @@ const logText = ({ what, by }: LogEntry, userName: (id: string) => string): stri
 
 function notificationText({ kind, state, fault, attempts }: PageNotification, name: string): Html {
   const results: Readonly<Record<PageNotification['state'], string>> = {
-    pending: attempts > 0 ? `attempt ${attempts} failed, it is tried again` : 'not sent yet',
+    pending: attempts > 0 ? `attempt ${attempts} failed, to be retried` : 'not sent yet',
     sending: 'being sent',
     sent: 'accepted',
     failed: 'failed',
-    cancelled: 'not needed any more',
+    cancelled: 'no longer needed',
   };
   return html`${KINDS[kind](name)}: ${results[state]}${fault && ` (${fault})`}`;
 }

@@ -111,14 +111,14 @@ export function policyForm({ draft, groups, error, action, token, submit, more }
   );
   return html`<form class="policy" method="post" action="${action}">${token}<input type="hidden" name="steps" value="${draft.steps.length}">
 <button class="unseen" tabindex="-1" aria-hidden="true">${submit}</button>
-<section class="card">${textField({ name: 'name', label: 'Name', value: draft.name, hint: 'For example, the team or the time that it is for.', fault: faultOf('name') })}</section>
+<section class="card">${textField({ name: 'name', label: 'Name', value: draft.name, hint: 'For example, the team or the time of day.', fault: faultOf('name') })}</section>
 ${steps}
 ${faultLine(faultOf('steps'))}
 ${draft.steps.length < STEPS_MAX && html`<p><button class="second" name="do" value="add" formnovalidate formaction="${action}#step-${draft.steps.length + 1}">Add step</button></p>`}
 <section class="card"><h2>After the last step</h2>
-${number('repeats', 'Repeats', 'How often all steps run again, until somebody acknowledges: 0 to 10.')}
-${number('reminder_hours', 'Reminder (hours)', 'How long after that everything starts again: up to 24. 0 = never.')}
-${number('ack_timeout_minutes', 'Acknowledgement ends (minutes)', 'How long after its acknowledgement an alert that is still open pages again: up to 1440. 0 = never.')}</section>
+${number('repeats', 'Repeats', 'How many times the steps run again until somebody acknowledges: 0 to 10.')}
+${number('reminder_hours', 'Reminder (hours)', 'Hours until the steps start again: up to 24. 0 means never.')}
+${number('ack_timeout_minutes', 'Acknowledgement ends (minutes)', 'Minutes until an acknowledged alert that is still open pages again: up to 1440. 0 means never.')}</section>
 ${more}<button>${submit}</button></form>`;
 }
 
@@ -139,7 +139,7 @@ function stepCard(step: StepDraft, i: number, { groups, action, faultOf, isOnly 
 ${button('more', 'Add another', `Add another target to step ${number}`)}</div>
 ${faultLine(fault)}
 ${textField({ name: `delay-${i}`, label: 'Then wait (minutes)', type: 'number', value: step.delay_minutes, hint: '1 to 1440 minutes until the next step.', fault: faultOf(`steps.${i}.delay_minutes`) })}
-<label class="choice"><input type="checkbox" name="important-${i}" value="on"${step.important && html` checked`}><div><b>Important</b><span>People are told by their rules for important pages.</span></div></label>
+<label class="choice"><input type="checkbox" name="important-${i}" value="on"${step.important && html` checked`}><div><b>Important</b><span>People are notified by their rules for important pages.</span></div></label>
 ${!isOnly && html`<div class="actions">${i > 0 && button('up', 'Move up', `Move up step ${number}`)}${button('remove', 'Remove step', `Remove step ${number}`, 'danger small')}</div>`}</section>`;
 }
 
@@ -151,7 +151,7 @@ function targetSelect(
   const isGone = chosen !== '' && !targetNames(groups).has(chosen);
   const option = (key: string, text: string) =>
     html`<option value="${key}"${key === chosen && html` selected`}>${text}</option>`;
-  return html`<select name="${name}" aria-label="${label}"${hasFault && html` aria-invalid="true" autofocus`}>${option('', 'Choose who is told')}
+  return html`<select name="${name}" aria-label="${label}"${hasFault && html` aria-invalid="true" autofocus`}>${option('', 'Choose a target')}
 ${isGone && option(chosen, 'No longer available')}
 ${groups.map(({ label, options }) => options.length > 0 && html`<optgroup label="${label}">${options.map(({ key, name }) => option(key, name))}</optgroup>`)}</select>`;
 }

@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<Gap['reason'], string>> = {
   nobody_on_call: 'nobody is on call',
   no_schedule: 'the schedule is no longer available',
   no_channel: 'the channel is no longer available, or not active',
-  cannot_be_paged: 'cannot be paged: no Developer any more, or locked',
+  cannot_be_paged: 'cannot be paged: the account is locked or has lost the Developer role',
   no_contact: 'has no verified contact',
 };
 
@@ -60,7 +60,7 @@ export async function pageCards(
 
 const stepItem = ({ step, targets, reachesNobody }: StepPreview, shown: Shown): Html =>
   html`<li>${targets.map((target) => targetPart(target, shown))}
-${reachesNobody && html`<p><span class="tag bad">reaches nobody now</span> The next step follows at once.</p>`}
+${reachesNobody && html`<p><span class="tag bad">reaches nobody now</span> The next step runs at once.</p>`}
 ${!reachesNobody && html`<p class="hint">Then the page waits ${step.delay_minutes} min.</p>`}</li>`;
 
 function targetPart({ target, recipients, gaps }: TargetPreview, shown: Shown): Html {

@@ -151,7 +151,7 @@ ${textField({ name: 'user', label: 'Username', value: form.text('user'), hint: '
   }
 }
 
-const NO_USER = 'No account has this username. Ask its user to sign up first.';
+const NO_USER = 'No account has this username. Ask the person to sign up first.';
 
 const MEMBER_MESSAGES = {
   add: 'Member added.',
@@ -237,7 +237,7 @@ const serveDeletion = (
         ['Created', time(created_ms)],
       ],
       consequence:
-        'All members lose the project with its alerts and incidents. Its integrations refuse alerts and its webhooks send nothing from then on. This cannot be undone.',
+        'All members lose the project with its alerts and incidents. Its integrations refuse alerts, and its webhooks send nothing more. This cannot be undone.',
       submit: 'Delete project',
       back: `/projects/${id}/settings`,
       name,

@@ -4,7 +4,7 @@ import type { CountedRefusal } from '../intake/refusals.ts';
 
 /** The card of the requests that an integration refused, which the script of the page keeps up to date. */
 export const refusalCard = (refusals: readonly CountedRefusal[]): Html =>
-  html`<section class="card" data-part="refusals"><h2>Refused requests</h2><p class="hint">Requests of the last 7 days that were not accepted, by reason. Most tools do not send them again. Anybody who knows the address can send requests without the key; they count apart.</p>${table(
+  html`<section class="card" data-part="refusals"><h2>Refused requests</h2><p class="hint">Requests of the last 7 days that were refused, by reason. Most tools do not retry them. Anyone who knows the URL can send requests without the key. They are counted separately.</p>${table(
     {
       caption: 'Refused requests',
       head: ['Last', 'Status', 'Reason', 'Requests'],

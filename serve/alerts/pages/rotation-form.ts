@@ -69,7 +69,7 @@ ${select(
   ROTATION_UNITS.map((of) => [of, of]),
   unit,
 )}</div>
-<div class="fields">${textField({ name: 'starts_at', label: 'First handoff', type: 'datetime-local', value: starts_at, hint: `By the clock of ${zone}. Later ones are at the same time of the day.`, fault: faultOf('starts_at') })}
+<div class="fields">${textField({ name: 'starts_at', label: 'First handoff', type: 'datetime-local', value: starts_at, hint: `In the time zone ${zone}. Later handoffs are counted from it.`, fault: faultOf('starts_at') })}
 ${textField({ name: 'ends_at', label: 'Ends', type: 'datetime-local', value: ends_at ?? '', required: false, hint: 'Optional.', fault: faultOf('ends_at') })}</div>
 <details${(priority > 0 || active_times.length > 0) && html` open`}><summary>Active times and priority</summary>
 ${activeTimesFields(active_times, faultOf('active_times'))}
@@ -78,7 +78,7 @@ ${activeTimesFields(active_times, faultOf('active_times'))}
     'Priority',
     Array.from({ length: PRIORITIES }, (_, i) => [String(i), i === 0 ? '0, the lowest' : String(i)] as const),
     String(priority),
-  )}</div><p class="hint">Of the rotations with somebody on call at a moment, those with the highest priority decide, together.</p></details>`;
+  )}</div><p class="hint">The rotations with the highest priority decide who is on call. Rotations without anybody on call at that time do not count.</p></details>`;
 }
 
 function turnFields(
@@ -96,7 +96,7 @@ function turnFields(
   return html`<fieldset class="field turns"${fault && html` aria-describedby="turns-fault"`}><legend>Turns, in their order</legend>
 <ol>${Array.from({ length: lines }, (_, i) => line(turns[i] ?? [], i))}</ol>
 ${fault && html`<p class="fault" id="turns-fault">${fault}</p>`}<button class="second small" name="do" value="more" formnovalidate>More turns</button>
-<p class="hint">After the last turn the first one comes again. Lines without a person are left out.</p></fieldset>`;
+<p class="hint">After the last turn, the first turn follows. Lines without a person are ignored.</p></fieldset>`;
 }
 
 function personSelect(turn: number, place: number, user: string, candidates: readonly Candidate[]): Html {
@@ -105,7 +105,7 @@ function personSelect(turn: number, place: number, user: string, candidates: rea
     ['', place === 0 ? 'Choose a person' : 'and …'],
     ...(place === 0 ? [[OFF, 'Nobody: a turn off'] as const] : []),
     ...candidates,
-    ...(isMember ? [] : [[user, 'Not a member any more'] as const]),
+    ...(isMember ? [] : [[user, 'No longer a member'] as const]),
   ];
   const label = place === 0 ? `Turn ${turn + 1}` : `Turn ${turn + 1}, person ${place + 1}`;
   return html`<select name="turn-${turn}" aria-label="${label}">${options.map(

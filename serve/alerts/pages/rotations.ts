@@ -155,7 +155,7 @@ ${when(isEnd, 'Ends')}
 
 function effectiveField(field: { label: string; zone: string; value: string; fault: string | null }): Html {
   const { label, zone, value, fault } = field;
-  const hint = `Empty for now; earlier shifts stay as they are. By the clock of ${zone}.`;
+  const hint = `Empty means now. Earlier shifts do not change. In the time zone ${zone}.`;
   const id = label === 'Ends' ? 'ends-effective_at' : 'effective_at';
   const type = 'datetime-local';
   return textField({ name: 'effective_at', id, label, type, value, required: false, hint, fault });

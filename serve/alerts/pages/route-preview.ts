@@ -28,8 +28,8 @@ interface Asked {
 /** Asks for the labels or the number of an alert to preview. */
 export function previewForm({ membership }: Visit, { labels, alert, error }: Asked): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
-  return html`<section class="card"><h2>Preview</h2><p>How would an alert page if it came now? The preview sends nothing.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
-${textField({ name: 'labels', label: 'Labels', value: labels, rows: 4, required: false, hint: 'One a line, such as severity="critical".', fault: faultOf('labels') })}
+  return html`<section class="card"><h2>Preview</h2><p>Shows whom an alert would page now. Nothing is sent.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
+${textField({ name: 'labels', label: 'Labels', value: labels, rows: 4, required: false, hint: 'One per line, such as severity="critical".', fault: faultOf('labels') })}
 ${textField({ name: 'alert', label: 'Or the number of an alert', type: 'number', value: alert, required: false, fault: faultOf('alert') })}
 <button class="second">Show preview</button></form></section>`;
 }
@@ -65,7 +65,7 @@ async function labelsOf(
   }
   const list = matchersIn(labels, 'labels');
   if (list.some(({ isRegex, isEqual }) => isRegex || !isEqual)) {
-    const text = 'Labels have values: write each as name="value".';
+    const text = 'Enter each label as name="value". Other operators have no value to preview.';
     throw new RequestRefused('bad_request', text, 'labels');
   }
   return { values: new Map(list.map(({ name, value }) => [name, value])), isCut: false };
@@ -107,7 +107,7 @@ ${previewForm(visit, asked)}`;
 
 function summary({ isApplied, pages, suppression }: RoutePreview): Html {
   if (!isApplied)
-    return html`<p class="note warn">An integration with an on-call tool is active and gets all alerts, so nobody is paged.</p>`;
+    return html`<p class="note warn">An integration with an on-call tool is active and receives all alerts, so nobody is paged.</p>`;
   if (pages.length === 0)
     return html`<p class="note bad">Nobody would be paged: no route with a policy takes this alert.</p>`;
   if (suppression.until > 0)
@@ -116,7 +116,7 @@ function summary({ isApplied, pages, suppression }: RoutePreview): Html {
   const reaches = pages.some(({ steps }) => steps.some(({ reachesNobody }) => !reachesNobody));
   return reaches
     ? html`<p class="note good">This alert would page by ${names}.</p>`
-    : html`<p class="note bad">This alert would page by ${names}, but no step of it reaches anybody now.</p>`;
+    : html`<p class="note bad">This alert would page by ${names}, but none of its steps reaches anybody now.</p>`;
 }
 
 async function suppressionNote(

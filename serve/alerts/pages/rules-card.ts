@@ -11,7 +11,7 @@ export function rulesCard(integration: Integration): Html {
   const rules = rulesIn(integration.rules);
   const preset = presetOf(integration);
   return html`<section class="card"><h2>Rules</h2>${preset && html`<p>For payloads of ${preset.label}.</p>`}
-${rules === null ? html`<p class="empty">None: the fields of a payload are read by their names.</p>` : html`<dl class="facts">${factsOf(rules).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`}
+${rules === null ? html`<p class="empty">No rules: the fields of a payload are read by their names.</p>` : html`<dl class="facts">${factsOf(rules).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`}
 <a class="button second" href="${pathOf(integration)}/rules">Edit and try rules</a></section>`;
 }
 

@@ -117,7 +117,7 @@ function entriesOf(text: string, field: Field): [string, string][] {
 function requirePaths(text: string, field: Field): Path[] {
   const paths = pathsIn(text);
   if (paths === null || paths.length === 0)
-    throw refused(field, `“${text}” is no path. Enter names with periods between them, as in data.state.`);
+    throw refused(field, `“${text}” is not a path. Separate names with periods, such as data.state.`);
   return paths;
 }
 
@@ -131,13 +131,13 @@ function requirePath(text: string, field: Field): Path {
 export const rulesFields = (texts: RulesTexts, error?: RequestRefused): Html => {
   const of = { texts, error };
   return html`
-${input(of, 'tool', 'Monitoring tool', 'Its name, for payloads that name none.')}
-${area(of, 'fields', 'Fields', 'One per line, with one or several paths: title = data.title, data.name. The first with a value is read. Fields: title, description, start_time, end_time, service, monitoring_tool, hosts, environment.')}
-${input(of, 'status_path', 'Path of the status', 'Every word there fires, except those below. Without a status, an end time resolves.')}
-${area(of, 'resolved', 'Words that resolve', 'One per line. Case does not matter; numbers, true and false are words too.')}
+${input(of, 'tool', 'Monitoring tool', 'For payloads that name no tool.')}
+${area(of, 'fields', 'Fields', 'One per line, with one or more paths: title = data.title, data.name. The first path with a value counts. Fields: title, description, start_time, end_time, service, monitoring_tool, hosts, environment.')}
+${input(of, 'status_path', 'Path of the status', 'Every word fires, except the words below. Without a status, an end time resolves.')}
+${area(of, 'resolved', 'Words that resolve', 'One per line. Case does not matter. Numbers, true and false are words too.')}
 ${area(of, 'acknowledged', 'Words that acknowledge', 'One per line.')}
 ${area(of, 'ignored', 'Words that are ignored', 'One per line.')}
-${area(of, 'fingerprint', 'Fingerprint', 'One alternative per line, each with one or several paths: monitor.id, host. The first without a blank value counts.')}
+${area(of, 'fingerprint', 'Fingerprint', 'One alternative per line, each with one or more paths: monitor.id, host. The first alternative without a blank value counts.')}
 ${input(of, 'severity_path', 'Path of the severity', 'Without it, the field severity is read.')}
 ${area(of, 'severity_words', 'Severities', `One per line: P1 = critical. Severities: ${SEVERITIES.join(', ')}.`)}
 <div class="picker">${select(
@@ -146,7 +146,7 @@ ${area(of, 'severity_words', 'Severities', `One per line: P1 = critical. Severit
     SEVERITIES.map((severity): [string, string] => [severity, severity]),
     texts.severity_otherwise,
   )}</div>
-${area(of, 'labels', 'Labels', 'One per line: team = data.owner. Routes and silences match them before those of the payload.')}`;
+${area(of, 'labels', 'Labels', 'One per line: team = data.owner. Routes and silences match these labels before those of the payload.')}`;
 };
 
 interface Entered {

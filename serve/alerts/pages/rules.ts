@@ -70,7 +70,7 @@ function sendRules(
   const body = html`${heading(integration, 'rules')}
 ${error && fieldOf(error) === undefined && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${tried && trialCard(tried)}
-<section class="card"><h2>Rules</h2><p class="hint">For a sender that cannot be changed. A path leads to a value of its payload: names with periods between them, numbers of list items in brackets, other names in quotes, as in data.hosts[0]."first name". Rules do not apply to the Prometheus format.</p>
+<section class="card"><h2>Rules</h2><p class="hint">Rules read the payloads of a sender that you cannot change. A path names a value of a payload: names separated by periods, list positions in brackets, other names in quotes, such as data.hosts[0]."first name". Rules do not apply to the Prometheus format.</p>
 <form method="post" action="${pathOf(integration)}/rules">${visit.token}${rulesFields(texts, error)}
 <div class="actions"><button name="step" value="save">Save rules</button><button class="second" name="step" value="try">Try on the last deliveries</button></div></form></section>`;
   return frame.send(reply, visit, {
@@ -82,7 +82,7 @@ ${tried && trialCard(tried)}
 }
 
 const trialCard = (tried: readonly TriedItem[]): Html =>
-  html`<section class="card" role="status"><h2>Result for the last deliveries</h2><p class="hint">With these rules, which are not saved yet, and as if no alert were open. Equal fingerprints are one alert.</p>
+  html`<section class="card" role="status"><h2>Result for the last deliveries</h2><p class="hint">The rules are not saved yet. The trial assumes that no alert is open. Items with equal fingerprints are one alert.</p>
 ${table({
   caption: 'Tried deliveries',
   head: ['Time', 'Outcome', 'Title', 'Severity', 'Fingerprint', 'Labels'],

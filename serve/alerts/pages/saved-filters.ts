@@ -42,7 +42,7 @@ export function filterBar(project: string, { query, saved, token, refused }: Fil
   return html`<div class="saved"><ul class="chips" aria-label="Saved filters"><li><a class="chip" href="${base}?status=open">All open</a></li>${saved.map(one)}</ul>
 <details${refused && html` open`}><summary>${saved.length === 0 ? 'Save this filter' : 'Save or edit filters'}</summary><div class="card">
 <form method="post" action="${base}/filters">${token}<input type="hidden" name="back" value="${here}">
-${textField({ name: 'name', id: 'filter-name', label: 'Name of this filter', hint: 'The same name replaces a filter.', value: refused?.name, fault: refused?.fault })}
+${textField({ name: 'name', id: 'filter-name', label: 'Name of this filter', hint: 'A saved filter with the same name is replaced.', value: refused?.name, fault: refused?.fault })}
 <label class="choice"><input type="checkbox" name="default" value="on"${refused?.isDefault && html` checked`}><div><b>Open the list with it</b></div></label>
 <button class="second">Save filter</button></form>
 ${saved.length > 0 && html`<ul class="rows">${saved.map(row)}</ul>`}</div></details></div>`;

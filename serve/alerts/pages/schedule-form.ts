@@ -21,7 +21,7 @@ export function scheduleFields(
 ): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   return html`${textField({ name: 'name', label: 'Name', value: name, hint: 'For example, Primary.', fault: faultOf('name') })}
-${textField({ name: 'time_zone', label: 'Time zone', value: time_zone, list: 'time-zones', hint: 'For example, Europe/Berlin. Handoffs follow its clock, also when that changes.', fault: faultOf('time_zone') })}
+${textField({ name: 'time_zone', label: 'Time zone', value: time_zone, list: 'time-zones', hint: 'For example, Europe/Berlin. Handoffs follow its clock, daylight saving time included.', fault: faultOf('time_zone') })}
 ${textField({ name: 'description', label: 'Description', value: description, required: false, hint: 'Optional.', fault: faultOf('description') })}`;
 }
 

@@ -79,7 +79,7 @@ export async function silentOf(
 export function silentNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
   if (people.length === 0) return null;
   const [has, them] = people.length === 1 ? ['has', 'this person'] : ['have', 'them'];
-  return html`<p class="note warn">${people.map(nameOf).join(', ')} ${has} no verified contact: no page reaches ${them}. Contacts are added in the account, under <a href="/profile/notifications">Notifications</a>.</p>`;
+  return html`<p class="note warn">${people.map(nameOf).join(', ')} ${has} no verified contact: no page reaches ${them}. They add contacts in their account, under <a href="/profile/notifications">Notifications</a>.</p>`;
 }
 
 /** A user to choose, and how a list names them. */

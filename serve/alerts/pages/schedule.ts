@@ -88,7 +88,7 @@ const serveDeletion = (
         ['Time zone', schedule.time_zone],
         ['Created', time(schedule.created_ms)],
       ],
-      consequence: 'Nobody is on call in it any more. Its rotations, overrides and calendar end.',
+      consequence: 'Its rotations, overrides and calendar stop working. This cannot be undone.',
       submit: 'Delete schedule',
       back: schedulePath(schedule),
     }),
@@ -153,7 +153,7 @@ const unusedNote = ({ project_id }: OncallSchedule): Html =>
 function unavailableNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
   if (people.length === 0) return null;
   const names = people.map(nameOf).join(', ');
-  return html`<p class="note warn">${names} cannot be on call: no member with the Developer role, or locked. The next turn stands in.</p>`;
+  return html`<p class="note warn">${names} cannot be on call: the account is locked or has no Developer role. The next turn stands in.</p>`;
 }
 
 function settings(
@@ -172,6 +172,6 @@ function settings(
     fields: html`${error && error.field === null && html`<p class="fault" role="alert">${error.message}</p>`}${scheduleFields(given, error)}`,
     submit: 'Save changes',
   })}
-<div><section class="card"><h2>Calendar</h2><p>The shifts of the next 90 days for a calendar application. Anybody with the address can read it, and it is shown once.${has && ' A new address ends the one before.'}</p>${button(`${base}/calendar`, token, has ? 'Renew the address' : 'Create an address', 'Create an address of the calendar', 'second')}</section>
-<section class="card"><h2>Delete schedule</h2><p>Nobody is on call in it any more.</p><a class="button danger" href="${base}/delete" aria-label="Delete schedule ${schedule.name}">Delete schedule</a></section></div></div>`;
+<div><section class="card"><h2>Calendar</h2><p>The shifts of the next 90 days for a calendar application. Anyone with the address can read it. It is shown once.${has && ' A new address replaces the old one.'}</p>${button(`${base}/calendar`, token, has ? 'Renew the address' : 'Create an address', 'Create an address of the calendar', 'second')}</section>
+<section class="card"><h2>Delete schedule</h2><p>Its rotations, overrides and calendar stop working.</p><a class="button danger" href="${base}/delete" aria-label="Delete schedule ${schedule.name}">Delete schedule</a></section></div></div>`;
 }

@@ -50,7 +50,7 @@ function sendForm(
       name: 'secret',
       label: 'Client secret',
       type: 'password',
-      hint: 'The sender makes this secret and signs each request with it. It replaces the key of the integration.',
+      hint: 'The sender creates this secret and signs each request with it. It replaces the key of the integration.',
       fault,
     }),
     submit: 'Save secret',

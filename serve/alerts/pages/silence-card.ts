@@ -22,5 +22,5 @@ function suppressionText({ project }: Alert, { silencedBy, mutedBy, until }: Sup
   const silences = count(silencedBy, 'silences', 'silence');
   const windows = count(mutedBy, windowPath, 'maintenance window');
   const end = mutedBy.length === 0 && html` until ${time(until)}`;
-  return html`<p>It pages nobody${end}: matched by ${silences}${silences && windows && ' and '}${windows}.</p>`;
+  return html`<p>The alert pages nobody${end}. It is suppressed by ${silences}${silences && windows && ' and '}${windows}.</p>`;
 }

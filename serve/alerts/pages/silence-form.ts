@@ -74,12 +74,12 @@ interface SilenceFormState {
 export function silenceForm({ action, token, draft, error, count }: SilenceFormState): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const hint =
-    'One a line, as in Alertmanager: name="value", !=, or =~ and !~ with a regular expression. An alert must match all.';
+    'One per line, as in Alertmanager: name="value", !=, or =~ and !~ with a regular expression. An alert must match all.';
   return html`<form method="post" action="${action}">${token}<input type="hidden" name="zone" value="${draft.zone}">
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${textField({ name: 'matchers', label: 'Matchers', rows: 5, value: draft.matchers, hint, fault: faultOf('matchers') })}
 <div class="fields">${textField({ name: 'starts', label: 'Starts', type: 'datetime-local', required: false, value: draft.starts, hint: 'Empty means now.', fault: faultOf(FIELDS.starts) })}
-${textField({ name: 'ends', label: 'Ends', type: 'datetime-local', value: draft.ends, hint: `By the clock of ${draft.zone}.`, fault: faultOf(FIELDS.ends) })}</div>
+${textField({ name: 'ends', label: 'Ends', type: 'datetime-local', value: draft.ends, hint: `In the time zone ${draft.zone}.`, fault: faultOf(FIELDS.ends) })}</div>
 ${textField({ name: 'comment', label: 'Comment', required: false, value: draft.comment, hint: 'Optional. Why nobody needs to be paged.', fault: faultOf('comment') })}
 ${count && html`<p class="note" role="status">${countText(count)}</p>`}
 <div class="actions"><button name="do" value="create">Create silence</button><button class="second" name="do" value="count">Count matching alerts</button></div></form>`;

@@ -100,7 +100,7 @@ function sendForm(
 ): Promise<FastifyReply> {
   const title = 'New silence';
   const form = silenceForm({ ...state, action: `${listPath(visit)}/new`, token: visit.token });
-  const body = html`<h1>${title}</h1><p class="lead">Alerts that match are recorded and listed as usual, but page nobody while the silence lasts. One that is still triggered when it ends pages at once.</p>
+  const body = html`<h1>${title}</h1><p class="lead">Matching alerts are recorded and listed as usual, but page nobody while the silence lasts. Alerts that are still triggered when it ends page at once.</p>
 <section class="card">${form}</section>`;
   const status = state.error === null ? 200 : 422;
   return frame.send(reply, visit, { tab: 'silences', title, body, status });

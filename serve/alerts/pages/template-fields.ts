@@ -34,7 +34,7 @@ export function templateFields(
     textField({
       ...{ name: `template-${part}`, ...LABELS[part], required: false },
       value: template?.[part] ?? '',
-      hint: 'Empty for the built-in one.',
+      hint: 'Leave it empty for the built-in one.',
       fault: faultOf(`template.${part}`),
     }),
   );
@@ -48,8 +48,8 @@ export function templatePreview(type: DestinationType, template: MessageTemplate
   const unknown = checkTemplate(template, type);
   const words = renderWords(template, type, FULL_SAMPLE);
   const shown = template.body === '' ? '' : JSON.stringify(renderBody(template.body, FULL_SAMPLE), null, 2);
-  return html`<section class="card"><h2>Sample</h2><p>So a message of two alerts reads.</p>
-${unknown.length > 0 && html`<p class="note warn">No message has these names, so they are left empty: ${unknown.join(', ')}.</p>`}
+  return html`<section class="card"><h2>Sample</h2><p>A message about two alerts looks like this.</p>
+${unknown.length > 0 && html`<p class="note warn">These names do not exist and are left empty: ${unknown.join(', ')}.</p>`}
 ${words.title !== undefined && html`<h3>Title</h3><pre><code>${words.title}</code></pre>`}
 ${words.text !== undefined && html`<h3>Text</h3><pre><code>${words.text}</code></pre>`}
 ${shown !== '' && html`<h3>Body</h3><pre><code>${shown}</code></pre>`}</section>`;

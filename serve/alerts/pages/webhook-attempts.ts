@@ -6,7 +6,7 @@ export const ATTEMPTS_MAX = 25;
 
 /** The newest requests to a target and their results. */
 export const attemptCard = (attempts: readonly DeliveryAttempt[], project: string): Html =>
-  html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed ones are sent again with growing delays until they are given up.</p>${attemptTable(attempts, project)}</section>`;
+  html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried with increasing delays until they are given up.</p>${attemptTable(attempts, project)}</section>`;
 
 function attemptTable(attempts: readonly DeliveryAttempt[], project: string): Html {
   return table({

@@ -106,7 +106,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, webhooks, clock }: Webho
         ['Events', tags(webhook.events)],
         ['Created', ago(webhook.created_ms, clock.now())],
       ],
-      consequence: 'The URL receives no more events, also none that wait to be sent again.',
+      consequence: 'The URL receives no more events. Retries of earlier events are dropped.',
       submit: 'Delete webhook',
       back: pathOf(webhook),
     }),
@@ -176,7 +176,7 @@ async function sendOne(
 ${news}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${base}/save">${visit.token}
 ${fieldsOf(given, error ?? null)}
-<label class="choice"><input type="checkbox" name="active" value="on"${webhook.is_active && html` checked`}><div><b>Active</b><span>Events are not sent while the webhook is inactive, nor later.</span></div></label>
+<label class="choice"><input type="checkbox" name="active" value="on"${webhook.is_active && html` checked`}><div><b>Active</b><span>An inactive webhook sends no events, and does not send them later.</span></div></label>
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test request', 'second')}
 <h2 class="spaced">Verify the signature</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as the key. Reject requests that do not match or are older than a few minutes.</p></section></div>

@@ -152,14 +152,14 @@ export function windowForm({ draft, error, action, token, submit }: WindowFormPa
   return html`<form class="policy" method="post" action="${action}">${token}<input type="hidden" name="intervals" value="${draft.intervals.length}">
 <button class="unseen" tabindex="-1" aria-hidden="true">${submit}</button>
 <section class="card">${textField({ name: 'name', label: 'Name', value: draft.name, hint: 'For example, the work that is done.', fault: faultOf('name') })}
-${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'Of the alerts that page nobody. One a line, such as team="storage". An alert must match all.', fault: faultOf('matchers') })}
+${textField({ name: 'matchers', label: 'Matchers', value: draft.matchers, rows: 4, hint: 'Alerts that match page nobody. One per line, such as team="storage". An alert must match all.', fault: faultOf('matchers') })}
 ${textField({ name: 'comment', label: 'Comment', value: draft.comment, required: false, isProse: true, hint: 'Optional.', fault: faultOf('comment') })}</section>
 ${cards}${timeZoneList}
 ${faultOf('time_intervals') && html`<p class="fault" role="alert">${faultOf('time_intervals')}</p>`}
 ${draft.intervals.length < INTERVALS_MAX && html`<p><button class="second" name="do" value="add" formnovalidate formaction="${action}#interval-${draft.intervals.length + 1}">Add time interval</button></p>`}
-<section class="card"><h2>Bounds</h2><p class="hint">Optional, in the time zone of the first interval. The window is on between them, while one of its intervals is; without intervals, all the time.</p>
+<section class="card"><h2>Bounds</h2><p class="hint">Optional, in the time zone of the first interval. Between them, the window is on during its intervals, or always if it has none.</p>
 <div class="fields">${bound('from', 'From')}${bound('until', 'Until')}</div>
-<label class="choice"><input type="checkbox" name="active" value="on"${draft.active && html` checked`}><div><b>Active</b><span>A window that is not active keeps no alert from paging.</span></div></label></section>
+<label class="choice"><input type="checkbox" name="active" value="on"${draft.active && html` checked`}><div><b>Active</b><span>An inactive window suppresses nothing.</span></div></label></section>
 <button>${submit}</button></form>`;
 }
 

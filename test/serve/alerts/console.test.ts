@@ -96,11 +96,11 @@ describe('the list of alerts', () => {
       '2 alerts acknowledged. Not found: #99.',
     );
     expect(await change({ status: 'acknowledged', iid: ['2', '2', 'x', '-1', '4'] })).toBe(
-      '1 alert acknowledged. 1 alert had that status already.',
+      '1 alert acknowledged. 1 alert already had that status.',
     );
     expect([await statusOf(2), await statusOf(3), await statusOf(4)]).toEqual(Array(3).fill('acknowledged'));
     expect(await change({ status: 'triggered', iid: ['1', '2'] })).toContain(
-      '1 alert reopened. Not changed, since another unresolved alert has the same fingerprint: #1.',
+      '1 alert reopened. Not changed, because another unresolved alert has the same fingerprint: #1.',
     );
     expect(await change({ status: 'resolved' })).toBe('Select alerts first.');
     expect(await change({ status: 'gone', iid: '2' })).toBe('Select alerts first.');

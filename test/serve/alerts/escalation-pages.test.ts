@@ -49,7 +49,7 @@ test('a policy is added step by step, and new alerts are led to it', async () =>
   expect(await policies()).toEqual([]);
   const added = { ...twoSteps(), route: 'on' };
   const { body } = await browser.submitAndFollow(`${list()}/new`, `${list()}/new`, added);
-  expect(body).toContain('The policy Night was added. Alerts that match no other route page it.');
+  expect(body).toContain('The policy Night was added. Alerts that no other route takes page by this policy.');
   expect(body).not.toContain('page nobody.');
   expect(shownSteps(body)).toEqual([
     expect.stringMatching(/^@bob +then 10 min$/),
@@ -165,5 +165,5 @@ test('Developers read it, and change nothing', async () => {
 test('while an on-call tool gets the alerts, the page says so', async () => {
   const link = { type: 'ONCALL', active: true, name: 'Tool', api_url: 'https://oncall.example' };
   await service.api(ann, 'POST', `/projects/${project}/integrations`, link);
-  expect((await browser.get(list())).body).toContain('is active and gets all alerts');
+  expect((await browser.get(list())).body).toContain('is active and receives all alerts');
 });

@@ -46,7 +46,7 @@ test('the page of an integration sets its heartbeat, lists its beats and forgets
   const [{ id = '' } = {}] = await heartbeats();
   const { body } = await browser.submitAndFollow(page, `${page}/heartbeats/${id}/forget`, {});
   expect(plain(body)).toContain('Heartbeat forgotten.');
-  expect(plain(body)).toContain('No beat is watched.');
+  expect(plain(body)).toContain('No heartbeats yet.');
   expect(await heartbeats()).toEqual([]);
   const again = await browser.submit(page, `${page}/save`, { ...fields, heartbeat_matchers: '' });
   expect(again.statusCode).toBe(303);

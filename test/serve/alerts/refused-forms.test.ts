@@ -51,7 +51,7 @@ describe('a refused form comes back with its input, and the cursor in the field 
       statusCode: 422,
       name: 'user',
       hasFocus: true,
-      fault: 'No account has this username. Ask its user to sign up first.',
+      fault: 'No account has this username. Ask the person to sign up first.',
     });
     expect(plain(shown.body)).toContain('value="nobody "here""');
     const [add = ''] = /<form[^>]*members\/add"[\s\S]*?<\/form>/.exec(shown.body) ?? [];

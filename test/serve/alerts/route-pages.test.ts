@@ -119,7 +119,7 @@ test('Reporters see the routes and the preview, and change nothing', async () =>
   const preview = await reader.get(`${list()}/preview?labels=team%3Dstorage%0Aseverity%3Dhigh&alert=`);
   expect(text(preview.body)).toContain('Storage takes it team="storage" matches severity!="low" matches');
   expect(text(preview.body)).toContain('default not reached');
-  expect(text(preview.body)).toContain('no step of it reaches anybody now');
+  expect(text(preview.body)).toContain('none of its steps reaches anybody now');
   expect(text(preview.body)).toContain('@bob has no verified contact');
   expect(preview.body).toContain('team=storage\nseverity=high</textarea>');
   expect((await reader.get(`${list()}/preview?alert=1`)).statusCode).toBe(403);

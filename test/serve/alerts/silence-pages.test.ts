@@ -73,8 +73,10 @@ test('an alert proposes a silence of its labels for two hours, and says how many
   expect(counted.body).toContain('3 of 3 open alerts match.');
   expect(await stored()).toEqual([]);
   await submit({ matchers });
-  expect((await browser.get(`/projects/${project}/alerts/1`)).body).toContain('It pages nobody until');
-  expect((await browser.get(`/projects/${project}/alerts/3`)).body).not.toContain('It pages nobody until');
+  expect((await browser.get(`/projects/${project}/alerts/1`)).body).toContain('The alert pages nobody until');
+  expect((await browser.get(`/projects/${project}/alerts/3`)).body).not.toContain(
+    'The alert pages nobody until',
+  );
 });
 
 test.each([

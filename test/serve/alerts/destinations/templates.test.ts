@@ -100,7 +100,7 @@ test('the page of a channel shows what a template makes of a sample', async () =
   const saved = await browser.submitAndFollow(page, page, fields);
   const shown = plain(saved.body);
   expect(shown).toContain('critical: Disk of db-7 is full');
-  expect(shown).toContain('No message has these names, so they are left empty: y.');
+  expect(shown).toContain('These names do not exist and are left empty: y.');
   const refused = await browser.submit(page, page, { ...fields, 'template-title': '{{{alert.title}}}' });
   expect(refused.statusCode).toBe(422);
   expect(plain(refused.body)).toContain('Unescaped tags are not available');

@@ -166,7 +166,7 @@ describe.runIf(isPossible)('a week of a team of five', () => {
   test('Thursday: a gap is warned of, and a page that meets it goes on to the next step', async () => {
     await ann.page.goto('/projects/1/oncall');
     await ann.follow('Primary');
-    await ann.choose('On call', 'Nobody: a hole on purpose');
+    await ann.choose('On call', 'Nobody: leave a gap');
     await ann.fill('From', '2027-03-25T12:00');
     await ann.fill('Until', '2027-03-25T14:00');
     await ann.fill('Reason', 'The team eats together');
