@@ -8,14 +8,14 @@ import { runProgram } from './application/program.ts';
 
 // The entry of every process: the command line. Domains are imported by the commands that need them.
 
-/** Why standard output takes nothing any more. A reader that closes the pipe early, such as `head`, is no failure. */
+/** The first write error of standard output. EPIPE is no failure: a reader such as `head` closes the pipe early. */
 let failure: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error) => {
-  // The command goes on to its end: the engine may be at work.
+  // The command runs to its end: chDB may be in the middle of a write.
   failure ??= error;
 });
 
-/** Ends at once: chDB leaves threads behind that need no waiting. */
+/** Exits at once: chDB leaves threads running that would keep the process alive. */
 function finish(exitCode: number): never {
   if (failure === undefined || failure.code === 'EPIPE' || exitCode !== EXIT.ok) process.exit(exitCode);
   process.stderr.write(`chain-metrics: ${outputFailure(failure).message}\n`);

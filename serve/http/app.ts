@@ -11,20 +11,20 @@ import { refuseEncodedBodies } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
 /**
- * Longer than senders keep an idle connection (Go's clients: 5 minutes). A connection that this side closes at the
- * moment of its reuse is a lost request to its sender.
+ * Longer than clients keep an idle connection (Go: 5 minutes), so the client closes it first. If the server closed a
+ * connection just as the client reused it, the request would be lost.
  */
 const KEEP_ALIVE_MS = 6 * 60_000;
 
-/** Room for a thousand addresses in one query string; above it the answer still names the fault. */
+/** Room for a thousand addresses in one query string. */
 const HEAD_BYTES_MAX = 1024 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
-/** No shorter: if nothing is measured between two samples, the delay counts as infinite. */
+/** Not shorter: @fastify/under-pressure takes the delay as infinite if it measured nothing between two samples. */
 const SAMPLE_MS = 2000;
 const RETRY_SECONDS = 5;
 const BUSY = Object.assign(new Error('Service Unavailable'), { statusCode: 503 });
 
-/** The server of readers without routes: limits, log lines and error answers that every route shares. */
+/** Creates the public server without routes: limits, log lines and error responses that every route shares. */
 export async function createApp(
   settings: ConnectionSettings &
     Pick<HttpSettings, 'TRUST_PROXY' | 'EVENT_LOOP_DELAY_MS_MAX'> &
@@ -47,13 +47,13 @@ export async function createApp(
   refuseEncodedBodies(app);
   leaveLengthOut(app, (_, { statusCode }) => statusCode === 304);
   app.addHook('onResponse', (request, reply, next) => {
-    // The route and not the address: what callers write into an address may be a secret in the wrong place.
+    // Logs the route, not the URL: a URL may contain a misplaced secret.
     const { method, routeOptions } = request;
     const route = routeOptions.url ?? 'none';
     request.log.debug({ method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
     next();
   });
-  // The first samples measure the start, which takes the event loop for itself.
+  // The first samples measure the startup, which blocks the event loop.
   let startCountsUntil = Number.POSITIVE_INFINITY;
   app.addHook('onReady', async () => {
     startCountsUntil = performance.now() + 2 * SAMPLE_MS;

@@ -8,7 +8,7 @@ import { refusePath, refuseUnreadable } from './refusals.ts';
 import { ignoreUpgrades } from './upgrades.ts';
 import { validated } from './validation.ts';
 
-/** A server without routes: what limits the connections of every server of a process, and how requests are refused. */
+/** Creates a server without routes: the connection limits and error handling that all servers of a process share. */
 export function bareApp(
   settings: ConnectionSettings,
   options: FastifyHttpOptions<Server>,
@@ -23,12 +23,12 @@ export function bareApp(
     clientErrorHandler: refuseUnreadable,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
-  // So that a path refuses each of them by itself. Node never hands on CONNECT.
+  // Registered so that `refuseOtherMethods` can answer 405 for them. Node never emits CONNECT as a request.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   ignoreUpgrades(app);
   app.setValidatorCompiler(validated);
-  // Rows come as bytes from ClickHouse, everything else is plain JSON.
+  // ClickHouse renders rows as bytes; everything else is plain JSON.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
   refuseUnclearHost(app);

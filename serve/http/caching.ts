@@ -1,5 +1,5 @@
 /**
- * What a proxy or CDN may answer to every reader. Rows change with a round at most every few seconds, and tell their age:
- * for a minute more a reader is answered at once while the cache asks again, so the origin sees one request of all.
+ * `Cache-Control` of public data. After 15 seconds a CDN still serves its copy for a minute while it revalidates, so the
+ * server sees one request. A copy that is a minute old does no harm: headers tell the age of the rows.
  */
 export const SHARED = 'public, max-age=15, stale-while-revalidate=60';

@@ -1,26 +1,26 @@
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 
-/** Which proxies say truly whom they act for: none, so many in a row, or those with these addresses and networks. */
+/** Trusted proxies: none, a hop count, or a list of addresses and CIDRs. */
 type TrustedProxies = false | number | readonly string[];
 
-/** More in a row is a mistake. */
+/** A higher hop count is a mistake. */
 const HOPS_MAX = 10;
 
-/** Names of networks that only hosts of the operator are in. */
+/** Names for private networks, which only hosts of the operator can use. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** Providers assign IPv6 in networks of this size: a host has all of its addresses. */
+/** Providers assign each host a /64, so one host can use all of its addresses. */
 const IPV6_NETWORK_BITS = 64;
 const IPV6_PART_BITS = 16;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
-/** Reads the setting; undefined for text that names no trusted proxies. */
+/** Parses the setting; undefined if the text is invalid. */
 export function readTrustedProxies(text: string): TrustedProxies | undefined {
   if (text === 'false') return false;
   if (/^\d+$/.test(text)) {
@@ -33,7 +33,7 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
 
 type ProxyTrust = false | ((address: string | undefined, hop: number) => boolean);
 
-/** What Fastify asks for each address from the connection outwards: is this host a proxy to believe? */
+/** Fastify's `trustProxy` function: it gets each address, starting with the peer, and returns whether to trust that proxy. */
 export function proxyTrust(trusted: TrustedProxies): ProxyTrust {
   if (trusted === false) return false;
   if (typeof trusted === 'number') return (_address, hop) => hop < trusted;
@@ -44,19 +44,19 @@ export function proxyTrust(trusted: TrustedProxies): ProxyTrust {
   };
 }
 
-/** What Fastify reads of a request: the address of the connection, and those behind proxies that are trusted. */
+/** The address of the peer (`ip`) and the addresses that trusted proxies reported (`ips`). */
 export type Addressed = Pick<FastifyRequest, 'ip' | 'ips'>;
 
 /**
- * The address of the caller, for records. A trusted proxy that passes on what is no address is itself the caller: an
- * invented name must not count as a host.
+ * The address of the caller, for logs and audit records. If a trusted proxy reports an invalid address, the proxy counts
+ * as the caller: an invented name must not count as a host.
  */
 export const clientAddress = (request: FastifyRequest): string => callerOf(request).address?.toString() ?? '';
 
-/** What limits count a caller by: its address, or the network of it where one host has many addresses. */
+/** The key by which limits count a caller: its IPv4 address, or its IPv6 /64. */
 export const countedAddress = (request: Addressed): string => callerOf(request).counted;
 
-/** The same of the other end of a connection. */
+/** The same key for the peer of a connection. */
 export const countedPeer = (address: string): string => readCaller(address).counted;
 
 interface Caller {
@@ -80,7 +80,7 @@ function callerOf({ ips, ip }: Addressed): Caller {
   return ips.map(readCaller).findLast(({ address }) => address !== null) ?? readCaller('');
 }
 
-/** Reads `192.0.2.1`, `::ffff:192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `fe80::1%eth0` and `[2001:db8::1]:80`. */
+/** Parses `192.0.2.1`, `::ffff:192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `fe80::1%eth0` and `[2001:db8::1]:80`. */
 function readAddress(text: string | undefined): Address | null {
   const [, bracketed, dotted] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text ?? '') ?? [];
   const bare = (bracketed ?? dotted ?? text ?? '').split('%', 1)[0] ?? '';
@@ -94,7 +94,7 @@ function networksOf(name: string): Network[] | null {
   const address = readAddress(text);
   const bitsMax = address?.kind() === 'ipv4' ? 32 : 128;
   const size = bits === undefined ? bitsMax : /^\d{1,3}$/.test(bits) ? Number(bits) : 0;
-  // A network of 0 bits is everybody.
+  // `/0` would trust everybody.
   const isNetwork = rest.length === 0 && size >= 1 && size <= bitsMax;
   return address !== null && isNetwork ? [[address, size]] : null;
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { countedPeer } from './client-address.ts';
 import type { HttpSettings } from './settings.ts';
 
-/** Longer bodies are written in parts of this size, so that a connection buffers no more than a few of them. */
+/** Longer bodies are written in chunks of this size, so that a connection buffers only a few of them. */
 const PART_BYTES = 256 * 1024;
 const CHECK_MS = 1000;
 
@@ -14,23 +14,23 @@ export type ConnectionSettings = Pick<
   'REQUEST_SECONDS_MAX' | 'STALL_SECONDS_MAX' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS'
 >;
 
-/** Options of Fastify: Node ends a connection whose head or body does not arrive in time. */
+/** Fastify options that make Node close a connection whose request does not arrive in time. */
 export const arrivalLimits = ({ REQUEST_SECONDS_MAX }: ConnectionSettings) => ({
   requestTimeout: REQUEST_SECONDS_MAX * 1000,
   http: { headersTimeout: REQUEST_SECONDS_MAX * 1000, connectionsCheckingInterval: CHECK_MS },
 });
 
-/** A connection, and how far it has come with sending what was written to it. */
+/** The send progress of a connection: bytes sent, and when that number last grew by a chunk. */
 interface Connection {
-  /** As limits count it. */
+  /** Key of the peer, see `peerKey`. */
   readonly address: string;
   sent: number;
   at: number;
 }
 
 /**
- * Bounds what connections can hold: their number, that of one address, and the time in which a reader takes nothing of
- * its answer. A proxy has the connections of many callers, which only it can count.
+ * Limits the number of connections, in all and per address, and closes a connection whose client stops reading. Trusted
+ * proxies have no limit per address, because they carry the connections of many callers.
  */
 export function limitConnections(
   app: FastifyInstance,
@@ -40,22 +40,22 @@ export function limitConnections(
   const server = app.server as Server;
   const open = new Map<Socket, Connection>();
   const byAddress = new Map<string, number>();
-  /** Connections by address that wait for their next request. */
+  /** Idle keep-alive connections by address. */
   const idle = new Map<string, Set<Socket>>();
   server.maxConnections = CONNECTIONS_MAX;
-  // An idle connection gives way to a new one.
+  // At the limit, idle connections give way to new ones.
   server.on('drop', () => server.closeIdleConnections());
   const isFull = (peer: string) => {
     const address = countedPeer(peer);
     if ((byAddress.get(address) ?? 0) < CONNECTIONS_PER_ADDRESS || isProxy(peer)) return false;
-    // Here too: one tool may keep all connections of its address open, and others there could send nothing.
+    // The same per address: one tool with idle connections must not lock out others behind the same address.
     const [waiting] = idle.get(address) ?? [];
     waiting?.destroy();
     return waiting === undefined;
   };
   if (CONNECTIONS_PER_ADDRESS > 0) Object.assign(server, { blockList: new FullAddresses(isFull) });
   server.on('connection', (socket: Socket) => {
-    // It is read again behind a request that asked for another protocol.
+    // `ignoreUpgrades` emits a connection again after a request with `Upgrade`.
     if (open.has(socket)) return;
     const address = countedPeer(socket.remoteAddress ?? '');
     byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
@@ -90,7 +90,7 @@ export function limitConnections(
   app.addHook('onSend', (_request, reply, payload, next) => next(null, inParts(payload, reply)));
 }
 
-/** Node asks it before it makes a socket: who opens connections without end costs the others little. */
+/** Node checks the block list before it creates a socket, so a flood of connections stays cheap. */
 class FullAddresses extends BlockList {
   readonly #isFull: (address: string) => boolean;
 
@@ -104,7 +104,7 @@ class FullAddresses extends BlockList {
   }
 }
 
-/** Whether a reader took neither all that was written nor one part of it within the time. */
+/** Returns true if, within the time, the client read neither a whole chunk nor everything that was written. */
 function isStalled(socket: Socket, progress: Connection, now: number, msMax: number): boolean {
   const sent = socket.bytesWritten - socket.writableLength;
   if (socket.writableLength === 0 || sent - progress.sent >= PART_BYTES) {
@@ -115,7 +115,7 @@ function isStalled(socket: Socket, progress: Connection, now: number, msMax: num
   return now - progress.at >= msMax;
 }
 
-/** A long body is written part by part, each when the reader has taken the one before. */
+/** Streams a long body in chunks with backpressure. */
 function inParts(payload: unknown, reply: { header(name: string, value: number): unknown }): unknown {
   if (typeof payload === 'string' && payload.length > PART_BYTES) return inParts(Buffer.from(payload), reply);
   if (!Buffer.isBuffer(payload) || payload.length <= PART_BYTES) return payload;

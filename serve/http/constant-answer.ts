@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedCoding, type ContentCoding, codingOf, compressConstant } from './content-codings.ts';
 import { hasAnswer } from './entity-tags.ts';
 
-/** What stays the same while the process runs: it is made, and compressed, when the first client asks. */
+/** A response that never changes while the process runs. The first request renders and compresses it. */
 export class ConstantAnswer {
   readonly #make: () => string | Uint8Array;
   readonly #headers: Readonly<Record<'content-type' | 'cache-control', string>>;
@@ -43,6 +43,6 @@ export class ConstantAnswer {
   }
 }
 
-/** JSON of which clients have to ask whether they have it still: another version of the program has another one. */
+/** Constant JSON that clients revalidate on each use, because another version of the program serves another document. */
 export const constantJson = (make: () => unknown): ConstantAnswer =>
   new ConstantAnswer(() => JSON.stringify(make()), 'application/json; charset=utf-8', 'no-cache');

@@ -4,20 +4,20 @@ import { Negotiator } from '@fastify/accept-negotiator';
 import type { FastifyInstance } from 'fastify';
 import { leaveLengthOut } from './head-length.ts';
 
-/** How the bytes of an answer are coded (RFC 9110 §8.4.1). */
+/** Content codings (RFC 9110 §8.4.1). */
 export type ContentCoding = 'zstd' | 'br' | 'gzip' | 'identity';
 
-/** Of codings that a client likes equally, the first is sent. */
+/** In order of preference, for codings of equal quality in `Accept-Encoding`. */
 const CODINGS = ['zstd', 'br', 'gzip', 'identity'] as const satisfies readonly ContentCoding[];
-/** A shorter answer fits in the packet that its headers are in. */
+/** A shorter body fits into the packet of its headers. */
 const BYTES_MIN = 1024;
-/** Of what is compressed for each version of the data: beyond it Brotli takes ten times as long for a tenth less. */
+/** For bodies that change with the data. Higher levels take ten times as long and save a tenth. */
 const BROTLI_QUALITY = 4;
-/** Of what is compressed once, by Brotli and by zstd. */
+/** For bodies that never change: levels of Brotli and of zstd. */
 const CONSTANT_QUALITY = 9;
 const CONSTANT_LEVEL = 19;
 
-/** Compresses each answer of the routes that are added to a scope afterwards; none may hold a secret. */
+/** Compresses the responses of routes that are added later. They must not contain secrets (BREACH). */
 export async function compressAnswers(scope: FastifyInstance): Promise<void> {
   leaveLengthOut(
     scope,
@@ -26,16 +26,15 @@ export async function compressAnswers(scope: FastifyInstance): Promise<void> {
   await scope.register(import('@fastify/compress'), { ...OFFERED, globalDecompression: false });
 }
 
-/** Lets the routes that are added to a scope afterwards send an answer by `reply.compress`. */
+/** Adds `reply.compress` to routes that are added later. */
 export async function offerCompression(scope: FastifyInstance): Promise<void> {
   await scope.register(import('@fastify/compress'), { ...OFFERED, global: false });
 }
 
 const OFFERED = { encodings: [...CODINGS], threshold: BYTES_MIN };
 
-// @fastify/compress keeps nothing: a year of rows took it 1 to 3 ms for each request, and 0.1 ms is what it takes to send
-// them. So what is cached, or never changes, is compressed once and sent with its Content-Encoding, which the plugin
-// passes on.
+// @fastify/compress caches nothing: a year of rows takes it 1 to 3 ms per request, and sending them takes 0.1 ms. Cached
+// and constant bodies are therefore compressed once; the plugin passes on responses that have a Content-Encoding.
 
 type Compressors = Readonly<Record<ContentCoding, (body: Buffer) => Promise<Buffer>>>;
 
@@ -55,18 +54,18 @@ const constantCompressors: Compressors = {
 const byBrotli = (body: Buffer, quality: number): Promise<Buffer> =>
   promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } });
 
-/** Compresses in another thread. */
+/** Compresses in the libuv thread pool. */
 export const compress = (body: Buffer, coding: ContentCoding): Promise<Buffer> => compressors[coding](body);
 
-/** Compresses in another thread what never changes, as small as that takes little time. */
+/** The same at a higher level, for bodies that never change. */
 export const compressConstant = (body: Buffer, coding: ContentCoding): Promise<Buffer> =>
   constantCompressors[coding](body);
 
 const negotiator = new Negotiator<ContentCoding>({ supportedValues: [...CODINGS] });
-/** Far longer than the header of any client. */
+/** Far longer than any client sends. */
 const HEADER_CHARS_MAX = 1000;
 
-/** The coding that an `Accept-Encoding` header prefers; `*` is gzip, as for the plugin, unless gzip is named. */
+/** The coding that `Accept-Encoding` prefers. As in the plugin, `*` means gzip unless the header names gzip. */
 export function acceptedCoding(header: string | string[] | undefined): ContentCoding {
   if (typeof header !== 'string' || header.length > HEADER_CHARS_MAX) return 'identity';
   const named = header.toLowerCase();
@@ -74,6 +73,6 @@ export function acceptedCoding(header: string | string[] | undefined): ContentCo
   return negotiator.negotiate(named.replaceAll('*', wildcard)) ?? 'identity';
 }
 
-/** The coding in which a body is sent to a client that prefers this one. Parquet files are compressed inside. */
+/** The coding for a body: `preferred`, except for short bodies and for Parquet, which is compressed already. */
 export const codingOf = (preferred: ContentCoding, format: string, body: Buffer): ContentCoding =>
   format === 'parquet' || body.length < BYTES_MIN ? 'identity' : preferred;

@@ -22,26 +22,26 @@ const EXPOSED = [
   'WWW-Authenticate',
 ];
 
-/** What an answer says that pages of every origin may read. */
+/** CORS headers of responses that every origin may read. */
 export const READABLE = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED.join(', '),
 };
 
 /**
- * What an answer of a path has to say so that pages of other origins can read it. A scope says it of its routes; errors
- * come also before its hooks, as that of a busy server, or where no route is.
+ * CORS headers for an error on a path. Errors need them separately: some are sent before the hooks of `allowCors` run
+ * (503 under load) or outside every route (404).
  */
 export const readableHeaders = (path: string): Readonly<Record<string, string>> =>
   /^\/api\/(?!v4\b)/.test(path) ? READABLE : {};
 
 /**
- * Lets pages of every origin read the routes that are added to this scope afterwards. Only these routes answer a
- * preflight: the plugin alone would answer it for every path of the server, whatever other scopes allow.
+ * Lets every origin read the routes that are added later. Only these routes answer preflights; the plugin alone would
+ * answer them on every path of the server.
  */
 export async function allowReading(scope: FastifyInstance): Promise<void> {
   scope.addHook('onRequest', (request, reply, next) => {
-    // What every answer says is not worked out for each.
+    // Constant headers are cheaper than the plugin's work per request.
     if (request.method === 'GET' || request.method === 'HEAD') reply.headers(READABLE);
     next();
   });
@@ -53,8 +53,8 @@ export async function allowReading(scope: FastifyInstance): Promise<void> {
     )
       route.config = Object.assign({}, route.config, NO_ORIGIN);
     if (route.method !== 'GET') return;
-    // The hook of the plugin answers; the route only makes the path known. A page learns that the server is busy from the
-    // answer to its request, which it sends only after this one.
+    // The plugin's hook answers the preflight; this route only registers the path. It also answers under load: the page
+    // must get through the preflight to read the 503 of its actual request.
     scope.options(route.url, { config: { ...UNDER_LOAD }, schema: { hide: true } }, (_request, reply) =>
       reply.code(204).send(),
     );
@@ -63,10 +63,10 @@ export async function allowReading(scope: FastifyInstance): Promise<void> {
     origin: '*',
     methods: ['GET', 'HEAD'],
     exposedHeaders: EXPOSED,
-    // OPTIONS is also asked without a preflight, for what a path allows.
+    // OPTIONS without preflight headers asks for the allowed methods.
     strictPreflight: false,
   });
 }
 
-/** Switches the plugin off for a route. */
+/** Route config that disables the plugin. */
 const NO_ORIGIN = { cors: false };

@@ -5,14 +5,14 @@ import { readDemoMark } from '../../ingest/demo/mark.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** What pages of metrics have to say of data that were made up; null where they were not. */
+    /** Banner text of pages with demo data; null without demo data. */
     demoNote: string | null;
   }
 }
 
 /**
- * Where the store holds demo data, every answer says so; returns what is to be said, and null elsewhere. The mark of a
- * store is written before its server starts.
+ * If the store holds demo data, adds a header and a banner to every response and returns the notice; otherwise returns
+ * null. Reads the mark once, because it is written before the server starts.
  */
 export async function tellDemoData(
   app: FastifyInstance,
@@ -30,7 +30,7 @@ export async function tellDemoData(
 
 const DEMO_NOTE = 'Demo data: made up, not measured. A few blocks of each chain stand for each day.';
 
-/** What the first start is still busy with: until it is done, rows are missing. */
+/** Progress of the first start; rows are missing until it ends. */
 function unfinished({
   isPaused,
   progress: { done, total },

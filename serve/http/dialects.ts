@@ -20,10 +20,10 @@ const TITLES: Record<number, string> = {
 
 const PATHS = metrics.flatMap(({ endpoints }) => endpoints.map(({ path }) => path));
 
-/** The metrics API and what operators read: RFC 9457, and a list of issues where parameters are wrong. */
+/** Metrics API and operator endpoints: problem details (RFC 9457); a list of issues for invalid parameters. */
 export const problemDialect: Dialect = {
   explains: ['input_missing', 'input_unreadable', 'unknown_metric', 'unknown_chain', 'usage'],
-  failure: new HttpError('internal', 'The server failed; the operator’s log says why.'),
+  failure: new HttpError('internal', 'The server failed. Its log has the reason.'),
   invalid: (issues, request) => new ParameterError(queryIssues(issues, request)),
   send: (error, request, reply) => {
     reply.headers(readableHeaders(request.url));
@@ -43,14 +43,14 @@ export const problemDialect: Dialect = {
   },
 };
 
-/** Answers of OAuth endpoints contain secrets: no cache may store them (RFC 6749 §5.1). */
+/** OAuth responses contain secrets, so no cache may store them (RFC 6749 §5.1). */
 export const NO_STORE_HEADERS = {
   'cache-control': 'no-store',
   pragma: 'no-cache',
   'x-content-type-options': 'nosniff',
 };
 
-/** Codes that OAuth clients know; every other one is an `invalid_request`. */
+/** OAuth error codes by internal code; the default is `invalid_request`. */
 const OAUTH_CODES: Partial<Record<HttpErrorCode, HttpErrorCode>> = {
   ...Object.fromEntries(
     (
@@ -80,7 +80,7 @@ const OAUTH_CODES: Partial<Record<HttpErrorCode, HttpErrorCode>> = {
 export const oauthDialect: Dialect = {
   explains: [],
   // RFC 6749 §5.2 allows ASCII only.
-  failure: new HttpError('server_error', 'The server failed; its log tells the operator why.'),
+  failure: new HttpError('server_error', 'The server failed. Its log has the reason.'),
   translate: (error) => {
     const { statusCode = 500 } = error as { statusCode?: number };
     if (statusCode === 503)
@@ -94,7 +94,7 @@ export const oauthDialect: Dialect = {
       .send({ error: OAUTH_CODES[code] ?? 'invalid_request', error_description: message }),
 };
 
-/** The GitLab-style API: a `message`, `errors` by field, and for a bad token what RFC 6750 says. */
+/** GitLab-style API: a `message`, and `errors` by field. Bearer token errors follow RFC 6750. */
 export const gitlabDialect: Dialect = {
   explains: ['service_unreachable'],
   failure: new HttpError('internal', 'Internal Server Error'),
@@ -122,7 +122,7 @@ const BEARER_CODES: ReadonlySet<HttpErrorCode> = new Set([
   'invalid_request',
 ]);
 
-/** The alert intake: a code and a message. A failure says that the alert may be sent again. */
+/** Alert intake: a code and a message. */
 export const intakeDialect: Dialect = {
   explains: [],
   // Nothing was acknowledged, so a sender that repeats the request loses nothing.
@@ -131,14 +131,14 @@ export const intakeDialect: Dialect = {
   send: ({ code, message }, _request, reply) => reply.send({ error: code, message }),
 };
 
-/** A request that the server is too busy for. The log's own client reports that the log is away: no line for each request. */
+/** Load shedding, or the message log is unreachable. Not logged per request: the log client already reports its outage. */
 const isShed = (error: Error & { readonly statusCode?: number }) =>
   error.statusCode === 503 || (error instanceof ProductError && error.code === 'service_unreachable');
 
-/** Alertmanager's API: a text, whose clients know no other statuses. */
+/** Alertmanager API: the error is a JSON string. Its clients know no 409, 415 or 422. */
 export const alertmanagerDialect: Dialect = {
   explains: [],
-  failure: new HttpError('internal', 'The request failed; the log of the server says why.'),
+  failure: new HttpError('internal', 'The request failed. The server log has the reason.'),
   invalid: (issues) =>
     new HttpError(
       'bad_request',
@@ -146,14 +146,14 @@ export const alertmanagerDialect: Dialect = {
     ),
   send: ({ status, message, headers }, _request, reply) => {
     const { 'www-authenticate': bearer } = headers;
-    // Clients of Alertmanager can also send the token as the password of Basic.
+    // Alertmanager clients may send the token as the password of HTTP Basic.
     if (status === 401 && bearer) reply.header('www-authenticate', `Basic realm="Chain Metrics", ${bearer}`);
     if (status === 409 || status === 415 || status === 422) reply.code(400);
     return reply.type('application/json').send(JSON.stringify(message));
   },
 };
 
-/** The dialect of the API that a path belongs to, whether or not anything is served there. */
+/** The dialect of the API that a path belongs to, even if no route matches. */
 export function dialectOf(path: string): Dialect {
   if (path.startsWith('/api/v4/')) return gitlabDialect;
   if (path.startsWith('/alerts/')) return intakeDialect;

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-/** Whether the caller has the answer with this `ETag` already (RFC 9110 §13.1.2). */
+/** Returns true if `If-None-Match` matches the ETag, so that the answer is 304 (RFC 9110 §13.1.2). */
 export function hasAnswer({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): boolean {
   const given = headers['if-none-match'];
   if (given === undefined) return false;

@@ -4,7 +4,7 @@ import { type ErrorCode, ProductError } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
 import { InvalidRequest, type ValidationIssue } from './validation.ts';
 
-/** The one table from the code of an error to the status of its answer. */
+/** HTTP status by error code. */
 const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
@@ -47,7 +47,7 @@ const STATUS_OF = {
   invalid_token: 401,
   insufficient_scope: 403,
 
-  // Errors of the product that a dialect may explain to its callers
+  // Product errors whose text a dialect may show, see `explains`
   input_missing: 400,
   input_unreadable: 400,
   unknown_metric: 404,
@@ -58,12 +58,12 @@ const STATUS_OF = {
 
 export type HttpErrorCode = keyof typeof STATUS_OF;
 
-/** An error that the caller gets to see: its text is public, its code decides on the status. */
+/** An error for the caller: its message is public, its code decides the status. */
 export class HttpError extends Error {
   readonly code: HttpErrorCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is wrong, by field, where fields are at fault. */
+  /** Messages by field, if fields are invalid. */
   readonly errors: Readonly<Record<string, readonly string[]>> | undefined;
   constructor(
     code: HttpErrorCode,
@@ -80,10 +80,10 @@ export class HttpError extends Error {
   }
 }
 
-/** The kinds of what can be wrong with a parameter. */
+/** Types of parameter issues. */
 export const ISSUE_TYPES = ['missing', 'extra_forbidden', 'enum', 'date', 'int', 'value_error'] as const;
 
-/** One thing that is wrong with the parameters of a request to the metrics API. */
+/** One invalid parameter of a request to the metrics API. */
 export interface ParameterIssue {
   readonly type: (typeof ISSUE_TYPES)[number];
   readonly loc: readonly (string | number)[];
@@ -91,31 +91,31 @@ export interface ParameterIssue {
   readonly input?: unknown;
 }
 
-/** Everything that is wrong with the parameters of a request. */
+/** All invalid parameters of a request. */
 export class ParameterError extends HttpError {
   readonly detail: readonly ParameterIssue[];
   constructor(detail: readonly ParameterIssue[]) {
-    super('invalid_parameters', 'request parameters fail validation');
+    super('invalid_parameters', 'Some request parameters are invalid.');
     this.detail = detail;
   }
 }
 
-/** The error of a value that its schema lets pass, and that cannot be answered. */
+/** The error for a value that is valid by its schema but not in its context. */
 export const wrongParameter = (name: string, msg: string, input: unknown): ParameterError =>
   new ParameterError([{ type: 'value_error', loc: ['query', name], msg, input }]);
 
-/** How one of the APIs writes its errors. Status and headers of the error are set before `send` is called. */
+/** The error format of an API. Status and headers are set before `send` is called. */
 export interface Dialect {
-  /** Errors of the product whose text its callers may read; all others are answered with `failure`. */
+  /** Product errors whose text callers may read; all others get `failure`. */
   readonly explains: readonly (ErrorCode & HttpErrorCode)[];
-  /** The answer to an error whose text is private. */
+  /** The public error in place of one with a private text. */
   readonly failure: HttpError;
-  /** Public errors of other classes. */
+  /** Converts errors of other classes to public ones. */
   translate?(error: FastifyError | Error): HttpError | undefined;
-  /** Everything that is wrong with the parameters of a request. */
+  /** The error for a request that fails validation. */
   invalid?(issues: readonly ValidationIssue[], request: FastifyRequest): HttpError;
   send(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply>;
-  /** The answer where no route is. */
+  /** The error for a path without a route. */
   unknownPath?(request: FastifyRequest): HttpError;
 }
 
@@ -123,7 +123,7 @@ export interface Dialect {
 export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   const { failure, unknownPath } = dialect;
   const answer = (error: HttpError, request: FastifyRequest, reply: FastifyReply) =>
-    // An error may depend on its caller, and end soon: caches would keep a 404 for minutes.
+    // An error may depend on the caller and may be short-lived; without this, caches keep a 404 for minutes.
     dialect.send(
       error,
       request,
@@ -132,8 +132,8 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   app.setErrorHandler(async (error: FastifyError | Error, request, reply) => {
     const known = publicError(error, request, dialect);
     if (known === undefined) request.log.error({ err: error }, 'request failed');
-    // A connection that closes with the body unread is reset, and its answer often lost. Node reads the rest and drops it,
-    // for as long as a request may take: before the answer where the caller wants the connection closed, else behind it.
+    // Closing a connection with an unread body resets it, and the client often loses the response. On a keep-alive
+    // connection Node reads and drops the rest after the response; if the client wants it closed, do so before.
     if (known?.status === 413) {
       reply.removeHeader('connection');
       if (!reply.raw.shouldKeepAlive) await finished(request.raw.resume()).catch(ignore('http.unread_body'));
@@ -145,7 +145,7 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   }
 }
 
-/** Failures of the store that end by themselves or when the operator acts: every API says 503, and when to try again. */
+/** Store failures that are temporary or that the operator can fix: every API answers 503 with Retry-After. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   'store_busy',
   'store_memory',
@@ -176,7 +176,7 @@ function publicError(
 const unavailable = ({ message }: ProductError) =>
   new HttpError('unavailable', `The service is not available: ${message}.`, RETRY_SOON);
 
-/** Errors that Fastify itself raises for bad requests carry their status, and so does a server under pressure. */
+/** Errors of Fastify for bad requests and of @fastify/under-pressure carry a status. */
 function fastifyError({
   statusCode,
   message,
@@ -185,5 +185,5 @@ function fastifyError({
   return new HttpError(statusCode === 503 ? 'unavailable' : 'bad_request', message, {}, statusCode);
 }
 
-/** For answers to requests that the caller should send again. */
+/** Header of errors after which the caller should retry. */
 export const RETRY_SOON = { 'retry-after': '5' };

@@ -2,7 +2,7 @@ import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
-/** The decoded fields of a form or parameters of a query. */
+/** Decoded form fields or query parameters. */
 export class Form extends URLSearchParams {
   /** The value of a field; '' when it is absent. The first value when the field was sent more than once. */
   text(name: string): string {
@@ -21,8 +21,8 @@ export const EMPTY_FORM = new Form();
 const FIELDS_MAX = 200;
 
 /**
- * Parses `application/x-www-form-urlencoded` text. `URLSearchParams` replaces malformed input by U+FFFD; a password
- * or a code must not be altered like that, so malformed input is refused first, with status 400.
+ * Parses `application/x-www-form-urlencoded` text. `URLSearchParams` replaces malformed input with U+FFFD, which would
+ * alter a password or a code. Malformed input is therefore rejected with status 400.
  */
 export function parseForm(text: string): Form {
   let decoded: string;
@@ -31,17 +31,17 @@ export function parseForm(text: string): Form {
   } catch {
     throw new HttpError('bad_request', 'The parameters must be percent-encoded UTF-8.');
   }
-  // The decoder of the body writes U+FFFD for bytes that are not UTF-8.
+  // The body decoder has replaced bytes that are not UTF-8 with U+FFFD.
   if (text.includes('\ufffd')) throw new HttpError('bad_request', 'The parameters must be UTF-8.');
   if (decoded.includes('\0'))
     throw new HttpError('bad_request', 'The parameters must not contain a zero byte.');
-  // The separator keeps a leading `?`, which `URLSearchParams` would drop, as part of the first name.
+  // `URLSearchParams` drops a leading `?`; a leading `&` keeps it as part of the first name.
   const form = new Form(`&${text}`);
   if (form.size > FIELDS_MAX) throw new HttpError('bad_request', `Send at most ${FIELDS_MAX} parameters.`);
   return form;
 }
 
-/** Makes the scope accept form-encoded bodies as `Form`, and no other content type. */
+/** Makes the scope accept only form-encoded bodies, parsed as `Form`. */
 export async function acceptForms(app: FastifyInstance, options: { bodyLimit?: number } = {}): Promise<void> {
   app.removeAllContentTypeParsers();
   await app.register(formbody, {

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Fastify tells HEAD the length of what its route would send. A length that is told has to be that of the answer to GET
- * (RFC 9110 §8.6): the routes that are added afterwards leave out one that `differs`.
+ * Omits Content-Length from HEAD responses of routes that are added later, if it `differs` from that of GET. RFC 9110
+ * §8.6 requires the same length, and Fastify sends the length of the body before compression.
  */
 export function leaveLengthOut(
   scope: FastifyInstance,

@@ -14,7 +14,7 @@ const whole = {
     schema: z.object({
       status: z
         .enum(['ok', 'degraded'])
-        .describe('degraded: stored data were found damaged; `chain-metrics check` lists them'),
+        .describe('degraded: damaged stored data were found; `chain-metrics check` lists them'),
     }),
     example: { status: 'ok' },
   },
@@ -22,8 +22,8 @@ const whole = {
 const probe = { method: 'GET', tag: 'For operators' } as const;
 
 /**
- * Probes of an orchestrator. Liveness asks no other service, since a restart would not mend it: a process whose event
- * loop is stuck does not answer in time. Damaged data are told and answered with 200 for the same reason.
+ * Health probes. Liveness checks no other service, since a restart would not fix that service; a blocked event loop
+ * makes the probe time out. Damaged data get status 200 for the same reason.
  */
 export async function serveHealth(app: FastifyInstance, health: ProcessHealth): Promise<void> {
   route(
@@ -31,9 +31,9 @@ export async function serveHealth(app: FastifyInstance, health: ProcessHealth): 
     {
       ...probe,
       path: '/health/live',
-      summary: 'The process runs',
+      summary: 'Liveness probe',
       isAnsweredUnderLoad: true,
-      responses: { 200: { description: 'It runs', content: ok } },
+      responses: { 200: { description: 'The process runs', content: ok } },
     },
     () => ({ status: 'ok' }),
   );
@@ -42,11 +42,11 @@ export async function serveHealth(app: FastifyInstance, health: ProcessHealth): 
     {
       ...probe,
       path: '/health/startup',
-      summary: 'The process has started',
+      summary: 'Startup probe',
       isAnsweredUnderLoad: true,
       responses: {
-        200: { description: 'It has started', content: ok },
-        503: problemResponse('It is starting'),
+        200: { description: 'The process has started', content: ok },
+        503: problemResponse('The process is starting'),
       },
     },
     () => {
@@ -59,10 +59,10 @@ export async function serveHealth(app: FastifyInstance, health: ProcessHealth): 
     {
       ...probe,
       path: '/health/ready',
-      summary: 'The services that it needs answer',
+      summary: 'Readiness probe',
       responses: {
-        200: { description: 'They answer', content: whole },
-        503: problemResponse('A service does not answer'),
+        200: { description: 'All required services answer', content: whole },
+        503: problemResponse('A required service does not answer'),
       },
     },
     async () => {

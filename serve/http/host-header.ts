@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
-/** A name, an IPv4 address or an IPv6 address in brackets, and a port. HTTP/1.0 may leave it out. */
+/** A host name, an IPv4 address or an IPv6 address in brackets, and a port. HTTP/1.0 requests may have none. */
 const HOST = /^(?:[\w.~%!$&'()*+,;=-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
- * A request with several Host headers, or with one that is no host, is 400 (RFC 9112 §3.2): Node would take the first,
- * while a proxy before it may have taken the last.
+ * Rejects requests with several Host headers or an invalid one (RFC 9112 §3.2): Node uses the first, and a proxy in
+ * front may have used the last.
  */
 export function refuseUnclearHost(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, next) => {

@@ -4,14 +4,14 @@ import { EmbeddedKeyValue } from '../../infra/embedded/key-value.ts';
 import type { Clock, KeyValue, Runtime } from '../../infra/ports.ts';
 import type { HttpSettings } from './settings.ts';
 
-/** So many points of one caller in each window of time. */
+/** At most `max` points per caller in each window of `seconds`. */
 export interface RateLimit {
   readonly name: string;
   readonly max: number;
   readonly seconds: number;
 }
 
-/** How much of a limit a caller has used. */
+/** The usage of a limit by a caller. */
 export interface Usage {
   readonly limit: RateLimit;
   readonly used: number;
@@ -21,12 +21,12 @@ export interface Usage {
   readonly reset: number;
 }
 
-/** Opens the limiter of a limit. */
+/** Creates the limiter for a limit. */
 export type Limiters = (limit: RateLimit) => Limiter;
 
 /**
- * Every limit of requests, sign-ins, invalid keys, challenges and time of the store counts here. Servers share the
- * counts; while Redis does not answer, each counts by itself or refuses, as LIMITS_WITHOUT_REDIS says.
+ * Creates the limiters of requests, sign-ins, invalid keys, challenges and store time. Servers share the counts in Redis.
+ * During an outage of Redis each server counts alone or refuses requests, depending on LIMITS_WITHOUT_REDIS.
  */
 export function openLimiters(
   { keyValue, clock }: Pick<Runtime, 'keyValue' | 'clock'>,
@@ -41,16 +41,16 @@ export function openLimiters(
 interface LimiterOptions {
   readonly keyValue: Pick<KeyValue, 'get' | 'increment'>;
   readonly clock: Clock;
-  /** Counts while `keyValue` does not answer. */
+  /** Fallback while `keyValue` does not answer. */
   readonly insuranceLimiter?: Limiter;
 }
 
-/** Points in a window, and the milliseconds until it ends. */
+/** Points in the window, and milliseconds until it ends. */
 type Counted = readonly [points: number, msLeft: number];
 
 /**
- * A store of rate-limiter-flexible over the key-value port. Windows begin at multiples of their length, so the key names
- * the window and one atomic increment counts.
+ * A rate-limiter-flexible store on the key-value port. Windows start at multiples of their length, so the key contains
+ * the window number and one atomic increment is enough.
  */
 export class Limiter extends RateLimiterStoreAbstract {
   readonly limit: RateLimit;
@@ -65,12 +65,12 @@ export class Limiter extends RateLimiterStoreAbstract {
     this.#clock = clock;
   }
 
-  /** Counts points of a caller. */
+  /** Adds points of a caller. */
   async count(caller: string, points = 1): Promise<Usage> {
     return this.#usageOf(await this.penalty(caller, points));
   }
 
-  /** Counts nothing. */
+  /** Reads the usage without adding points. */
   async usage(caller: string): Promise<Usage> {
     return this.#usageOf((await this.get(caller)) ?? new RateLimiterRes(0, this.#window().msLeft, 0));
   }
@@ -92,7 +92,7 @@ export class Limiter extends RateLimiterStoreAbstract {
     return { number: Math.floor(now / this.msDuration), msLeft: this.msDuration - (now % this.msDuration) };
   }
 
-  // What the library asks of a store:
+  // Methods of the store interface of rate-limiter-flexible:
 
   async _upsert(key: string, points: number, msDuration: number): Promise<Counted> {
     const { number, msLeft } = this.#window();

@@ -1,6 +1,6 @@
 import { reasonOf } from '../../infra/errors.ts';
 
-/** A host or port to listen on, with the setting that names it. */
+/** A host or port to listen on, and the name of its setting. */
 interface NamedValue<Value> {
   readonly name: string;
   readonly value: Value;
@@ -11,24 +11,25 @@ export interface ListenAddress {
   readonly port: NamedValue<number>;
 }
 
-/** Why the system does not let a process listen: what to tell of each error. */
+/** Explains a `listen` error to the operator. */
 export function listenRefusal({ host, port }: ListenAddress, error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   const [onHost, onPort] = [`${host.name}=${host.value}`, `${port.name}=${port.value}`];
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `${onPort}: something else listens on it already; set ${port.name} to a free one, or to 0`,
-    EACCES: `${onPort}: this user may not listen on it; set ${port.name} to one above 1023`,
-    EADDRNOTAVAIL: `${onHost}: this machine does not have that address`,
-    ENOTFOUND: `${onHost}: no such host`,
+    EADDRINUSE: `${onPort}: the port is in use; set ${port.name} to a free port, or to 0 to pick one`,
+    EACCES: `${onPort}: permission denied; set ${port.name} to a port above 1023`,
+    EADDRNOTAVAIL: `${onHost}: this machine does not have that address; set ${host.name} to one of its addresses`,
+    ENOTFOUND: `${onHost}: unknown host; set ${host.name} to an address of this machine`,
   };
   return reasons[code ?? ''] ?? `${onHost}, ${onPort}: ${reasonOf(error)}`;
 }
 
-/** Where the settings let a server listen for readers, and every process for operators. */
+/** The address of the public server. */
 export const serverAddress = ({ HOST, PORT }: { HOST: string; PORT: number }): ListenAddress => ({
   host: { name: 'HOST', value: HOST },
   port: { name: 'PORT', value: PORT },
 });
+/** The address of the operator server, which every process has. */
 export const operatorAddress = (settings: {
   OPERATOR_HOST: string;
   OPERATOR_PORT: number;

@@ -16,7 +16,7 @@ interface SchemaContext {
 
 const zodToJsonConfig = {
   override: ({ zodSchema, jsonSchema }: SchemaContext) => {
-    // The text of an integer in a query is described as the integer that it stands for.
+    // Query integers arrive as text; the document describes them as integers.
     if (zodSchema instanceof z.ZodPipe && isInteger(zodSchema)) {
       const { $schema: _, ...number } = z.toJSONSchema(zodSchema.out as z.ZodType);
       const { description, example, isText } = jsonSchema;
@@ -32,7 +32,7 @@ const zodToJsonConfig = {
     if (zodSchema instanceof z.ZodDefault && isInteger(zodSchema.unwrap() as z.ZodType)) {
       jsonSchema.default = zodSchema.def.defaultValue;
     }
-    // Every key of an enumeration is there, so each is a property.
+    // A record over an enumeration has every key, so list the keys as properties.
     if (zodSchema instanceof z.ZodRecord && Array.isArray(jsonSchema.required)) {
       const { required, additionalProperties } = jsonSchema;
       jsonSchema.properties = Object.fromEntries(required.map((name) => [name, additionalProperties]));
@@ -60,7 +60,7 @@ interface DocumentedOperation extends Omit<SampledOperation, 'parameters' | 'req
 }
 type Responses = Record<string, { headers?: object; content?: Record<string, { example?: unknown }> }>;
 
-/** Turns the schemas of all routes into one document with samples of calls to this origin; both functions are for one server. */
+/** Transforms for @fastify/swagger that add examples, headers and code samples. Use a new pair for each server. */
 export function openApiTransforms(origin: () => string): {
   transform: Transform;
   transformObject: TransformObject;
@@ -99,7 +99,7 @@ const operationsOf = ({ paths }: Document) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
-/** An example is of the parameter, not of its schema. */
+/** Moves examples from the schema of a parameter to the parameter. */
 function nameExamples({ parameters = [] }: DocumentedOperation): void {
   for (const parameter of parameters) {
     const { example, ...schema } = parameter.schema;
@@ -107,7 +107,7 @@ function nameExamples({ parameters = [] }: DocumentedOperation): void {
   }
 }
 
-/** What the type provider leaves out of an answer. */
+/** Adds the response headers and examples that the type provider drops. */
 function addHeadersAndExamples(responses: Responses, status: string, given: ResponseDescription): void {
   const response = responses[status];
   if (response === undefined) return;

@@ -9,17 +9,18 @@ import { openApiTransforms } from './openapi-transform.ts';
 const DESCRIPTION =
   'Daily and monthly metrics of relay chains and the chains attached to them. The data are public, but use requires attribution. They are provided as they are, without guarantee of accuracy, completeness or timeliness.';
 
-/** The page of the interface has no width for phones of its own, and is blank without a script. */
+/** Swagger UI sets no viewport for phones. */
 const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">';
-/** The interface has no way to the other pages. */
+/** Links from Swagger UI to the other pages. */
 const SITE = `<nav class="site" aria-label="Chain Metrics"><a href="/">Chain Metrics</a><a href="/charts">Metrics</a><a href="/docs/guides">Guides</a><a href="/openapi.json">OpenAPI document</a><a href="/profile/keys">API keys</a></nav>`;
+/** Swagger UI is blank without JavaScript. */
 const WITHOUT_SCRIPT = `<noscript><h1>Chain Metrics API</h1>
-<p>This page needs JavaScript to list the operations of the API and to try them. The same without it:</p>
+<p>This page needs JavaScript to list and try the operations of the API. Without it, use:</p>
 <ul><li><a href="/openapi.json">The OpenAPI document</a>, as <a href="/docs/yaml">YAML</a> too</li>
 <li><a href="/docs/guides/api">The guide of the API</a> and <a href="/docs/guides">all guides</a></li>
 <li><a href="/charts">Every metric</a> with its definition and calls of the API</li></ul></noscript>`;
 
-/** Long answers are not broken into lines: hyphens and breaks in some megabytes would stop the page for seconds. */
+/** Long responses are not wrapped: wrapping and hyphenating megabytes would freeze the page for seconds. */
 const STYLES = `.swagger-ui .topbar { display: none }
 nav.site { display: flex; flex-wrap: wrap; gap: 8px 20px; padding: 12px 20px; background: #1d1825; font: 15px/1.5 system-ui, sans-serif }
 nav.site a { color: #fff }
@@ -30,9 +31,8 @@ noscript { display: block; padding: 1rem; font: 16px/1.6 sans-serif }
 .swagger-ui .code-samples summary { cursor: pointer; font-family: sans-serif; font-size: 14px }
 .swagger-ui .code-samples pre { margin: 8px 0 0; overflow-x: auto; white-space: pre }`;
 
-/** Shows the samples of calls beside each operation. */
 const SAMPLES_PLUGIN = readFileSync(new URL('code-samples/samples-plugin.js', import.meta.url), 'utf8');
-/** They become text of a script of the page; the first is what the page itself adds where none are given. */
+/** Serialized into a script of the page. The first is Swagger UI's default plugin, which a custom list replaces. */
 const PLUGINS: Plugin[] = [
   (system) => SwaggerUIBundle.plugins.DownloadUrl(system),
   (system) => samplesPlugin(system),
@@ -44,9 +44,9 @@ declare const samplesPlugin: Plugin;
 const INTERFACE: FastifySwaggerUiOptions = {
   routePrefix: '/docs',
   staticCSP: true,
-  // Without TLS the page would find none of its files; with it, all its addresses use TLS already.
+  // `upgrade-insecure-requests` breaks the page without TLS, and with TLS its URLs use it anyway.
   transformStaticCSP: (policy) => policy.replace(/ upgrade-insecure-requests;?/, ''),
-  // Colours in an answer of some megabytes would stop the page for many seconds.
+  // Syntax highlighting of megabytes would freeze the page for many seconds.
   uiConfig: {
     docExpansion: 'list',
     deepLinking: true,
@@ -61,7 +61,7 @@ const INTERFACE: FastifySwaggerUiOptions = {
   },
 };
 
-/** Version of the API contract, fixed by the specification; not the package version. */
+/** Version of the API contract, fixed by the specification. It is not the package version. */
 const API_VERSION = '0.1.1';
 
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
@@ -103,7 +103,7 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   ],
 };
 
-/** Serves the OpenAPI document, made from the schemas that validate the requests, and a page to try the routes on. A notice stands first. */
+/** Serves the OpenAPI document and Swagger UI. The `notice` precedes the description. */
 export async function serveDocs(
   app: FastifyInstance,
   notice: string | null,

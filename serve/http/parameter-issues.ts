@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { ParameterIssue } from './errors.ts';
 import type { ValidationIssue } from './validation.ts';
 
-/** An answer names so many unknown parameters, and repeats so many values of one parameter. */
+/** Most unknown parameters, and most values of one parameter, that a response repeats. */
 const REPEATED_MAX = 100;
-/** Characters of a name or a value that an answer repeats. */
+/** Most characters of a name or value that a response repeats. */
 const REPEATED_CHARS_MAX = 200;
 
-/** The faults of a query in the form of the metrics API: unknown parameters first, then one issue of each parameter. */
+/** Validation issues in the format of the metrics API: unknown parameters first, then one issue per parameter. */
 export function queryIssues(issues: readonly ValidationIssue[], request: FastifyRequest): ParameterIssue[] {
   const given = request.query as Readonly<Record<string, unknown>>;
   const { shape = {} } = (request.routeOptions.schema?.querystring ?? {}) as { shape?: z.ZodRawShape };
@@ -56,7 +56,7 @@ function issueOf(
   return { type: schema && isInteger(schema) ? 'int' : 'value_error', loc, msg: message, input };
 }
 
-/** What an answer repeats of a value, so that it is not longer than the request. */
+/** Shortens a value, so that the response is not longer than the request. */
 function repeated(value: unknown): unknown {
   if (!Array.isArray(value)) return shortened(value);
   return value.length > REPEATED_MAX ? `${value.length} values` : value.map(shortened);
@@ -67,7 +67,7 @@ function shortened<Value>(value: Value): Value | string {
   return isLong ? `${value.slice(0, REPEATED_CHARS_MAX)}…` : value;
 }
 
-/** The schema of the value itself, without what makes it optional or a list. */
+/** The inner schema of an optional or preprocessed one. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional) return unwrapped(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodPipe && schema.in instanceof z.ZodTransform) {
@@ -76,7 +76,7 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return schema;
 }
 
-/** Integers of a query are text that the schema turns into a number. */
+/** Query integers are text that a `ZodPipe` converts to a number. */
 export function isInteger(schema: z.ZodType): boolean {
   return schema instanceof z.ZodPipe && schema.out instanceof z.ZodNumber;
 }

@@ -8,7 +8,7 @@ type Stage = 'starting' | 'started' | 'stopping';
 export const createServiceMetrics = () => ({
   services: new Gauge({
     name: 'chain_metrics_service_up',
-    help: 'Whether a service that the process needs answered its newest check (store, log, key_value): 1 or 0.',
+    help: '1 if a required service (store, log, key_value) answered the latest health check, otherwise 0.',
     labelNames: ['service'],
     registers: [],
   }),
@@ -18,13 +18,13 @@ type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 
 const LABELS: Readonly<Record<Service, string>> = { store: 'store', log: 'log', keyValue: 'key_value' };
 
-/** Notes what the checks of services find. */
+/** Records the result of a service check. */
 export const noteService =
   ({ services }: ServiceMetrics) =>
   (service: Service, answered: boolean): void =>
     services.set({ service: LABELS[service] }, answered ? 1 : 0);
 
-/** What the probes of a process tell: it has started, and it can do the work of its roles. */
+/** State behind the health probes: whether the process has started, and whether it can serve its roles. */
 export class ProcessHealth {
   readonly #checks: (() => void | Promise<void>)[];
   readonly #isDamaged: () => boolean;
@@ -41,7 +41,7 @@ export class ProcessHealth {
     this.#checks.push(check);
   }
 
-  /** Tells what a start waits for, of which the log says why; null for nothing more. */
+  /** Sets what the startup waits for; null if it waits for nothing. The log has the reason. */
   waitsFor(what: string | null): void {
     this.#waitsFor = what;
   }
@@ -50,7 +50,7 @@ export class ProcessHealth {
     if (this.#stage === 'starting') this.#stage = 'started';
   }
 
-  /** Not ready from now on: load balancers choose another process while this one ends. */
+  /** Makes the process not ready, so that load balancers choose another one. */
   stopping(): void {
     this.#stage = 'stopping';
   }
@@ -59,12 +59,12 @@ export class ProcessHealth {
     return this.#stage !== 'starting';
   }
 
-  /** Stored data were found damaged. No restart heals them, and everything else is still served. */
+  /** True if damaged stored data were found. A restart does not help, and all other data are still served. */
   get isDamaged(): boolean {
     return this.#isDamaged();
   }
 
-  /** Throws, with a text that callers may read, unless the process can work. */
+  /** Throws an error with a public text if the process is not ready. */
   async checkReady(): Promise<void> {
     if (this.#stage !== 'started') throw new ProductError('service_unreachable', this.#unready());
     for (const check of this.#checks) await check();
@@ -72,6 +72,6 @@ export class ProcessHealth {
 
   #unready(): string {
     if (this.#stage === 'stopping' || this.#waitsFor === null) return `the process is ${this.#stage}`;
-    return `the process waits for ${this.#waitsFor}, and its log says why`;
+    return `the process waits for ${this.#waitsFor}; see its log for the reason`;
   }
 }

@@ -4,8 +4,8 @@ import type { HttpSettings } from './settings.ts';
 type Addresses = Pick<HttpSettings, 'HOST' | 'PORT'>;
 
 /**
- * The address that people and applications reach the service by, without a slash at its end: the setting, or else
- * where this process listens. Never taken from a request, whose headers are not trusted.
+ * The public base URL without a trailing slash: PUBLIC_URL, or else the address on which this process listens. It is
+ * never taken from a request, because request headers are not trusted.
  */
 export function publicUrl(
   app: FastifyInstance,
@@ -14,7 +14,7 @@ export function publicUrl(
   return config.PUBLIC_URL ?? listeningUrl(app, config);
 }
 
-/** The address on which this process listens, as a person on the same machine can open it. */
+/** The URL on which this process listens, as a browser on the same machine can open it. */
 export function listeningUrl(app: FastifyInstance, { HOST, PORT }: Addresses): string {
   const address = app.server.address();
   const port = typeof address === 'object' && address ? address.port : PORT;

@@ -7,15 +7,14 @@ import type { HttpSettings } from './settings.ts';
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The account that a request proves to act for; null where it proves none. A limit by address asks only once it is
- * exceeded: what others do at the address is then no reason to refuse somebody who is known, whose requests are counted
- * by account instead.
+ * Authenticates a request; null without valid credentials. An address limit calls it only when it is exceeded: an
+ * authenticated caller is then counted by account, so others at the same address cannot lock it out.
  */
 export type Prove = (request: FastifyRequest) => Promise<string | null>;
 
 /**
- * Two limits for anonymous callers, each by address; a request that exceeds either is a 429. The headers report the
- * window that is nearest to its end.
+ * Limits anonymous callers per minute and per day, by address. A request that exceeds either gets 429. The headers
+ * report the window with the fewest requests left.
  */
 export function limitAnonymous(
   app: FastifyInstance,
@@ -45,7 +44,7 @@ export function limitAnonymous(
 export const policyOf = (limits: readonly RateLimit[]): string =>
   limits.map(({ name, max, seconds }) => `"${name}";q=${max};w=${seconds}`).join(', ');
 
-/** What an answer says of the limits of a policy, of which one was used so much. */
+/** Rate limit headers: the policy, and the usage of its tightest limit. */
 export function limitHeaders(policy: string, { limit, remaining, reset }: Usage): Record<string, string> {
   return {
     'ratelimit-policy': policy,
@@ -56,7 +55,7 @@ export function limitHeaders(policy: string, { limit, remaining, reset }: Usage)
   };
 }
 
-/** One limit for every caller of a scope, by address. Callers who prove by a form who they are do so `at` the preHandler. */
+/** One limit by address for every caller of a scope. If `authenticate` needs the body, pass `at: 'preHandler'`. */
 export function limitEveryone(
   app: FastifyInstance,
   limit: RateLimit,
@@ -74,21 +73,21 @@ export function limitEveryone(
   );
 }
 
-/** Of two limits that are exceeded the one that ends later, otherwise the one with fewer requests left. */
+/** The exceeded limit with the later reset; if none is exceeded, the one with fewer requests left. */
 function tighter(one: Usage, other: Usage): Usage {
   if (one.isExceeded && other.isExceeded) return one.reset >= other.reset ? one : other;
   if (one.isExceeded !== other.isExceeded) return one.isExceeded ? one : other;
   return one.remaining <= other.remaining ? one : other;
 }
 
-/** Which requests of a scope are counted, and the hook in which one that is refused may still prove who it is. */
+/** The counted requests of a scope, and the hook in which a caller above the limit may authenticate. */
 interface CountedScope {
   readonly isCounted: (request: FastifyRequest) => boolean;
   readonly prove: Prove;
   readonly at: 'onRequest' | 'preHandler';
 }
 
-/** Counts the requests of a scope against all limits. `judge` gives the headers of the answer, or why it is refused. */
+/** Counts requests against all limits. `judge` returns the response headers, or the error that refuses the request. */
 function countRequests(
   app: FastifyInstance,
   { isCounted, prove, at }: CountedScope,

@@ -15,41 +15,41 @@ type ReaderSettings = Pick<
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The account of a caller who is signed in, or whose key or token has the scope `api`; it has larger limits. */
+    /** The account of a caller with a session, or with a key or token of scope `api`. It has larger limits. */
     knownAccount?: string;
   }
 }
 
-/** What reads for a caller. */
+/** The store operations that requests use. */
 export type QueryStore = Pick<Store, 'rows' | 'bytes'>;
 
-/** One request that reads. */
+/** A request that queries the store. */
 export interface Reader {
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
   readonly caller: string;
-  /** Counts time of the store against the budget of the caller. */
+  /** Charges store time to the budget of the caller. */
   pay(ms: number): Promise<void>;
-  /** The store as this caller may use it. */
+  /** The store, limited to the budget of this caller. */
   store(): QueryStore;
   /**
-   * The store for work that several readers wait for; a query is cancelled by the signal. `mayQuery` throws when a query
-   * whose turn it is must not run for those who wait then.
+   * The store for work that several readers share. The signal cancels its queries. `mayQuery` runs before each query and
+   * throws if the query must not run for the current readers.
    */
   storeFor(
     readers: ReadonlySet<Reader>,
     signal: AbortSignal,
     mayQuery?: (callers: Callers) => void,
   ): QueryStore;
-  /** Called when it has joined readers that wait: it may be its turn already. */
+  /** Call after joining shared work: this caller may have a free slot for it. */
   joined(): void;
 }
 
-/** Whom a request is counted for: the account that is known of it, else its address. */
+/** The key by which limits count the caller of a request: its account, or else its address. */
 export const countedCaller = (request: FastifyRequest): string =>
   request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
 
-/** The store's time that a caller may spend in a minute; without a limiter any. */
+/** Store time per minute of a caller; unlimited without a limiter. */
 interface Budget {
   readonly caller: string;
   readonly limiter: Limiter | null;
@@ -58,8 +58,8 @@ interface Budget {
 const NEVER = new AbortController().signal;
 
 /**
- * Stands between the readers and the store: their queries wait in turns and not without end, are cancelled when nobody
- * waits for them, and spend a budget of the store's time, so that few dear requests cost as much as many cheap ones.
+ * Limits the queries of requests. Callers take turns in a bounded queue. A query is cancelled when nobody waits for it.
+ * Each caller has a budget of store time, so that a few expensive requests count as much as many cheap ones.
  */
 export class Readers {
   readonly #store: QueryStore;
@@ -92,15 +92,15 @@ export class Readers {
     });
   }
 
-  /** Queries that wait for their turn. */
+  /** Number of queued queries. */
   get waiting(): number {
     return this.#admission.waiting;
   }
 
-  /** For what is read once for all callers. */
+  /** For data that is read once for all callers. */
   readonly shared: QueryStore = this.#as([EVERYBODY], NEVER, async () => undefined);
 
-  /** Admits a request; throws when its caller has spent the budget of this minute. */
+  /** Admits a request. Throws 429 if its caller has spent the budget of this minute. */
   async open(request: FastifyRequest, reply: FastifyReply): Promise<Reader> {
     const budget = await this.#admit(request);
     const signal = leaving(reply);
@@ -117,7 +117,7 @@ export class Readers {
     };
   }
 
-  /** A reader for what is read for all callers, until the signal: no budget bounds it. */
+  /** A reader without a budget, for data that is read for all callers, until the signal. */
   forAll(signal: AbortSignal): Reader {
     const pay = async () => undefined;
     return {
@@ -129,7 +129,7 @@ export class Readers {
     };
   }
 
-  /** The store as the caller of a request may use it, who is admitted with the first query. */
+  /** The store for the caller of a request. The first query admits the caller. */
   storeOf(request: FastifyRequest, reply: FastifyReply): QueryStore {
     let opened: Promise<Reader> | undefined;
     const store = async () => {
@@ -164,12 +164,12 @@ export class Readers {
     };
   }
 
-  /** Whose budget a request spends; throws when nothing is left of it. */
+  /** The budget that a request spends. Throws 429 if it is spent. */
   async #admit(request: FastifyRequest): Promise<Budget> {
     const budget = this.#budgetOf(request);
     const usage = await budget.limiter?.usage(budget.caller);
     if (usage === undefined || usage.remaining > 0) return budget;
-    // What others of the address have spent is not counted against an account.
+    // An account has its own budget, whatever others spent at its address.
     const account = request.knownAccount === undefined ? await this.#prove(request) : null;
     if (account !== null) {
       request.knownAccount = account;
@@ -188,25 +188,25 @@ export class Readers {
   }
 
   async #pay({ caller, limiter }: Budget, ms: number): Promise<void> {
-    // The rows are there: a budget that cannot be counted is no reason to refuse them.
+    // The rows are ready; a failure to charge for them must not fail the request.
     await limiter?.count(caller, Math.ceil(ms)).catch(ignore('readers.budget'));
   }
 }
 
-/** Those who are there whenever it is read. */
+/** The current callers, each time it is iterated. */
 const callersOf = (readers: ReadonlySet<Reader>): Callers => ({
   *[Symbol.iterator]() {
     for (const { caller } of readers) yield caller;
   },
 });
 
-/** Shares the time of work among those who wait for it. */
+/** Splits the time of shared work among its readers. */
 export async function payTogether(readers: ReadonlySet<Reader>, ms: number): Promise<void> {
   const all = [...readers];
   await Promise.all(all.map((reader) => reader.pay(ms / all.length)));
 }
 
-/** Aborted when the caller hangs up before it has the answer. */
+/** Aborts when the client disconnects before the response is sent. */
 function leaving({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const leave = () => {

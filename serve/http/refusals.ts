@@ -5,18 +5,16 @@ import { READABLE } from './cross-origin.ts';
 import { dialectOf } from './dialects.ts';
 import { HttpError } from './errors.ts';
 
-// What every path refuses alike, in the dialect of its scope and before a body is read.
-
+// Requests that every path rejects, in the error format of its scope and before a body is read.
 interface ServedPath {
-  /** The scope whose hooks and errors the path has. */
+  /** The scope that the path belongs to. */
   readonly scope: FastifyInstance;
   readonly methods: Set<string>;
 }
 
 /**
- * Follows the routes that are registered from now on. The returned function, called after the last of them, makes
- * every path answer the methods that it does not have with 405 and those that it has, and OPTIONS with those alone
- * (RFC 9110 §9.3.7), also where another route answers preflights.
+ * Answers other methods of a path with 405 and an `Allow` header, and OPTIONS with `Allow` (RFC 9110 §9.3.7). Call it
+ * before the routes are registered, and the returned function after the last one.
  */
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const paths = new Map<string, ServedPath>();
@@ -27,7 +25,7 @@ export function refuseOtherMethods(app: FastifyInstance): () => void {
     next();
   });
   app.addHook('onRoute', function (route) {
-    // Files of plugins stand under a prefix.
+    // Plugins serve their files under a prefix.
     if (route.prefix !== '' || route.url.includes('*')) return;
     const path = paths.get(route.url) ?? { scope: this, methods: new Set<string>() };
     for (const method of [route.method].flat()) path.methods.add(method);
@@ -51,11 +49,11 @@ function refuseOthers(url: string, { scope, methods }: ServedPath, allow: string
   scope.route({ method: others, url, schema, onRequest: refusal, handler: refusal });
   if (methods.has('OPTIONS')) return;
   const tell = async (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
-  // Before the hooks that refuse forms of other origins.
+  // Runs in onRequest, before the hooks that reject forms of other origins.
   scope.options(url, { schema, onRequest: tell }, tell);
 }
 
-/** Answers a request whose path the router cannot read, so that no route's scope answers it. */
+/** Answers a request whose path the router cannot decode. No scope handles such an error. */
 export function refusePath({ statusCode }: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const refusal =
     statusCode === 414
@@ -64,19 +62,19 @@ export function refusePath({ statusCode }: FastifyError, request: FastifyRequest
   dialectOf(request.url).send(refusal, request, reply.code(refusal.status));
 }
 
-/** What Node refuses by itself, by the code of its error; everything else is no HTTP. */
+/** Responses to errors of Node's HTTP parser; every other error is invalid HTTP. */
 const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time; send all of it at once.'],
   HPE_HEADER_OVERFLOW: [431, 'The head of the request is too large; send fewer parameters and headers.'],
 };
 const NO_HTTP = [400, 'The request is no valid HTTP/1.1.'] as const;
 
-/** Node keeps the answer of a socket that is under way here, and tells it nowhere else. */
+/** Node exposes the response in progress only in this private field. */
 type Answering = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
 
 /**
- * Answers what Node cannot read as a request, in the form of every API at once: only where the head was read the path
- * would be known. Pages of every origin may read the answer but to such a request, whose path may be of one origin.
+ * Answers a request that Node cannot parse. The path is unknown, so the body has the error fields of every API at once.
+ * CORS headers are omitted after a timeout (408): its head may name a path that other origins must not read.
  */
 export function refuseUnreadable(error: ConnectionError, socket: Answering): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
@@ -90,13 +88,13 @@ export function refuseUnreadable(error: ConnectionError, socket: Answering): voi
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // It must not stand within an answer to an earlier request.
+  // Do not write into the middle of an earlier response.
   if (socket.writable && !socket._httpMessage?.headersSent)
     socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
   socket.destroy(error);
 }
 
-/** A compressed body is refused, since nothing here would decompress it (RFC 9110 §15.5.16). */
+/** Rejects compressed bodies, because the server decompresses none (RFC 9110 §15.5.16). */
 export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, next) => {
     const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';

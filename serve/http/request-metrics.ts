@@ -10,28 +10,28 @@ export const METHODS: ReadonlySet<string> = new Set([
   'DELETE',
   'OPTIONS',
 ]);
-/** A method that no route has, and a path of no route: what callers write there is no label. */
+/** Label for other methods and unknown paths, so that callers cannot create label values. */
 const OTHER = 'other';
 
 /** Prometheus metrics of the HTTP servers. */
 export const createRequestMetrics = () => ({
   seconds: new Histogram({
     name: 'chain_metrics_http_request_duration_seconds',
-    help: 'Time to answer a request, by method, route and status; other methods, and paths of no route, are `other`.',
+    help: 'Request duration by method, route and status. Unusual methods and unknown paths have the label value `other`.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers: [],
   }),
   bytes: new Counter({
     name: 'chain_metrics_http_response_bytes_total',
-    help: 'Bytes of the bodies of answers whose length is known before they are sent.',
+    help: 'Bytes of response bodies with a Content-Length.',
     registers: [],
   }),
 });
 
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-/** Measures the requests of all scopes that are registered from now on. */
+/** Measures the requests of all scopes that are registered later. */
 export function measureRequests(app: FastifyInstance, { seconds, bytes }: RequestMetrics): void {
   app.addHook('onResponse', (request, reply, next) => {
     const labels = {

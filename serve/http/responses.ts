@@ -6,9 +6,9 @@ import type { ResponseDescription } from './route.ts';
 
 const problem = z
   .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
-  .meta({ id: 'Problem', description: 'An error as of RFC 9457' });
+  .meta({ id: 'Problem', description: 'Problem details (RFC 9457)' });
 
-/** What refuses a request before its path is known has the members of every API. */
+/** The path of such a request is unknown, so the body has the error fields of every API. */
 const unreadable = problem
   .extend({ error: z.string().optional(), message: z.string().optional() })
   .meta({ id: 'UnreadableRequest', description: 'A request that cannot be read' });
@@ -24,28 +24,28 @@ const validationError = z
       }),
     ),
   })
-  .meta({ id: 'ValidationError', description: 'Everything that is wrong with the parameters' });
+  .meta({ id: 'ValidationError', description: 'All invalid parameters' });
 
 export const problemResponse = (description: string): ResponseDescription => ({
   description,
   content: { 'application/problem+json': { schema: problem } },
 });
 
-/** What every route of the metrics API may answer to a caller. */
+/** Error responses that every route of the metrics API has. */
 export const callerResponses = {
   400: {
     description:
-      'The request cannot be read: raw bytes that are not ASCII in its line, or a path that is not percent-encoded UTF-8',
+      'The request cannot be parsed: its request line contains non-ASCII bytes, or its path is not percent-encoded UTF-8',
     content: { 'application/problem+json': { schema: unreadable } },
   },
   401: problemResponse('The API key or access token is not valid'),
-  429: problemResponse('More requests than an anonymous caller may send'),
+  429: problemResponse('Rate limit of anonymous callers exceeded'),
 };
 
 export const NOT_MODIFIED: ResponseDescription = { description: 'Not modified since the given ETag' };
 
 export const validationResponse: ResponseDescription = {
-  description: 'Everything that is wrong with the parameters',
+  description: 'Invalid parameters',
   content: {
     'application/json': {
       schema: validationError,
@@ -63,5 +63,5 @@ export const validationResponse: ResponseDescription = {
   },
 };
 
-/** The query of a path that takes no parameters: an unknown one is refused here as on every other path. */
+/** Query schema of a path without parameters; it rejects unknown ones as every path does. */
 export const noParameters = z.strictObject({}, { error: 'unknown parameter; this path takes none' });

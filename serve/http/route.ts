@@ -4,15 +4,15 @@ import { HttpError } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of `@fastify/under-pressure`: what is done with a request while the server is too busy. */
+    /** Option of `@fastify/under-pressure`: handles a request while the server is under pressure. */
     pressureHandler?: () => undefined;
   }
 }
 
-/** Of a route that a server answers which is too busy for other requests. Fastify adds to the object of each route. */
+/** Config of routes that are answered under load. Copy it for each route: Fastify mutates the object. */
 export const UNDER_LOAD = { pressureHandler: () => undefined };
 
-/** A body that an answer can have. */
+/** A media type of a response body. */
 export interface MediaType {
   readonly schema: z.ZodType;
   readonly example?: unknown;
@@ -20,9 +20,9 @@ export interface MediaType {
 
 export interface ResponseDescription {
   readonly description: string;
-  /** The meaning of each header. */
+  /** Descriptions by header name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** By media type; absent for an answer without a body. */
+  /** By media type; absent if the response has no body. */
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
@@ -30,7 +30,7 @@ export interface ResponseDescription {
 export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  /** Made of method and path when absent. */
+  /** Default: derived from method and path. */
   readonly operationId?: string;
   readonly tag: string;
   readonly summary: string;
@@ -39,16 +39,16 @@ export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodTy
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** Whether a request without a body is one with an empty object. */
+  /** Whether a missing body counts as an empty object. */
   readonly isBodyOptional?: boolean;
   readonly headers?: z.ZodType;
   /** Media type of the body, if it is not JSON. */
   readonly consumes?: string;
   readonly responses: Readonly<Record<string, ResponseDescription>>;
   readonly onRequest?: onRequestHookHandler;
-  /** Whether it is answered by a server that is too busy for other requests. */
+  /** Whether the route is answered even under load. */
   readonly isAnsweredUnderLoad?: boolean;
-  /** Runs before the body is read and the parameters are validated: a caller without access costs little and learns nothing. */
+  /** Runs before the body is read and parameters are validated, so that callers without access cost little and learn nothing. */
   readonly authorize?: (request: FastifyRequest) => Promise<void>;
 }
 
@@ -60,9 +60,9 @@ interface RouteCall<Params, Query, Body> {
   readonly reply: FastifyReply;
 }
 
-const NO_BODY = new HttpError('bad_request', 'The request has no body; this operation needs one.');
+const NO_BODY = new HttpError('bad_request', 'This operation requires a request body.');
 
-/** Registers a route. The dialect of the scope answers requests that fail validation. */
+/** Registers a route. The dialect of its scope formats validation errors. */
 export function route<
   Params extends z.ZodType = z.ZodType<unknown>,
   Query extends z.ZodType = z.ZodType<unknown>,
@@ -85,7 +85,7 @@ export function route<
     ],
     preValidation: async (request) => {
       if (refusesNoBody && (request.body ?? null) === null) throw NO_BODY;
-      // Where fields are required, the validation names them.
+      // Validation of an empty object names the required fields.
       if (body !== undefined) request.body ??= {};
     },
     handler: async (request, reply) =>
@@ -99,7 +99,7 @@ export function route<
   });
 }
 
-/** The schema of a route in Fastify's form, for routes that read their requests themselves. */
+/** The Fastify schema of a route, for handlers that parse their requests themselves. */
 export function describeRoute({
   method,
   path,
@@ -142,8 +142,8 @@ function operationIdOf(method: string, path: string): string {
 }
 
 /**
- * Makes the schemas of a scope describe its routes without validating requests: for APIs whose standard prescribes how
- * they read a request and which error each fault is.
+ * Disables request validation in a scope, so that schemas only document its routes. For APIs whose standard prescribes
+ * the parsing and the errors.
  */
 export function describeOnly(app: FastifyInstance): void {
   app.setValidatorCompiler(() => () => true);

@@ -8,18 +8,18 @@ const trustedProxies = z
     const read = readTrustedProxies(text);
     if (read !== undefined) return read;
     context.addIssue(
-      'expected `false`, the number of proxies in front (1 behind one nginx), or their addresses and networks such as `loopback,10.0.0.0/8`; callers could invent their address if everybody were trusted',
+      'expected `false`, the number of proxies in front (1 behind one nginx), or their addresses and networks such as `loopback,10.0.0.0/8`; `true` is not allowed, because callers could then forge their address',
     );
     return z.NEVER;
   })
   .default(false);
 
-/** Settings of the HTTP servers: where they listen, who may call how often, and how large answers get. */
+/** Settings of the HTTP servers. */
 export const httpSettings = {
   HOST: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
   PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 picks a free one'),
-  ANONYMOUS_PER_MINUTE: whole(600).describe('requests a minute and address without a key; 0 = no limit'),
-  ANONYMOUS_PER_DAY: whole(50_000).describe('requests a day and address without a key; 0 = no limit'),
+  ANONYMOUS_PER_MINUTE: whole(600).describe('requests per minute and address without a key; 0 = no limit'),
+  ANONYMOUS_PER_DAY: whole(50_000).describe('requests per day and address without a key; 0 = no limit'),
   LIMITS_WITHOUT_REDIS: z
     .enum(['local', 'refuse'])
     .default('local')
@@ -28,19 +28,19 @@ export const httpSettings = {
     'proxies whose X-Forwarded-For is trusted for the address of the caller: the number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas',
   ),
   ANONYMOUS_STORE_SECONDS: whole(30).describe(
-    'seconds a minute that the queries of an address without a key may take; 0 = no limit',
+    'query time in seconds per minute for an address without a key; 0 = no limit',
   ),
   KEY_STORE_SECONDS: whole(120).describe(
-    'seconds a minute that the queries of an account with a key, a token or a session may take; 0 = no limit',
+    'query time in seconds per minute for an account with a key, a token or a session; 0 = no limit',
   ),
-  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; beyond that new ones are closed'),
+  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('maximum open connections; new ones above it are closed'),
   CONNECTIONS_PER_ADDRESS: whole(200).describe(
-    'open connections of one address that is not a trusted proxy; 0 = no limit',
+    'maximum open connections per address, except trusted proxies; 0 = no limit',
   ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
-  STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
+  STOP_SECONDS_MAX: whole(20, 1).describe('maximum duration of a graceful stop'),
   STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
-    'seconds that a stopping server still answers requests while it is not ready, so that load balancers notice',
+    'seconds that a stopping server reports not ready but still answers, so that load balancers remove it first',
   ),
   OPERATOR_HOST: z
     .string()
@@ -57,23 +57,23 @@ export const httpSettings = {
     .describe('commit that the program was built from, for `chain_metrics_build_info`'),
 };
 
-/** Bounds that operators have no reason to turn. */
+/** Limits that operators have no reason to change. */
 export const httpBounds = {
   /** Maximum number of rows in one response of a list; a cursor returns the rest. */
   LIST_ROWS_MAX: 10_000,
   /** Maximum number of rows in one response of a daily or monthly metric without `limit`; a cursor returns the rest. */
   SERIES_ROWS_MAX: 100_000,
-  /** Memory for responses that are being sent; beyond that new long ones get 503. */
+  /** Memory for responses in flight; above it, new long responses get 503. */
   ANSWER_BYTES_MAX: 256 * 2 ** 20,
-  /** Queries of readers that may queue (of one caller: at most a quarter); beyond that 503. */
+  /** Maximum queued queries; one caller may have a quarter of them. Above it, requests get 503. */
   READERS_WAITING_MAX: 200,
-  /** Longest time that a query of a reader waits before it gets 503. */
+  /** Longest time that a query waits in the queue before it gets 503. */
   READER_WAIT_SECONDS_MAX: 10,
-  /** A request with its body must arrive within this time, or its connection is closed. */
+  /** Time for a request and its body to arrive before the connection is closed. */
   REQUEST_SECONDS_MAX: 30,
-  /** Delay of the event loop above which requests get 503 with Retry-After, in milliseconds; 0 = never. */
+  /** Event loop delay in milliseconds above which requests get 503 with Retry-After; 0 = never. */
   EVENT_LOOP_DELAY_MS_MAX: 2000,
-  /** Within this time a reader must take 256 KiB of a long response, or anything of a short one, or its connection is closed. */
+  /** Time for a client to read 256 KiB, or the rest of the response, before the connection is closed. */
   STALL_SECONDS_MAX: 20,
 };
 

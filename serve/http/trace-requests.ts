@@ -4,12 +4,12 @@ import { failSpan, startSpan, within } from '../../infra/tracing/spans.ts';
 import { isTraced } from '../../infra/tracing/start-tracing.ts';
 import { METHODS } from './request-metrics.ts';
 
-/** What is asked for all the time, and tells nothing of the product's work. */
+/** Probes and scrapes: frequent and without information. */
 const UNTRACED = /^\/(health\/|metrics$)/;
 
 /**
- * Makes the requests of all scopes that are registered from now on spans. They have the route and not the address: what
- * callers write into an address may be a secret in the wrong place. Nothing tells who a caller is.
+ * Creates a span for each request of all scopes that are registered later. Spans contain the route, not the URL, because
+ * a URL may contain a misplaced secret. They do not identify callers.
  */
 export function traceRequests(app: FastifyInstance): void {
   if (!isTraced()) return;
@@ -21,7 +21,7 @@ export function traceRequests(app: FastifyInstance): void {
     spans.set(request, span);
     within(span, next);
   });
-  // A body arrives on its connection, which is part of no request's work.
+  // Reading a body loses the async context of its request, so it is restored here.
   app.addHook('preValidation', (request, _reply, next) => {
     const span = spans.get(request);
     if (span) within(span, next);

@@ -2,19 +2,18 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** Node keeps the answer of a socket that is under way here, and tells it nowhere else. */
+/** Node exposes the response in progress only in this private field. */
 type Answering = Socket & { readonly _httpMessage?: NodeJS.EventEmitter | null };
 
 /**
- * Answers a request that asks for another protocol as if it did not, as RFC 9110 §7.8 allows, and those pipelined behind
- * it: by itself Node answers the first and drops the bytes of the others. The connection is read again from that request
- * on, without the headers that ask.
+ * Ignores `Upgrade` headers, as RFC 9110 §7.8 allows. Node alone would drop requests that are pipelined after one with
+ * `Upgrade`. This emits the connection again, starting with that request and without its upgrade headers.
  */
 export function ignoreUpgrades(app: FastifyInstance): void {
   const server = app.server as Server;
   server.on('upgrade', (request: IncomingMessage, socket: Answering, head: Buffer) => {
     const again = () => {
-      // Answers to earlier requests come first.
+      // Earlier responses go first.
       const answer = socket._httpMessage;
       if (answer) return void answer.once('close', () => setImmediate(again));
       if (socket.destroyed) return;

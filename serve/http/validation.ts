@@ -2,7 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { shapeError } from '../../infra/shape-error.ts';
 
-/** What the validator of a route finds wrong, with the place of the value in the query, the path or the body. */
+/** A validation issue, with the path of the value in the query, the path parameters or the body. */
 export interface ValidationIssue {
   readonly keyword: string;
   readonly path: readonly string[];
@@ -10,7 +10,7 @@ export interface ValidationIssue {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** A part of a request that its schema refuses. */
+/** A request whose query, path or body fails validation. */
 export class InvalidRequest extends Error {
   readonly statusCode = 400;
   readonly issues: readonly ValidationIssue[];
@@ -21,7 +21,7 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** Validates a part of a request by the schema of its route. */
+/** Fastify validator compiler for zod schemas. */
 export const validated: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data) => {

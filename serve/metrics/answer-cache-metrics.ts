@@ -5,13 +5,13 @@ export const createAnswerCacheMetrics = () => {
   const cacheMetrics = {
     lookups: new Counter({
       name: 'chain_metrics_answer_cache_requests_total',
-      help: 'Requests for metrics by whether their answer was in the cache: hit or miss.',
+      help: 'Requests to the metrics API by cache result: hit or miss.',
       labelNames: ['result'],
       registers: [],
     }),
     bytes: new Gauge({
       name: 'chain_metrics_answer_cache_size_bytes',
-      help: 'Bytes of the cached answers.',
+      help: 'Size of the cached responses in bytes.',
       registers: [],
     }),
   };

@@ -1,25 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import { ProductError } from '../../infra/errors.ts';
 
-/** So many of them as there may be connections are bounded too. */
+/** Shorter bodies are not counted: the connection limit bounds their number. */
 const SHORT_BYTES = 2 ** 18;
-/** So few rows are no long answer. */
+/** So many rows never make a long body. */
 const SHORT_ROWS = 256;
 
-/** The callers that read an answer, and with how many requests each. */
+/** Number of requests per caller that are being sent the same answer. */
 type ReadersOf = Map<string, number>;
 
 /**
- * Answers that are being sent: their readers share the bytes, and all bytes together are bounded. A caller that holds
- * half of them gets no other long one, so slow readers cannot make the store render more large answers.
+ * Responses that are being sent. Requests for the same response share its bytes, and the total is limited. A caller that
+ * holds half of the limit gets no further long response, so slow readers cannot make the store render more of them.
  *
- * Not `Admission`: its places are free when a query ends, and the bytes are held until the reader has taken them.
+ * `Admission` cannot do this: it frees a slot when the query ends, but the bytes stay until the reader has taken them.
  */
 export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   readonly #bytesMax: number;
   readonly #byKey = new Map<string, Answer>();
   readonly #readers = new Map<Answer, ReadersOf>();
-  /** Bytes of the answers that a caller reads. */
+  /** Bytes in flight by caller. */
   readonly #held = new Map<string, number>();
   #bytes = 0;
 
@@ -35,30 +35,30 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
     return this.#byKey.get(key);
   }
 
-  /** Throws when a long answer would exceed the bytes that may wait for their readers; short ones always find room. */
+  /** Throws if a long answer would exceed the limit. Short ones always pass. */
   requireRoom({ body }: Answer): void {
     if (body.length <= SHORT_BYTES || this.#bytes + body.length <= this.#bytesMax) return;
     throw new ProductError(
       'store_busy',
-      'too many long answers wait for their readers; try again later or ask for less',
+      'too many long responses are being sent; try again later or request fewer rows',
       `${this.#bytes} bytes`,
     );
   }
 
-  /** Throws before a query of many rows when each of its callers holds half of the bytes that may wait. */
+  /** Throws before a query of many rows if each of its callers holds half of the limit already. */
   requireReading(callers: Iterable<string>, rowsMax = Number.POSITIVE_INFINITY): void {
     if (rowsMax <= SHORT_ROWS) return;
     for (const caller of callers) if ((this.#held.get(caller) ?? 0) < this.#bytesMax / 2) return;
     throw new ProductError(
       'store_busy',
-      'long answers wait for you to read them; read them to their end and try again',
+      'your earlier long responses are still being sent; read them to the end and try again',
       `${this.#bytes} bytes`,
     );
   }
 
-  /** Counts an answer until its reader has it or is gone. */
+  /** Counts an answer until it is sent or its reader disconnects. */
   hold(key: string, answer: Answer, caller: string, response: ServerResponse): void {
-    // Of a reader who left before the answer was there: it would never be released.
+    // A reader that has disconnected already emits no `close`, so the answer would never be released.
     if (response.closed) return;
     const readers = this.#readers.get(answer) ?? new Map<string, number>();
     if (readers.size === 0) {

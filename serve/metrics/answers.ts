@@ -23,7 +23,7 @@ import { type Query, type RowBounds, rowsWithoutLimit } from './parameters.ts';
 import { RESPONSE_FORMATS, withByteOrderMark } from './response-formats.ts';
 import { tablesOf } from './tables-of.ts';
 
-/** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
+/** A rendered response: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {
   readonly body: Buffer;
   readonly type: string;
@@ -35,12 +35,12 @@ export interface Answer {
   readonly query: Query;
 }
 
-/** Says with which computation a table was written last. */
+/** Returns the version of the latest computation that wrote a table. */
 type Versions = Pick<Aggregator, 'version'>;
 
 export type AnswerSettings = RowBounds & Pick<HttpSettings, 'CACHE_BYTES' | 'ANSWER_BYTES_MAX'>;
 
-/** What an answer is asked for. */
+/** A request for an answer. */
 interface AnswerRequest {
   readonly key: AnswerKey;
   readonly metric: Metric;
@@ -49,7 +49,7 @@ interface AnswerRequest {
   readonly format: string;
 }
 
-/** Answers metric queries from the store, and caches the finished bytes until their table changes. */
+/** Answers metric queries from the store, and caches the response bytes until their tables change. */
 export class AnswerCache {
   readonly #clock: Clock;
   readonly #versions: Versions;
@@ -82,28 +82,28 @@ export class AnswerCache {
     });
   }
 
-  /** The answer that is cached or being sent to another reader, whatever was written since. */
+  /** The cached answer, or one that is being sent; it may be outdated. */
   find(key: string): Answer | undefined {
     return this.#cache.get(key) ?? this.#inFlight.find(key);
   }
 
-  /** The same, unless its table has been written since. */
+  /** The same, but only if its tables have not changed since. */
   cached(key: string, metric: Metric): Answer | undefined {
     const answer = this.find(key);
     return answer !== undefined && answer.version === this.version(metric, answer.query) ? answer : undefined;
   }
 
-  /** Counts a request that a cached answer was found for; those that are rendered count by themselves. */
+  /** Counts a cache hit outside of `render`, which counts its own hits and misses. */
   countHit(): void {
     this.#cacheMetrics.lookups.inc({ result: 'hit' });
   }
 
-  /** Counts an answer until its reader has it or is gone. */
+  /** Counts an answer as in flight until it is sent or its reader disconnects. */
   hold(key: string, answer: Answer, caller: string, response: ServerResponse): void {
     this.#inFlight.hold(key, answer, caller, response);
   }
 
-  /** Renders and compresses an answer, once for all who ask for it at the same time. */
+  /** Renders and compresses an answer. Concurrent requests for the same answer share the work. */
   async render(request: AnswerRequest, reader: Reader): Promise<Answer> {
     const { metric, key, format } = request;
     const known = this.cached(key.rendered, metric);
@@ -175,7 +175,10 @@ export class AnswerCache {
     return [hasChanged(metric, { after, openDay: firstOpenDay(this.#clock.now()) })];
   }
 
-  /** Versions of the tables that an answer is read from. A running day ends without a computation. */
+  /**
+   * Versions of the tables that an answer is read from. Some answers also depend on the current day, whose end changes
+   * no table.
+   */
   version(metric: Metric, { changedSince }: Pick<Query, 'changedSince'>): string {
     const versions = tablesOf(metric).map((table) => this.#versions.version(table));
     if (changedSince !== undefined) versions.push(firstOpenDay(this.#clock.now()));
@@ -192,7 +195,7 @@ interface PagedQuery {
   readonly metric: Metric;
   readonly path: string;
   readonly order: readonly OrderColumn[];
-  /** From where and on which conditions. */
+  /** The FROM and WHERE clauses. */
   readonly chosen: Sql;
   readonly format: Format;
   readonly shape: Shape;
@@ -220,7 +223,7 @@ function bytesOf(store: QueryStore, { metric, order, chosen, format, shape }: Pa
   );
 }
 
-/** The key of the last row of the page, when another row follows it. */
+/** The cursor of the next page; null if no row follows. */
 async function nextCursor(
   store: QueryStore,
   { metric, path, order, chosen, limit }: PagedQuery,
@@ -245,7 +248,7 @@ async function nextCursor(
 
 const NEWLINE = 0x0a;
 
-/** Whether a page has fewer rows than the limit. Each row of a text format ends with a line break, so a body has at most as many rows as lines. */
+/** Whether a page has fewer rows than the limit. In text formats each row ends with a line break, so rows ≤ lines. */
 function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
   if (format === 'Parquet' || format === 'Arrow') return false;
   let lines = 0;
@@ -255,7 +258,7 @@ function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
   return true;
 }
 
-/** The statement of all rows of a path, in its order and without pages. */
+/** The statement for all rows of a path, in its order, without paging. */
 export function wholeAnswer(metric: Metric, endpoint: MetricEndpoint, query: Query, format: Format): Sql {
   const orderBy = orderByOf(orderOf(metric, endpoint));
   return sql`SELECT ${columnsOf(metric, SHAPES[format])} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
@@ -291,7 +294,7 @@ function rowsOf(
   return sql`(SELECT *${whileDayRuns(metric, query.today)} FROM ${from} WHERE ${join([...conditionsOf(metric, endpoint, query), ...conditions], ' AND ')})`;
 }
 
-/** The values that rows of today have until the day is over. */
+/** Replaces columns of today's rows by their values for an incomplete day. */
 function whileDayRuns(metric: Metric, today: string): Sql {
   if (metric.materialized === false || metric.period === null || !metric.whileDayRuns) return raw('');
   const isToday = sql`toDate(${ident(metric.period)}) = ${today}`;
@@ -302,7 +305,7 @@ function whileDayRuns(metric: Metric, today: string): Sql {
 }
 
 function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql[] {
-  // An unknown chain, or one of another relay chain than the requested one, has no rows.
+  // An unknown chain, or a chain of another relay chain, has no rows.
   const relays = endpoint.relays.filter(
     (relay) => query.relay_chain === undefined || relay === query.relay_chain,
   );
@@ -316,8 +319,8 @@ function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): S
 }
 
 /**
- * Both ends are inclusive and the earliest date of the path is a floor under every answer. A row without a date
- * passes the floor, and is left out as soon as the request has a date.
+ * Both ends are inclusive, and rows before the `floor` of the path are never served. A row without a date is served only
+ * if the request has no dates.
  */
 function dateConditions(endpoint: MetricEndpoint, { isDated, start, end }: Query): Sql[] {
   if (!endpoint.dates?.column) return [];

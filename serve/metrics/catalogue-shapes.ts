@@ -4,7 +4,7 @@ import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
 import { MERGES, UNITS } from '../../aggregate/units.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 
-/** Answers of the endpoints about the data, as the OpenAPI document describes them. */
+/** Response schemas of the endpoints about the data, for the OpenAPI document. */
 
 const missing = (point: z.ZodType) =>
   z.object({
@@ -24,12 +24,12 @@ const catalogueField = z.object({
     .enum(UNITS)
     .nullable()
     .describe(
-      'unit of the number: `native` = tokens of the chain; `planck` = smallest unit of the token; `ratio` = a fraction, 0.6 is 60 %; `percent` = hundredths, 60 is 60 %; `height` = block number; `identifier` = a number that names something; `number` = see the title; null if it is not a number',
+      'unit of the number: `native` = tokens of the chain; `planck` = smallest unit of the token; `ratio` = a fraction, 0.6 is 60 %; `percent` = hundredths, 60 is 60 %; `height` = block number; `identifier` = a number that identifies something; `number` = see the title; null if it is not a number',
     ),
   over_time: z
     .enum(MERGES)
     .describe(
-      'how the values of days are combined to a week or a month; none for distinct counts, which cannot be combined',
+      'how daily values are combined into a week or a month; none for distinct counts, which cannot be combined',
     ),
   over_chains: z.enum(MERGES).describe('how the values of chains are combined'),
   drawn: z.boolean().describe('true if it can be charted over days or months'),
@@ -74,10 +74,10 @@ export const statusSchema = z
           .describe(
             'blocks with extrinsics that end with no outcome event, or with several: their success is unknown',
           ),
-        outdated_blocks: z.int().describe('blocks that other decoders loaded: ingest them again'),
+        outdated_blocks: z.int().describe('blocks that another decoder version loaded: ingest them again'),
         newest_block_at: moment.nullable(),
         lag_seconds: z.number().nullable(),
-        skipped_heights: z.int().describe('missing heights that their sources did not serve'),
+        skipped_heights: z.int().describe('missing heights that the source did not serve'),
       }),
     ),
     dead_letters: z.object({
@@ -95,11 +95,11 @@ export const statusSchema = z
         ),
       })
       .describe(
-        'calls inside executed calls whose rule is not known: whether they ran is unknown, and no metric counts them. The 20 wrappers that hold most are listed',
+        'calls nested in wrappers that the decoder does not know. They may have run or not, so no metric counts them. Lists the 20 wrappers with the most calls',
       ),
     outdated_snapshots: z
       .int()
-      .describe('snapshots and prices that other decoders loaded: ingest them again'),
+      .describe('snapshots and prices that another decoder version loaded: ingest them again'),
     retention: z.object({
       blocks_from: z.iso
         .date()
@@ -119,8 +119,11 @@ export const statusSchema = z
         pending_from: z.iso
           .date()
           .nullable()
-          .describe('earliest day of loaded data that are not in the rows yet; null if all are'),
-        pending_reason: z.enum(PENDING_REASONS).nullable().describe('why these data are not in the rows yet'),
+          .describe('earliest loaded day that the rows do not include yet; null if they include all'),
+        pending_reason: z
+          .enum(PENDING_REASONS)
+          .nullable()
+          .describe('why the rows do not include these days yet'),
         failures: z
           .array(
             z.object({
@@ -134,14 +137,14 @@ export const statusSchema = z
               attempts: z.int(),
               next_attempt_at: moment
                 .nullable()
-                .describe('null if it waits for `chain-metrics rebuild METRIC`'),
+                .describe('null if retries are exhausted: run `chain-metrics rebuild METRIC`'),
             }),
           )
-          .describe('failures that prevent its computation: its own and those of metrics that it reads'),
+          .describe('failures of this metric and of the metrics that it reads'),
       }),
     ),
     computing: z.object({
-      held: z.boolean().describe('true while a bulk load is running: its days are computed when it ends'),
+      held: z.boolean().describe('true while a bulk load runs; its days are computed afterwards'),
       touched_days_waiting: z.int(),
       jobs_waiting: z.int(),
       windows_done: z.int(),
@@ -156,7 +159,7 @@ export const coverageSchema = z
     ...heights,
     first_day: z.iso.date().nullable(),
     last_day: z.iso.date().nullable(),
-    missing_days: missing(z.iso.date()).describe('days without a block that are not proven to be empty'),
+    missing_days: missing(z.iso.date()).describe('days without a stored block, unless the chain had none'),
     days_without_price: missing(z.iso.date()).extend({ token: z.string() }),
     skipped_heights: z
       .object({
@@ -170,9 +173,7 @@ export const coverageSchema = z
           }),
         ),
       })
-      .describe(
-        'missing heights that their sources did not serve; they are retried. The first 1,000 are listed',
-      ),
+      .describe('missing heights that the source did not serve; they are retried. Lists the first 1,000'),
   })
   .meta({ id: 'ChainCoverage' });
 

@@ -27,7 +27,7 @@ import {
 import { orderOf } from './cursor.ts';
 import { parametersOf, type RowBounds } from './parameters.ts';
 
-/** What the endpoints about the data read. */
+/** Dependencies of the endpoints about the data. */
 interface CatalogueSources {
   readonly status: () => Promise<SystemStatus>;
   readonly coverage: () => Promise<readonly ChainCoverage[]>;
@@ -35,7 +35,7 @@ interface CatalogueSources {
   readonly settings: RowBounds;
 }
 
-/** How rows are kept, as the catalogue says it: the hours in which the rows of a day are computed are not told. */
+/** Values of `kept` by window size. The catalogue does not expose that some daily rows are computed hour by hour. */
 const KEPT = {
   onRead: 'onRead',
   hourly: 'daily',
@@ -44,7 +44,7 @@ const KEPT = {
   whole: 'whole',
 } as const satisfies Record<WindowSize | 'onRead', string>;
 
-/** Serves what is there to query, and how fresh and complete it is. */
+/** Serves the list of metrics, the status of the data, and their coverage. */
 export async function serveCatalogue(
   app: FastifyInstance,
   { status, coverage, registry, settings }: CatalogueSources,
@@ -133,13 +133,13 @@ function fieldOf(metric: Metric, name: string, column: Column) {
   };
 }
 
-/** Leaves out the reason of a failed computation, which may contain a message of ClickHouse for operators only. */
+/** Removes the reasons of failed computations: they may contain ClickHouse messages, which only operators may read. */
 function publicStatus(status: SystemStatus): SystemStatus {
-  const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
+  const failed = status.computing.failed.map((job) => ({ ...job, reason: 'see the log of the server' }));
   return { ...status, computing: { ...status.computing, failed } };
 }
 
-/** Leaves out why a height was not served, which names the address of the source. */
+/** Removes the reasons of skipped heights: they contain the address of the source. */
 function publicCoverage({ skipped_heights: { total, heights }, ...coverage }: ChainCoverage) {
   return {
     ...coverage,
@@ -155,7 +155,7 @@ const coverageQuery = z.strictObject({
 const TAG = 'About the data';
 
 const responsesOf = (schema: z.ZodType, example: unknown) => ({
-  200: { description: 'As of now', content: { 'application/json': { schema, example } } },
+  200: { description: 'Current state', content: { 'application/json': { schema, example } } },
   ...callerResponses,
   422: validationResponse,
   503: problemResponse('The server is busy'),

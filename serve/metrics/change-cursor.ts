@@ -3,21 +3,21 @@ import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { wrongParameter } from '../http/errors.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
-// A cursor of the list of changes: the number up to which its reader knows all of them, or the change at which a page
-// ended. Callers may send anything as one.
+// A cursor of /api/changes is a position up to which the reader has all changes, or the change at which a page ended.
+// Cursors are untrusted input.
 
-/** Names of metric, relay chain, chain and slice. */
+/** Metric, relay chain, chain and slice. */
 export type ChangeKey = readonly [string, string, string, string];
 
 export interface ChangeCursor {
   readonly position: bigint;
-  /** The last change that is known of those at the position; all of them are when it is absent. */
+  /** The last change at `position` that the reader has; absent if it has all of them. */
   readonly key?: ChangeKey;
 }
 
 const ORIGIN = 'changes';
 const POSITION_MAX = 2n ** 64n - 1n;
-/** Longer than any cursor that was made. */
+/** Longer than any part of a valid cursor. */
 const KEY_CHARS_MAX = 1024;
 
 export const encodeChangeCursor = ({ position, key = [] as never }: ChangeCursor): string =>
@@ -37,7 +37,7 @@ function decodeChangeCursor(text: string): ChangeCursor | null {
 
 const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
-/** Everything before a moment is known. */
+/** The cursor of a reader that has every change before this time. */
 function momentOf(text: string): ChangeCursor | null {
   if (!moment.safeParse(text).success) return null;
   const at = Date.parse(text);
@@ -47,32 +47,32 @@ function momentOf(text: string): ChangeCursor | null {
     : { position: position === 0n ? 0n : position - 1n };
 }
 
-/** The cursor of a parameter that takes one. */
+/** Parses a cursor; throws 422 if it is invalid. */
 export function changeCursorOf(text: string, parameter: string): ChangeCursor {
   const cursor = decodeChangeCursor(text);
-  if (cursor === null) throw wrongParameter(parameter, 'not a cursor of /api/changes', text);
+  if (cursor === null) throw wrongParameter(parameter, 'must be a `cursor` from /api/changes', text);
   return cursor;
 }
 
-/** The cursor of a parameter that takes a moment. */
+/** Parses a time; throws 422 if it is invalid. */
 export function changesAt(text: string, parameter: string): ChangeCursor {
   const cursor = momentOf(text);
-  if (cursor === null) throw wrongParameter(parameter, 'not a moment such as 2025-07-14T12:00:00Z', text);
+  if (cursor === null) throw wrongParameter(parameter, 'must be a time such as 2025-07-14T12:00:00Z', text);
   return cursor;
 }
 
-/** The number above which all changes are asked for; those of a page that ended within a number come again. */
+/** The position after which changes are requested. If the page ended within a position, its changes are repeated. */
 export function changedSinceOf(text: string): bigint {
   const cursor = momentOf(text) ?? decodeChangeCursor(text);
   if (cursor === null)
     throw wrongParameter(
       'changed_since',
-      'neither a moment such as 2025-07-14T12:00:00Z nor a cursor of /api/changes',
+      'must be a time such as 2025-07-14T12:00:00Z or a `cursor` from /api/changes',
       text,
     );
   return firstOf(cursor);
 }
 
-/** The number above which changes follow a cursor. */
+/** The exclusive lower bound of the positions that follow a cursor. */
 export const firstOf = ({ position, key }: ChangeCursor): bigint =>
   key === undefined || position === 0n ? position : position - 1n;

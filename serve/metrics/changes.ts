@@ -29,7 +29,7 @@ import {
 } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX } from './cursor.ts';
 
-/** What the list of changes reads. */
+/** Dependencies of /api/changes. */
 interface ChangeSources {
   readonly readers: Readers;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ interface ChangeSources {
   readonly aggregator: Pick<Aggregator, 'changeProgress'>;
 }
 
-/** Changes of one answer. */
+/** Changes per response. */
 const LIMIT_DEFAULT = 1000;
 const LIMIT_MAX = 10_000;
 
@@ -51,7 +51,7 @@ interface ChangeRow {
   readonly at: string;
 }
 
-/** Serves what has changed in the rows of the metrics, in an order that only grows. */
+/** Serves the changes of metric rows. New changes are always appended at the end. */
 export async function serveChanges(app: FastifyInstance, sources: ChangeSources): Promise<void> {
   const { readers, clock, registry, aggregator } = sources;
   route(
@@ -65,7 +65,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
       query: changesQuery,
       responses: {
         200: {
-          description: 'As of now',
+          description: 'A page of changes',
           content: { 'application/json': { schema: changesPage, example: EXAMPLE } },
         },
         ...callerResponses,
@@ -78,7 +78,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
       const reader = await readers.open(request, reply);
       const { limit = LIMIT_DEFAULT } = query;
       const { visible, passed } = await aggregator.changeProgress();
-      // Changes are numbered by the clock that is ahead of all: one that is behind would hide them for as long.
+      // Positions may come from a faster clock of another process. The later time is used, so that no change is hidden.
       const now = Math.max(clock.now(), timeOfSequence(visible));
       const ended = endOfOpenDay(now) - 1n;
       const upTo = visible < ended ? visible : ended;
@@ -101,7 +101,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
           ORDER BY position, metric, relay_chain, chain, slice LIMIT ${limit + 1}`,
       );
       reply.header('cache-control', 'no-store');
-      // What a cursor knows it keeps.
+      // A cursor never moves back.
       const end = query.cursor !== undefined && from.position > passed ? from.position : passed;
       return pageOf(rows, limit, end);
     },
@@ -131,7 +131,7 @@ const keyOf = ({ metric, relay_chain, chain, slice }: ChangeRow): ChangeKey => [
   slice,
 ];
 
-/** Without a next page the cursor is at the end of what is over, also for a moment that is yet to come. */
+/** On the last page the cursor is at the end of the finished changes, even if `since` is in the future. */
 function pageOf(rows: readonly ChangeRow[], limit: number, end: bigint) {
   const hasMore = rows.length > limit;
   const page = hasMore ? rows.slice(0, limit) : rows;
@@ -143,7 +143,7 @@ function pageOf(rows: readonly ChangeRow[], limit: number, end: bigint) {
 function changeOf({ metric: name, relay_chain, chain, slice, now_rows, last_version, at }: ChangeRow) {
   const metric = metricOf(name) as MaterializedMetric;
   const { column: by, isByChain } = slicingOf(metric);
-  // All rows of a relay chain have no name.
+  // An empty slice means all rows of the relay chain.
   const column = slice === '' ? null : by;
   return {
     metric: name,

@@ -5,9 +5,8 @@ import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, type Sql, sql } from '../../infra/sql.ts';
 import { wrongParameter } from '../http/errors.ts';
 
-// A cursor holds what orders the rows of a path: the values of the last row of a page, after which the next page begins.
-// Callers may send anything as one. It reaches the store only when it was made for the same path and order, and when
-// every value is one that its column can hold.
+// A cursor contains the sort key of the last row of a page. Cursors are untrusted input: one reaches the store only if it
+// was made for the same path and order, and if every value is valid for its column.
 
 export interface OrderColumn {
   readonly column: string;
@@ -19,13 +18,13 @@ export interface OrderColumn {
 /** Longer than the key of any row. */
 export const CURSOR_CHARS_MAX = 4096;
 
-/** The direction of the first column that orders the rows of a path. */
+/** Direction of the first sort column. */
 export type OrderDirection = 'asc' | 'desc';
 
 export const directionOf = ([first]: readonly OrderColumn[]): OrderDirection =>
   first?.descending ? 'desc' : 'asc';
 
-/** The columns that order the rows of a path: in its own direction, or all of them reversed for the other one. */
+/** The sort columns of a path; for the other direction, all of them are reversed. */
 export function orderOf(metric: Metric, endpoint: MetricEndpoint, direction?: OrderDirection): OrderColumn[] {
   const own = (endpoint.order ?? metric.order ?? metric.key).map((entry: Ordering) => {
     const { column, descending } = typeof entry === 'string' ? { column: entry, descending: false } : entry;
@@ -45,12 +44,12 @@ export function cursorOf(path: string, order: readonly OrderColumn[], key: reado
   return encodeCursor([originOf(path, order), ...key]);
 }
 
-/** Selects the rows after a cursor, in the order of the answer. A keyset neither skips nor repeats rows. */
+/** Condition for the rows after a cursor. Keyset paging neither skips nor repeats rows. */
 export function afterCursor(path: string, order: readonly OrderColumn[], cursor: string): Sql {
   const [origin, ...key] = decodeCursor(cursor);
   const isOfPath = origin === originOf(path, order) && key.length === order.length;
   if (!isOfPath || !order.every(({ type }, i) => isValueOf(type, key[i]))) {
-    throw wrongParameter('cursor', 'not a cursor of this path: take it from the `Link` of an answer', cursor);
+    throw wrongParameter('cursor', 'not a cursor of this path: use the one in the `Link` header', cursor);
   }
   return order.reduceRight<Sql>((rest, { column, descending }, i) => {
     const name = sql`rows.${ident(column)}`;
@@ -63,18 +62,18 @@ export function afterCursor(path: string, order: readonly OrderColumn[], cursor:
 export const encodeCursor = (values: readonly unknown[]) =>
   Buffer.from(JSON.stringify(values)).toString('base64url');
 
-/** The values of a cursor as it was encoded; none of any other text. */
+/** Decodes a cursor; returns no values if the text is not exactly what `encodeCursor` returns. */
 export function decodeCursor(cursor: string): unknown[] {
   try {
     const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     return Array.isArray(values) && encodeCursor(values) === cursor ? values : [];
   } catch {
-    // The caller refuses a cursor without values.
+    // Callers reject a cursor without values.
     return [];
   }
 }
 
-/** Differs by path, and after a change of the order or of a type in it. */
+/** Fingerprint of the path and of its sort columns with their types. */
 function originOf(path: string, order: readonly OrderColumn[]): string {
   return createHash('sha256')
     .update(JSON.stringify([path, order]))
@@ -92,7 +91,7 @@ function isValueOf(type: string, value: unknown): boolean {
   throw new Error(`no cursor can hold a ${type}`);
 }
 
-/** A moment as `pointedAt` of a column and `pointerTo` of a page write it. */
+/** A time as `pointedAt` (SQL) and `cursorValue` (JSON) write it. */
 const MOMENT = /^\d{4}-\d\d-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}$/;
 
 function isDay(text: string): boolean {

@@ -12,7 +12,7 @@ const records = new Map(
   }),
 );
 
-/** The columns of a metric; the relay chain is one of those that its paths serve. */
+/** The columns of a metric; `relay_chain` becomes an enumeration of the relay chains of its paths. */
 function servedColumns({ columns, endpoints }: Metric): Record<string, z.ZodType> {
   const relays = [...new Set(endpoints.flatMap((endpoint) => endpoint.relays))];
   const { relay_chain } = columns;
@@ -20,7 +20,7 @@ function servedColumns({ columns, endpoints }: Metric): Record<string, z.ZodType
   return { ...columns, relay_chain: z.enum(relays).meta(relay_chain.meta() ?? {}) };
 }
 
-/** What the OpenAPI document says of an endpoint, besides its parameters. */
+/** The OpenAPI description of an endpoint, except its parameters. */
 export function describeEndpoint(
   metric: Metric,
   endpoint: MetricEndpoint,
@@ -41,9 +41,7 @@ export function describeEndpoint(
       304: NOT_MODIFIED,
       ...callerResponses,
       422: validationResponse,
-      429: problemResponse(
-        'More requests than an anonymous caller may send, or more work for the store than a caller may ask for',
-      ),
+      429: problemResponse('Rate limit of anonymous callers, or query time budget of the caller, exceeded'),
       500: problemResponse('The server failed'),
       503: problemResponse('The server is busy'),
     },
@@ -73,16 +71,15 @@ function csvOf(row: Readonly<Record<string, unknown>>): string {
 }
 
 const ANSWER_HEADERS = {
-  ETag: 'changes whenever the rows may have changed',
-  Link: 'the next page of a partial response',
+  ETag: 'changes if the rows may have changed',
+  Link: 'URL of the next page, if the response is partial',
   'X-Truncated': 'true when the response is partial',
-  'X-Unknown-Chain': 'set when the requested chain is unknown: says so and suggests the closest name',
-  'X-Data-As-Of': 'time of the newest block behind the rows',
-  'X-Data-Lag-Seconds': 'seconds since then',
-  'X-Coverage':
-    'complete, or partial when heights are missing in the range or rows of ended days are pending',
-  'X-Pending-From': 'earliest day of loaded data that are not in the rows yet; absent if all are',
+  'X-Unknown-Chain': 'set if the requested chain is unknown; suggests the closest name',
+  'X-Data-As-Of': 'time of the newest block that the rows include',
+  'X-Data-Lag-Seconds': 'seconds since `X-Data-As-Of`',
+  'X-Coverage': 'complete; or partial if blocks are missing in the range, or rows of past days are pending',
+  'X-Pending-From': 'earliest loaded day that the rows do not include yet; absent if they include all',
   'X-Pending-Reason':
-    'why these data are not in the rows yet: loaded (waits for the next computation), never_computed, recipe_changed or failed',
-  'X-Provisional-From': 'first day whose rows may still change because it is not over',
+    'why the rows do not include these days yet: loaded (waits for the next computation), never_computed, recipe_changed or failed',
+  'X-Provisional-From': 'first day that is not over; its rows still change',
 };

@@ -13,7 +13,7 @@ import { findEndpoint } from './metric-names.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 
-/** A metric by any of its names, the format, and which rows; both days are inclusive. */
+/** An export: a metric by any of its names, the format and the rows. Both days are inclusive. */
 export const exportRequest = z.object({
   metric: z.string(),
   format: z.string(),
@@ -32,14 +32,12 @@ interface ExportStatement {
   readonly query: Query;
 }
 
-/** The statement of an export: all rows that the path would serve page by page, none of them before `floor`. */
+/** The statement of an export: all rows of the path. The path serves none before `floor`. */
 export function exportStatement(request: ExportRequest, registry: Registry, today: string): ExportStatement {
   const { metric, endpoint } = findEndpoint(request.metric);
   const format = RESPONSE_FORMATS[request.format]?.format;
   if (format === undefined) {
-    throw usage(
-      `no format is called ${request.format}; there are ${Object.keys(RESPONSE_FORMATS).join(', ')}`,
-    );
+    throw usage(`unknown format ${request.format}; use one of ${Object.keys(RESPONSE_FORMATS).join(', ')}`);
   }
   if (metric.materialized === false && request.chain === undefined) {
     throw usage(`${request.metric} needs --chain: it is computed on request, one chain at a time`);
@@ -60,7 +58,7 @@ export function exportStatement(request: ExportRequest, registry: Registry, toda
   return { statement, format, floor: endpoint.dates?.floor, metric, query };
 }
 
-/** Whether blocks are stored of days before the first one that a path serves: their rows are missed by who names no day. */
+/** Whether the store has blocks from before the `floor` of a path, whose rows the export does not contain. */
 export async function hasDaysBefore(
   store: Pick<Store, 'rows'>,
   floor: string,
@@ -74,7 +72,7 @@ export async function hasDaysBefore(
   return days.length > 0;
 }
 
-/** The chains of the export. An unknown name is refused: it would otherwise give an empty file. */
+/** The chains of the export. Rejects an unknown name, because the file would be empty. */
 function chainsOf(
   { metric, relay_chain, chain: name }: ExportRequest,
   endpoint: MetricEndpoint,
@@ -83,7 +81,7 @@ function chainsOf(
   if (relay_chain !== undefined && !endpoint.relays.includes(relay_chain as Relay)) {
     throw usage(`--relay-chain ${relay_chain}: ${metric} covers only ${endpoint.relays.join(', ')}`);
   }
-  // Sums over chains have a name of their own, which is not in the registry.
+  // `ecosystem`, the sum over chains, is not in the registry.
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
   if (name !== undefined && name !== ECOSYSTEM && found === undefined) {
     const of = relay_chain === undefined ? '' : ` of ${relay_chain}`;

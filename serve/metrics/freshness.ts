@@ -22,16 +22,16 @@ export interface ChainFacts {
   /** First and last day with a block. */
   readonly days: readonly [string, string];
   readonly newest: number;
-  /** What the rows hold of it; null until the first round ends. */
+  /** The newest block that the rows include; null until the first computation ends. */
   readonly computed: Pick<ChainAsOf, 'as_of' | 'lagging'> | null;
-  /** Pairs of days between which heights are missing, in their order; twice the same day where they are within it. */
+  /** Ordered pairs of days between which heights are missing; both are the same day if the gap is within it. */
   readonly gaps: readonly (readonly [string, string])[];
 }
 
-/** Tells what is loaded and not yet computed. */
+/** The aggregator's view of loaded data that are not yet computed. */
 export type Computation = Pick<Aggregator, 'dataToken' | 'pending' | 'chainsAsOf'>;
 
-/** Headers with the time, in milliseconds, that they are true for. */
+/** Headers, and the time range in milliseconds in which they are valid. */
 interface MadeHeaders {
   readonly headers: Record<string, string>;
   readonly from: number;
@@ -39,8 +39,8 @@ interface MadeHeaders {
 }
 
 /**
- * How fresh and how complete the data behind an answer are; read from the store only after a load or a round. It is
- * read before the rows of an answer, so that it claims nothing that they do not hold.
+ * Freshness and completeness of the data behind an answer. It is read from the store only after a load or a computation,
+ * and before the rows of an answer, so that headers never claim more than the rows include.
  */
 export class Freshness {
   readonly #store: Pick<Store, 'rows'>;
@@ -56,19 +56,19 @@ export class Freshness {
     this.#computation = computation;
   }
 
-  /** The chains as they were at the last time. */
+  /** The chains as of the last refresh. */
   get chains(): readonly ChainFacts[] {
     return this.#chains;
   }
 
-  /** Whether nothing was loaded or computed since the last time. */
+  /** Whether nothing was loaded or computed since the last refresh. */
   get isCurrent(): boolean {
     return this.#dataToken === this.#computation.dataToken;
   }
 
-  /** Reads again when something was loaded or computed since the last time, even if that goes on meanwhile. */
+  /** Reads again if something was loaded or computed since the last refresh. */
   async refresh(): Promise<void> {
-    // A reading that is under way may have begun before the change.
+    // A running read may have started before the change.
     if (!this.isCurrent) await this.#reading;
     if (this.isCurrent) return;
     this.#reading ??= this.#read(this.#computation.dataToken).finally(() => {
@@ -77,7 +77,7 @@ export class Freshness {
     await this.#reading;
   }
 
-  /** Headers for an answer; `now` in milliseconds. They are cached, since they stay the same within a second. */
+  /** Headers for an answer; `now` in milliseconds. They are cached, because they change at most once a second. */
   headers(metric: Metric, query: Query, now: number): Record<string, string> {
     const known = this.#made.get(query);
     if (known && known.from <= now && now < known.until) return known.headers;
@@ -96,7 +96,7 @@ export class Freshness {
     const pending = pendingIn(this.#pending, metric, query);
     const isPartial =
       chains.some((facts) => facts.gaps.some(([from, to]) => from <= query.end && to >= query.start)) ||
-      // The rows of the running day may change anyway, which another header says.
+      // `x-provisional-from` already says that today's rows may change.
       pending.some(({ since }) => since < today);
     const newest = newestOf(tablesOf(metric), chains, pending);
     const headers = {
@@ -126,10 +126,7 @@ export class Freshness {
   }
 }
 
-/**
- * The newest block that the rows hold, with all that was loaded up to the same round; null when they hold none or part
- * of the data only.
- */
+/** Time of the newest block that the rows include; null if they include none, or only part of the loaded data. */
 function newestOf(
   tables: readonly string[],
   chains: readonly ChainFacts[],
@@ -147,7 +144,7 @@ function newestOf(
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** What is pending of the rows that a query asks for. */
+/** Pending computations that concern the rows of a query. */
 const pendingIn = (
   pending: PendingByMetric,
   metric: Metric,
@@ -158,13 +155,13 @@ const pendingIn = (
     .filter((one) => relay_chain === undefined || one.relay_chain === relay_chain)
     .filter((one) => one.from <= end && one.until > start);
 
-/** The first day of loaded data that rows lack, and why. */
+/** The earliest loaded day that the rows do not include, and why. */
 interface PendingRows {
   readonly from: string;
   readonly reason: PendingReason;
 }
 
-/** What rows lack; null when they hold everything that is loaded. */
+/** The pending days of a query; null if its rows include all loaded data. */
 export const pendingRows = (pending: PendingByMetric, metric: Metric, query: Query): PendingRows | null =>
   summaryOf(pendingIn(pending, metric, query));
 

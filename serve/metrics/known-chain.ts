@@ -4,10 +4,10 @@ import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
 
-// The API answers for a chain that it does not know with no rows, since a chain may be added any day, and says so in a
-// header. A person who reads an empty page would take a slip of the pen for a missing chain: pages refuse it.
+// For an unknown chain the API returns no rows and a header, because a chain may be added any day. Pages reject it: on an
+// empty page a visitor would not notice a typo.
 
-/** Throws when the chain that is asked for is not known, or has no rows behind this path. */
+/** Throws if the requested chain is unknown or this path does not serve its relay chain. */
 export function requireKnownChain(
   { relay_chain, chain: name }: { readonly relay_chain?: unknown; readonly chain?: unknown },
   endpoint: Pick<MetricEndpoint, 'relays'>,
@@ -29,13 +29,13 @@ export function requireKnownChain(
   if (!relays.includes(chain.relay_chain)) {
     throw wrongParameter(
       'chain',
-      `${chain.name} is a chain of ${chain.relay_chain}: these rows are of ${relays.join(', ')}`,
+      `${chain.name} is a chain of ${chain.relay_chain}; this list covers only ${relays.join(', ')}`,
       name,
     );
   }
 }
 
-/** What an answer says of a chain that nobody knows. */
+/** The response header for an unknown chain. */
 export function unknownChainHeader(
   { chain }: { readonly chain: string | undefined },
   registry: Registry,

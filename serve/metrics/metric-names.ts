@@ -4,7 +4,7 @@ import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 
-/** Metrics by record name, snake case, kebab case or path; all materialized ones when no name is given. */
+/** Metrics by record name, snake case, kebab case or path; without names, all materialized ones. */
 export function findMetrics(names: readonly string[]): readonly MaterializedMetric[] {
   return names.length === 0 ? materializedMetrics : [...new Set(names.map(findMetric))];
 }
@@ -15,13 +15,13 @@ function findMetric(name: string): MaterializedMetric {
   if (found.materialized === false) {
     throw new ProductError(
       'unknown_metric',
-      `${name} is computed whenever it is read: there is nothing to rebuild`,
+      `${name} is computed on each request: there is nothing to rebuild`,
     );
   }
   return found;
 }
 
-/** A metric with one of its endpoints: the one of the given path, or the first one for any other name. */
+/** A metric and one of its endpoints: the one with this path, or else the first one. */
 export function findEndpoint(name: string): { metric: Metric; endpoint: MetricEndpoint } {
   const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
   const metric = served.find((metric) => isCalled(metric, name));
@@ -40,7 +40,7 @@ function isCalled(metric: Metric, name: string): boolean {
 function unknown(name: string, among: readonly Metric[]): ProductError {
   const known = among.map((metric) => kebab(metric.name));
   const near = didYouMean(kebab(plain(name)), known);
-  const others = near ? `: ${near}` : `; there are ${known.join(', ')}`;
+  const others = near ? `: ${near}` : `; use one of ${known.join(', ')}`;
   return new ProductError('unknown_metric', `no metric is called ${name}${others}`);
 }
 

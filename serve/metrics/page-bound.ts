@@ -5,9 +5,9 @@ import type { OrderColumn } from './cursor.ts';
 import type { Query } from './parameters.ts';
 
 /**
- * ClickHouse reads a table in the order of its key and stops at the limit; with FINAL only when the order of the answer
- * does not leave that of the key. Where it does, all chosen rows would be read and sorted for each page. So the day of
- * the row after the page is read first, in the order of the key, and the page is chosen from the days up to it.
+ * Limits a page to the days that it can contain. With FINAL, ClickHouse stops at LIMIT only if the rows are sorted by the
+ * table key; in any other order it reads and sorts all matching rows for each page. This first reads, in key order, the
+ * day of the row after the page.
  */
 export async function daysOfPage(
   store: QueryStore,
@@ -27,7 +27,7 @@ export async function daysOfPage(
     readonly limit: number;
   },
 ): Promise<Sql | null> {
-  // Few rows match a filter: to look for the end of their page would read as much as the page.
+  // A filter leaves few rows; finding the end of their page costs as much as the page.
   const [first] = order;
   const isFiltered = query.conditions.length > 0 || query.changedSince !== undefined;
   if (metric.materialized === false || !endpoint.isLimited || isFiltered || !first) return null;

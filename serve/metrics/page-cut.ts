@@ -1,10 +1,10 @@
 import { type Column, clickhouseType } from '../../aggregate/columns.ts';
 import type { Format } from '../../infra/ports.ts';
 
-// The query reads one row more than a page has, to find out whether another page follows. The page is then cut out of
-// the bytes: parsing all its rows would cost more than rendering them.
+// A query reads one row more than the page, to see if another page follows. The extra row is cut off the bytes, because
+// parsing all rows would cost more than rendering them.
 
-/** A page as it is sent, and its last row when another page follows. */
+/** The bytes of a page, and its last row if another page follows. */
 interface CutPage {
   readonly body: Buffer;
   readonly last: Readonly<Record<string, unknown>> | null;
@@ -12,13 +12,13 @@ interface CutPage {
 
 const [NEWLINE, COMMA] = [0x0a, 0x2c];
 
-/** Formats with one line for each row: no JSON value contains a raw line break. */
+/** Whether a format has one line per row: JSON values contain no raw line breaks. */
 export const isCut = (format: Format): format is 'JSON' | 'NDJSON' =>
   format === 'JSON' || format === 'NDJSON';
 
-/** The first `limit` rows of bytes that hold one more, if there is one. The bytes are changed where they are cut. */
+/** Cuts the bytes after `limit` rows. Modifies `bytes`. */
 export function cutPage(bytes: Buffer, format: 'JSON' | 'NDJSON', limit: number): CutPage {
-  // A bracket stands on the line before the rows of a list.
+  // The first line of a JSON list is its bracket.
   const linesBefore = format === 'JSON' ? 1 : 0;
   const start = afterLines(bytes, linesBefore + limit - 1, 0);
   const end = start < 0 ? -1 : bytes.indexOf(NEWLINE, start);
@@ -34,7 +34,7 @@ export function cutPage(bytes: Buffer, format: 'JSON' | 'NDJSON', limit: number)
 
 const LIST_END = '\n]\n';
 
-/** Offset of the line after so many lines; -1 when there are fewer. */
+/** Offset after a number of lines; -1 if there are fewer. */
 function afterLines(bytes: Buffer, lines: number, from: number): number {
   let at = from;
   for (let line = 0; line < lines; line++) {
@@ -47,7 +47,7 @@ function afterLines(bytes: Buffer, lines: number, from: number): number {
 const rowIn = (bytes: Buffer, start: number, end: number) =>
   JSON.parse(bytes.toString('utf8', start, end)) as Record<string, unknown>;
 
-/** A value that JSON serves, as a cursor holds it. */
+/** Converts a value of a JSON row to its form in a cursor. */
 export function pointerTo(value: unknown, column: Column): unknown {
   const isMoment = typeof value === 'string' && clickhouseType(column).includes('DateTime64');
   return isMoment ? value.replace('T', ' ').replace('Z', '') : value;

@@ -17,28 +17,28 @@ export interface Parameter {
   readonly schema: z.ZodType;
   readonly required: boolean;
   readonly doc: string;
-  /** Of a required one: a value that finds the example of the record. */
+  /** For a required parameter: a value that matches the example row. */
   readonly example?: unknown;
 }
 
-const NO_DAY = 'not a day of the form YYYY-MM-DD';
+const NO_DAY = 'must be a date of the form YYYY-MM-DD';
 /** A day from 0001-01-01 to 9999-12-31. */
 export const date = z.iso.date(NO_DAY).refine((day) => day >= '0001', NO_DAY);
 
-/** Two days that are given are in order; one alone is compared with nothing but the data. */
+/** Throws if both days are set and the end precedes the start. */
 export function requireOrder(start: string | undefined, end: string | undefined): void {
   if (start !== undefined && end !== undefined && start > end)
     throw wrongParameter('end_date', 'end_date is before start_date', end);
 }
 
-/** How many rows an answer has at most. */
+/** Row limits of a response. */
 export type RowBounds = Pick<HttpSettings, 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX'>;
 
-/** Most rows of an answer whose request names no `limit`. */
+/** Row limit of a request without `limit`. */
 export const rowsWithoutLimit = (endpoint: MetricEndpoint, bounds: RowBounds): number =>
   endpoint.isLimited ? bounds.LIST_ROWS_MAX : bounds.SERIES_ROWS_MAX;
 
-/** Every parameter of a path, for the validation, the OpenAPI document and the catalogue. */
+/** The parameters of a path, for validation, the OpenAPI document and the catalogue. */
 export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: RowBounds): Parameter[] {
   const takes: readonly string[] = endpoint.scopeParameters ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
@@ -99,7 +99,7 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
       name: 'bom',
       schema: z.enum(['true', 'false']),
       required: false,
-      doc: 'of CSV, for spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before each text that would run as a formula. Default: `false`',
+      doc: 'for CSV in spreadsheets: `true` adds a byte order mark, so that Excel reads UTF-8, and an apostrophe before text that would run as a formula. Default: `false`',
     },
   ];
   return [...common, ...dates, ...filters, ...changedSince(metric), ...paging].map((parameter) =>
@@ -119,7 +119,7 @@ function changedSince(metric: Metric): Parameter[] {
   ];
 }
 
-/** What `/api/changes` lists of a metric. */
+/** The slices in which `/api/changes` lists the changes of a metric. */
 function slicesOf(metric: MaterializedMetric): string {
   const { column, isByDay, isByChain } = slicingOf(metric);
   const of = isByChain ? 'chains' : 'relay chains';
@@ -143,13 +143,13 @@ function chainDoc(endpoint: MetricEndpoint): string {
 export interface Query {
   readonly relay_chain: string | undefined;
   readonly chain: string | undefined;
-  /** Whether the request named a first or last day; `start` and `end` hold every day when not. */
+  /** Whether the request has a first or last day. If not, `start` and `end` cover all days. */
   readonly isDated: boolean;
   readonly start: string;
   readonly end: string;
   readonly conditions: readonly Sql[];
   readonly order: OrderDirection | undefined;
-  /** The number above which slices have changed whose rows are asked for. */
+  /** Position of `/api/changes` after which a slice must have changed. */
   readonly changedSince: bigint | undefined;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
@@ -160,7 +160,7 @@ export interface Query {
   readonly bom: boolean;
 }
 
-/** The parameters of a path as one schema; unknown ones are refused. */
+/** The schema of the query string of a path; it rejects unknown parameters. */
 export function querySchema(parameters: readonly Parameter[]) {
   const names = parameters.map(({ name }) => name).join(', ');
   return z.strictObject(
@@ -178,12 +178,12 @@ export function querySchema(parameters: readonly Parameter[]) {
     ),
     {
       error: ({ code }) =>
-        code === 'unrecognized_keys' ? `unknown parameter; known are ${names}` : undefined,
+        code === 'unrecognized_keys' ? `unknown parameter; use one of ${names}` : undefined,
     },
   );
 }
 
-/** The query of a request with these validated parameters. */
+/** The query of a request, from its validated parameters. */
 export function queryOf(
   endpoint: MetricEndpoint,
   values: Readonly<Record<string, unknown>>,
@@ -221,12 +221,12 @@ export function queryOf(
   };
 }
 
-/** The name of the format of an answer. */
+/** The response format: `format`, or else the one that `Accept` selects. */
 export function formatOf({ format, bom }: Query, accept: string | undefined): string {
   const chosen = format ?? acceptedFormat(accept);
   if (bom && chosen !== 'csv') throw wrongParameter('bom', 'applies to CSV only: add format=csv', 'true');
   return chosen;
 }
 
-/** A repeatable parameter that is sent once is parsed as a single value. */
+/** Fastify parses a repeatable parameter that is sent once as a single value. */
 const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);

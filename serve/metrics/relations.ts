@@ -4,7 +4,7 @@ import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 
-/** What a query of an operator may read by this name: canonical rows of a raw table, or the rows of a metric. */
+/** A relation for operator queries: the canonical rows of a raw table, or the rows of a metric. */
 interface Relation {
   readonly name: string;
   readonly doc: string;
@@ -13,7 +13,7 @@ interface Relation {
   readonly select: (window: Window) => Sql;
 }
 
-/** Every relation by its name. */
+/** Relations by name. */
 export const relations: ReadonlyMap<string, Relation> = new Map(
   [...[...rawData.values()].map(rawRelation), ...metrics.flatMap(metricRelation)].map((relation) => [
     relation.name,
@@ -30,7 +30,7 @@ function rawRelation({ name, doc, columns, rows }: RawTable): Relation {
   };
 }
 
-/** Metrics that are computed when they are read have no rows to query. */
+/** Metrics that are computed on each request have no rows to query. */
 function metricRelation(metric: Metric): Relation[] {
   if (metric.materialized === false || metric.endpoints.length === 0) return [];
   const { name, doc, table, period, served } = metric;

@@ -1,6 +1,6 @@
 import type { Format } from '../../infra/ports.ts';
 
-/** The formats of an answer by their name in `format=` and on the command line. */
+/** Response formats by their name in `format=` and on the command line. */
 export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: string }>> = {
   json: { format: 'JSON', type: 'application/json; charset=utf-8' },
   csv: { format: 'CSV', type: 'text/csv; charset=utf-8; header=present' },
@@ -9,7 +9,7 @@ export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: s
   arrow: { format: 'Arrow', type: 'application/vnd.apache.arrow.stream' },
 };
 
-/** Tells spreadsheets that a text is UTF-8. */
+/** Makes spreadsheets read text as UTF-8. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 export const withByteOrderMark = (text: Buffer): Buffer => Buffer.concat([BYTE_ORDER_MARK, text]);
@@ -20,13 +20,13 @@ const RANGES_MAX = 50;
 interface MediaRange {
   readonly type: string;
   readonly quality: number;
-  /** 0 for any type, 1 for any of a group, 2 for one. */
+  /** 0 for an any-type wildcard, 1 for `text/*`, 2 for an exact type. */
   readonly specificity: number;
 }
 
 /**
- * The format that an `Accept` header prefers (RFC 9110 §12.5.1): of equal quality the one that it names more exactly,
- * then first. JSON when it accepts none.
+ * The format that `Accept` prefers (RFC 9110 §12.5.1). At equal quality the more specific range wins, then the first.
+ * JSON if it accepts none.
  */
 export function acceptedFormat(accept: string | undefined): string {
   if (accept === undefined) return 'json';

@@ -16,10 +16,10 @@ import type { Freshness } from './freshness.ts';
 import { unknownChainHeader } from './known-chain.ts';
 import { formatOf, parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
 
-/** Longest time that a cached answer waits for what is new to be said of it. */
+/** Longest time that a cached answer waits for a refresh of its headers. */
 const REFRESH_MS_MAX = 2000;
 
-/** What the metrics API stands on. */
+/** Dependencies of the metrics API. */
 interface MetricsApi {
   readonly readers: Readers;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ interface MetricsApi {
   readonly settings: AnswerSettings;
 }
 
-/** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
+/** Registers a route for each endpoint of each metric. */
 export async function serveMetrics(
   app: FastifyInstance,
   { readers, clock, registry, answers, freshness, settings }: MetricsApi,
@@ -59,7 +59,7 @@ export async function serveMetrics(
         {
           ...describeEndpoint(metric, endpoint),
           query: querySchema(parameters),
-          // A cached answer needs neither the parsing nor the validation of its parameters again.
+          // A cached answer skips parsing and validation of the parameters.
           onRequest: (request, reply, next) => {
             const key = answerKey(request);
             const cached = freshness.isCurrent ? answers.cached(key.coded, metric) : undefined;
@@ -71,17 +71,17 @@ export async function serveMetrics(
           const query = queryOf(endpoint, values, registry, isoDay(clock.now()));
           const format = formatOf(query, request.headers.accept);
           const key = answerKey(request);
-          // A cached answer is sent with what is known of it while the store does not answer.
+          // If the store does not answer, a cached answer is sent with the headers of the last refresh.
           const refreshed = freshness.refresh();
           const isCached = answers.cached(key.coded, metric) !== undefined;
           if (isCached) await inTime(REFRESH_MS_MAX, refreshed).catch(ignore('answers.refresh'));
           else await refreshed;
           const cached = answers.cached(key.coded, metric);
           if (cached) return sendCached(request, reply, key, cached);
-          // It may have left the cache meanwhile.
+          // The answer may have been evicted in the meantime.
           await refreshed;
           const reader = await readers.open(request, reply);
-          // Made before the rows are read, so that they claim nothing that the rows do not hold.
+          // Computed before the rows are read, so that headers never claim more than the rows include.
           const known = freshnessOf(query);
           const answer = await answers.render({ key, metric, endpoint, query, format }, reader);
           return send(request, reply, key, answer, known);
@@ -99,7 +99,7 @@ function sendAnswer(
 ): FastifyReply {
   reply.header('etag', answer.etag);
   reply.header('cache-control', SHARED);
-  // Browsers differ in what they accept: a format that the address names is cached once for all of them.
+  // With `format` in the URL, caches need no copy per `Accept` header.
   reply.header('vary', answer.query.format === undefined ? 'Accept, Accept-Encoding' : 'Accept-Encoding');
   reply.header('x-truncated', answer.next === null ? 'false' : 'true');
   if (answer.next !== null) reply.header('link', `<${nextUrl(request.url, answer.next)}>; rel="next"`);
@@ -109,7 +109,7 @@ function sendAnswer(
 }
 
 function nextUrl(url: string, cursor: string): string {
-  // A question mark may stand in a value as it is.
+  // A value may contain an unencoded question mark.
   const [path = '', search = ''] = url.split(/\?(.*)/s, 2);
   const parameters = new URLSearchParams(search);
   parameters.set('cursor', cursor);

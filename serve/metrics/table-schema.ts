@@ -39,14 +39,11 @@ const shape = z
     primaryKey: z
       .array(z.string())
       .optional()
-      .describe('absent if rows are told apart by columns that are not served'),
+      .describe('absent if the key contains columns that are not served'),
   })
   .meta({ id: 'TableSchema' });
 
-/**
- * The columns of the files of a metric as a Frictionless Table Schema: Parquet and Arrow hold names and types, and have
- * no place for what a column means.
- */
+/** The columns of a metric as a Frictionless Table Schema: Parquet and Arrow files have no descriptions of columns. */
 export function tableSchemaOf({ title, doc, columns, key }: Metric): z.output<typeof shape> {
   return {
     $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
@@ -64,7 +61,7 @@ export function tableSchemaOf({ title, doc, columns, key }: Metric): z.output<ty
   };
 }
 
-/** The type of a value in JSON, whether or not it may be null. */
+/** The JSON type of a column, without null. */
 function typeOf(column: Column): (typeof TYPES)[number] {
   const { anyOf, ...whole } = z.toJSONSchema(column);
   const { type, format } = anyOf?.find((one) => one.type !== 'null') ?? whole;
@@ -73,7 +70,7 @@ function typeOf(column: Column): (typeof TYPES)[number] {
   return TYPES.find((one) => one === type) ?? 'any';
 }
 
-/** Serves the schema of each metric, by any of its names. */
+/** Serves the table schema of a metric by any of its names. */
 export function serveTableSchemas(app: FastifyInstance): void {
   route(
     app,
@@ -81,7 +78,7 @@ export function serveTableSchemas(app: FastifyInstance): void {
       method: 'GET',
       path: '/api/metrics/:metric/schema',
       tag: 'About the data',
-      summary: 'The columns of a metric as a Frictionless Table Schema, for loading its files',
+      summary: 'Columns of a metric as a Frictionless Table Schema, for loading its files',
       params: z.object({
         metric: z.string().meta({ description: 'name or path of a metric', example: 'daily-fees' }),
       }),

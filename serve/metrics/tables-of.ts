@@ -1,7 +1,7 @@
 import type { Metric } from '../../aggregate/metric.ts';
 import { blockDays } from '../../aggregate/metrics/index.ts';
 
-/** The tables that the answers of a metric are read from; for a view also that of chain days, which tells of all loads. */
+/** The tables that a metric is read from. A view also depends on `chain_day`, because every load writes it. */
 export const tablesOf = (metric: Metric): readonly string[] =>
   metric.materialized === false
     ? [blockDays.name, ...metric.select({ relay_chain: 'polkadot', chain: 'polkadot' }).tables]

@@ -14,9 +14,9 @@ const TYPES = {
 
 type AssetName = `${string}${keyof typeof TYPES}`;
 
-/** Files that are sent as they are. */
+/** Files that are served unchanged. */
 const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'explorer.js', 'icon.svg', 'preview.png'];
-/** Files that are bundled with what they import when the server starts: the first of each, below `serve/`. */
+/** Entry points, relative to `serve/`, of bundles that are built when the server starts. */
 const BUNDLES = {
   'style.css': 'pages/assets/style.css',
   'chart.js': 'console/island/chart.tsx',
@@ -26,7 +26,7 @@ const BUNDLES = {
 
 const serve = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** A bundle: a script and the styles that it imports are two files, `NAME.js` and `NAME.css`. */
+/** Builds a bundle. A script that imports styles results in two files, `NAME.js` and `NAME.css`. */
 async function bundle(name: string, entry: string): Promise<(readonly [string, Uint8Array])[]> {
   const { outputFiles } = await build({
     entryPoints: [serve(entry)],
@@ -48,7 +48,7 @@ const bodies = [
   ...(await Promise.all(Object.entries(BUNDLES).map(([name, entry]) => bundle(name, entry)))).flat(),
 ];
 
-/** Its address names its content. */
+/** The URL contains a hash of the content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
 const assets = new Map(
@@ -59,7 +59,6 @@ const assets = new Map(
   }),
 );
 
-/** The URL contains a hash of the content, so that browsers can cache it forever. */
 export function assetUrl(name: AssetName): string {
   const asset = assets.get(name);
   if (asset === undefined) throw new Error(`no asset is called ${name}`);

@@ -4,24 +4,24 @@ import { textField } from './fields.ts';
 import { type Html, html } from './html.ts';
 
 export interface Confirmation {
-  /** A question that names the thing. */
+  /** A question that names the object. */
   readonly question: string;
   readonly facts: readonly (readonly [name: string, value: Html | string])[];
-  /** What ends, and what stays. */
+  /** What the action deletes or ends, and what stays. */
   readonly consequence: string;
   readonly action: string;
   readonly token: Html;
   readonly submit: string;
   /** The page to go back to. */
   readonly back: string;
-  /** Name that has to be typed. */
+  /** Name that the user must type to confirm. */
   readonly name?: string;
   readonly fault?: string | null;
   /** Further fields of the form. */
   readonly fields?: Html | false;
 }
 
-/** Asks before something ends that cannot be brought back. */
+/** The confirmation page of an irreversible action. */
 export function confirmation(asked: Confirmation): Html {
   const { question, facts, consequence, action, token, submit, back, name, fault, fields } = asked;
   return html`<section class="card confirm"><h1>${question}</h1>
@@ -33,10 +33,10 @@ ${fields}
 <div class="actions"><button class="danger">${submit}</button><a class="button second" href="${back}">Cancel</a></div></form></section>`;
 }
 
-/** Whether a form comes from a confirmation; `name` is what had to be typed. */
+/** Whether a submitted form confirms the action; `name` is the name that the user must type. */
 export const isConfirmed = (form: Form, name?: string): boolean =>
   form.text('confirmed') === 'yes' &&
   (name === undefined || shownName(form.text('name')) === shownName(name));
 
-/** What is seen of a name: browsers show white space as one space, and nobody could type what is hidden. */
+/** A name as browsers display it: without hidden characters and with collapsed white space. */
 const shownName = (name: string): string => enteredLine(name).replace(/\s+/g, ' ');

@@ -4,7 +4,7 @@ import { wideTable } from './wide-table.ts';
 
 interface TextField {
   readonly name: string;
-  /** For a page with several fields of the same name. */
+  /** Set it if the page has several fields of the same name. */
   readonly id?: string;
   readonly label: string;
   readonly value?: string | undefined;
@@ -12,18 +12,18 @@ interface TextField {
   /** Why the value was refused. */
   readonly fault?: string | null | undefined;
   readonly type?: 'text' | 'password' | 'email' | 'date' | 'datetime-local' | 'time' | 'number';
-  /** The id of a list of proposals. */
+  /** The id of a `<datalist>`. */
   readonly list?: string;
   readonly autocomplete?: string;
   readonly required?: boolean;
   /** For verification codes. */
   readonly isCode?: boolean;
   readonly rows?: number;
-  /** For texts whose spelling a browser may check. */
+  /** Whether the browser may check the spelling. */
   readonly isProse?: boolean;
 }
 
-/** A labelled field with its hint and fault, linked for screen readers. */
+/** A labelled field; hint and error are linked to it for screen readers. */
 export function textField(field: TextField): Html {
   const {
     name,
@@ -61,10 +61,10 @@ ${SCOPE_NAMES.map(
 )}${fault && html`<p class="fault" id="scopes-fault">${fault}</p>`}</fieldset>`;
 }
 
-/** A point in time to the minute; 0 = never. */
+/** A time to the minute; 0 means never. */
 export const time = (ms: number): Html => (ms === 0 ? html`Never` : written(ms, MINUTE_FORMAT));
 
-/** A point in time to the second: of events that follow each other closely. */
+/** A time to the second, for events in quick succession. */
 export const timeOfEvent = (ms: number): Html => written(ms, SECOND_FORMAT);
 
 function written(ms: number, format: Intl.DateTimeFormat): Html {
@@ -90,13 +90,13 @@ interface TableContent {
   readonly caption: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly Html[])[];
-  /** Shown instead of a table without rows. */
+  /** Shown if there are no rows. */
   readonly empty: string;
-  /** The titles of the columns of numbers, which stand below each other by their digits. */
+  /** Titles of the numeric columns, which are aligned to the right. */
   readonly numbers?: readonly string[];
 }
 
-/** A table whose first column holds row headers and whose last column holds actions. */
+/** A table with row headers in its first column and actions in its last. */
 export function table({ caption, head, rows, empty, numbers = [] }: TableContent): Html {
   const lookOf = (i: number) =>
     numbers.includes(head[i] ?? '')
@@ -141,17 +141,17 @@ ${fields}
 <button>${submit}</button></form></section>`;
 }
 
-/** A new secret, which cannot be shown again. */
+/** Shows a new secret, once. */
 export function secretCard(title: string, secret: string): Html {
   return html`<section class="card" aria-live="polite"><h2>${title}</h2>
 <p class="note warn">Save it now. You cannot view it again.</p>
 ${copyable('secret', secret, title)}</section>`;
 }
 
-/** A text of one line with a button that copies it; the page names a script that copies. */
+/** A line of text with a copy button. The page must load a script that imports `copy.js`. */
 export const copyable = (id: string, text: string, what: string): Html =>
   html`<div class="copyable"><code class="secret" id="${id}">${text}</code>${copyButton(id, what)}</div>`;
 
-/** The script shows it: without one there is nothing that could copy. */
+/** Hidden until `copy.js` shows it. */
 export const copyButton = (id: string, what: string): Html =>
   html`<button type="button" class="second small" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;

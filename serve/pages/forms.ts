@@ -7,7 +7,7 @@ import { HttpError } from '../http/errors.ts';
 import { EMPTY_FORM, Form } from '../http/form.ts';
 import { type Html, html } from './html.ts';
 
-/** The submitted form; empty when there is none. */
+/** The submitted form; empty if there is none. */
 export const formOf = (request: FastifyRequest): Form =>
   request.body instanceof Form ? request.body : EMPTY_FORM;
 
@@ -36,7 +36,10 @@ export async function formTokenValue(
  */
 export async function checkForm(accounts: Accounts, request: FastifyRequest): Promise<void> {
   if (!isSameOrigin(accounts, request)) {
-    throw new HttpError('forbidden', 'The form was submitted from another site and was not processed.');
+    throw new HttpError(
+      'forbidden',
+      'The form was submitted from another site and was not processed. Open the page on this site and send the form there.',
+    );
   }
   const visitor = visitorOf(accounts, request);
   const given = formOf(request).text('form_token');
@@ -60,7 +63,7 @@ function isSameOrigin(accounts: Accounts, request: FastifyRequest): boolean {
   return origin === accounts.settings.PUBLIC_URL || URL.parse(origin)?.host === request.headers.host;
 }
 
-/** What belongs to one browser is bound to this. It includes the session, so that sign-in and sign-out invalidate it. */
+/** The context that binds a token to a browser. It includes the session, so sign-in and sign-out invalidate tokens. */
 export async function tokenContext(
   accounts: Accounts,
   request: FastifyRequest,
@@ -70,10 +73,10 @@ export async function tokenContext(
   return `${visitor} ${signedIn?.session.id ?? ''}`;
 }
 
-/** Browsers that got their cookie with the answer to this request. */
+/** Visitor ids that were created during a request. */
 const newVisitors = new WeakMap<FastifyRequest, string>();
 
-/** The browser of a request, which has a cookie from now on. */
+/** The visitor id of the browser; sets its cookie. */
 export function knownVisitor(accounts: Accounts, request: FastifyRequest, reply: FastifyReply): string {
   const visitor = visitorOf(accounts, request) ?? newVisitors.get(request) ?? newLocator();
   newVisitors.set(request, visitor);

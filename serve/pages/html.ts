@@ -1,6 +1,6 @@
 /**
- * A tagged template for HTML. Interpolated fragments are inserted as they are; all other values are escaped, so that
- * a value can never become markup. Attribute values must be in double quotes.
+ * An HTML fragment, made by the tagged template `html`. The template inserts fragments unchanged and escapes all other
+ * values. Attribute values must be in double quotes.
  */
 export class Html {
   readonly text: string;

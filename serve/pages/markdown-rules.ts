@@ -3,10 +3,10 @@ import { html } from './html.ts';
 
 const NAME = 'aria-label';
 
-/** Long lines scroll, also by the keyboard. */
+/** A focusable block, so that long lines scroll by keyboard too. */
 const block = (content = '') => html`<pre class="payload" tabindex="0"><code>${content}</code></pre>\n`.text;
 
-/** Makes a parser write what the pages' policy and styles allow: code and tables that scroll, and no inline styles. */
+/** Adapts a parser to our pages: scrollable code and tables, and no inline styles, which the CSP forbids. */
 export function writeAsPages({ core, renderer: { rules } }: InstanceType<typeof MarkdownIt>): void {
   core.ruler.push('name_tables', ({ tokens, env }) => nameTables(tokens, (env as { title?: string }).title));
   rules.fence = (tokens, i) => block(tokens[i]?.content);
@@ -15,7 +15,7 @@ export function writeAsPages({ core, renderer: { rules } }: InstanceType<typeof 
     html`<div class="table" role="region" aria-label="${tokens[i]?.attrGet(NAME)}" tabindex="0"><table>\n`
       .text;
   rules.table_close = () => '</table></div>\n';
-  // Alignment comes as inline style, which the policy of pages forbids.
+  // markdown-it writes alignment as an inline style, which the CSP forbids.
   for (const name of ['th_open', 'td_open'] as const) {
     rules[name] = (tokens, i, options, _env, renderer) => {
       const token = tokens[i];
@@ -26,7 +26,7 @@ export function writeAsPages({ core, renderer: { rules } }: InstanceType<typeof 
   }
 }
 
-/** Each table has the name of its section, so that lists of regions tell them apart. */
+/** Names each table after its section, so that screen readers can list the regions. */
 function nameTables(tokens: readonly Token[], title = 'Table'): void {
   let [section, tables] = [title, 0];
   for (const [i, token] of tokens.entries()) {

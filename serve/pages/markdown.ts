@@ -3,19 +3,19 @@ import { cut, visible } from '../../aggregate/alerts/formats/values.ts';
 import { Html, html } from './html.ts';
 import { writeAsPages } from './markdown-rules.ts';
 
-/** Longer texts are cut: a page is for people, and some texts take time that grows with the square of their length. */
+/** Longer texts are cut, because some inputs take quadratic time. */
 export const MARKDOWN_CHARACTERS_MAX = 30_000;
-/** Deeper lists and quotes are not shown. */
+/** Deeper lists and quotes are not rendered. */
 const NESTING_MAX = 20;
-/** A short row of a table is filled up to the width of its head, so few characters can make many cells. */
+/** markdown-it pads table rows to the width of the head, so few characters can create many cells. */
 const CELLS_MAX = 10_000;
 const REL = 'noopener noreferrer nofollow ugc';
 
 const parser = new MarkdownIt({ html: false, linkify: true, breaks: true });
 parser.options.maxNesting = NESTING_MAX;
-// Only what begins with a protocol: `node.sh` is no address.
+// Link only text with a protocol: `node.sh` is not a URL.
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
-// Other links would lead to this site, which the author of the text could pretend to be.
+// Relative links would lead to this site, so the author could abuse its trust.
 parser.validateLink = (url) => /^(?:https?:\/\/|mailto:)/i.test(url.trim());
 
 writeAsPages(parser);
@@ -24,13 +24,13 @@ rules.link_open = (tokens, i, options, _env, renderer) => {
   tokens[i]?.attrSet('rel', REL);
   return renderer.renderToken(tokens, i, options);
 };
-/** Pages load no image of another origin, and loading one would tell its server who reads. */
+/** Images become links: the CSP forbids images of other origins, and loading one would reveal the reader. */
 rules.image = (tokens, i, _options, _env) => {
   const { content = '' } = tokens[i] ?? {};
   return html`<a href="${tokens[i]?.attrGet('src')}" rel="${REL}">Image: ${content || 'no description'}</a>`
     .text;
 };
-// The page has a first and second level of its own.
+// The page itself uses the first two heading levels.
 for (const name of ['heading_open', 'heading_close'] as const) {
   rules[name] = (tokens, i, options, _env, renderer) => {
     const token = tokens[i];
@@ -40,17 +40,17 @@ for (const name of ['heading_open', 'heading_close'] as const) {
 }
 
 /**
- * Markdown of somebody else as HTML: without their HTML, images, scripts and addresses of this site, and without
- * characters that are not seen or turn the direction of a text, also where entities write them.
+ * Renders untrusted Markdown: no HTML, images, scripts or relative links. Removes invisible characters and direction
+ * controls twice, because entities can produce them.
  */
 export function markdown(text: string): Html {
   const whole = visible(text);
   const shown = cut(whole, MARKDOWN_CHARACTERS_MAX);
   parser[cellsIn(shown) > CELLS_MAX ? 'disable' : 'enable']('table');
-  return html`<div class="markdown">${new Html(visible(parser.render(shown)))}${shown !== whole && html`<p class="hint">The text is longer than what is shown here.</p>`}</div>`;
+  return html`<div class="markdown">${new Html(visible(parser.render(shown)))}${shown !== whole && html`<p class="hint">The text is cut here, because it is too long.</p>`}</div>`;
 }
 
-/** The cells of a table over all lines that is as wide as the widest of them. */
+/** Upper bound of the table cells: every line as wide as the widest. */
 function cellsIn(text: string): number {
   const lines = text.split('\n');
   return lines.length * lines.reduce((widest, line) => Math.max(widest, line.split('|').length), 0);

@@ -1,4 +1,4 @@
-/** The areas of the site. */
+/** The main navigation. */
 export const SECTIONS: readonly { readonly href: string; readonly label: string }[] = [
   { href: '/charts', label: 'Metrics' },
   { href: '/chains', label: 'Chains' },

@@ -6,26 +6,26 @@ import { cookieRules, isSecure } from '../accounts/sessions.ts';
 import { knownVisitor, tokenContext, visitorOf } from './forms.ts';
 import { type Html, html } from './html.ts';
 
-// The page after a redirect says once what was done. The text travels in a cookie that is signed for one browser, one
-// session and a minute: what another site or subdomain plants is never shown, not even a note of another browser.
+// A page after a redirect shows a note once (a "flash message"). The note is in a cookie that is signed for the browser
+// and the session and is valid for a minute, so other sites and subdomains cannot plant one.
 
 export interface PageNote {
   readonly kind: 'good' | 'bad';
   readonly text: string;
 }
 
-/** The size of a cookie is limited. */
+/** Browsers limit the size of cookies. */
 const CHARACTERS_MAX = 300;
 const LIFETIME_SECONDS = 60;
 
 const kept = new WeakMap<FastifyReply, PageNote>();
 
-/** Keeps a note for the page that a redirect leads to. */
+/** Sets the note for the page after the redirect. */
 export const keepNote = (reply: FastifyReply, note: PageNote): void => {
   kept.set(reply, note);
 };
 
-/** Sends kept notes with the answers of a scope; registered before the cookie plugin, which writes the header. */
+/** Sets the cookies of notes. Register it before the cookie plugin, whose hook writes the header. */
 export function sendNotes(pages: FastifyInstance, accounts: Accounts): void {
   pages.addHook('onSend', async (request, reply) => {
     const note = kept.get(reply);
@@ -40,7 +40,7 @@ export function sendNotes(pages: FastifyInstance, accounts: Accounts): void {
   });
 }
 
-/** The note of the page before, which is shown once. A request that is refused before its cookies are read has none. */
+/** Reads and clears the note of the request; null if there is none or if the cookies were not parsed. */
 export async function takeNote(
   accounts: Accounts,
   request: FastifyRequest,
@@ -68,7 +68,7 @@ async function signed(
   return accounts.seal.sign('note', `${await contextOf(accounts, request, visitor)}\n${text}`);
 }
 
-/** A session that cannot be read is none. */
+/** If the session cannot be read, the note is bound to the browser alone. */
 const contextOf = (accounts: Accounts, request: FastifyRequest, visitor: string): Promise<string> =>
   tokenContext(accounts, request, visitor).catch(ignore('pages.note', visitor));
 

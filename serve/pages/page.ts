@@ -34,36 +34,36 @@ import { contentPolicy, protectPages } from './protection.ts';
 
 export interface Page {
   readonly title: string;
-  /** What search engines and previews of links say of the page. */
+  /** For search engines and link previews. */
   readonly description?: string;
   readonly body: Html;
   /**
-   * `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither,
-   * `embedded` for a frame of another page, without any navigation.
+   * `narrow`: one form in the middle. `profile`: with the side navigation. `wide`: neither. `embedded`: for an `<iframe>`,
+   * without navigation.
    */
   readonly layout?: 'narrow' | 'profile' | 'wide' | 'embedded';
   /** The script of the page. */
   readonly script?: 'wallet.js' | 'chart.js' | 'copy.js' | 'alerts.js' | 'explorer.js';
-  /** Whether it holds nothing that is meant for one visitor, a form token included: it can be compressed. */
+  /** Whether the body contains nothing for one visitor, such as a form token. Only such pages are compressed (BREACH). */
   readonly isPublic?: boolean;
   readonly status?: number;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a page: who is signed in; null for a visitor without a session. */
+    /** In page scopes: the signed-in user with the session; null without a session. */
     signedIn(): Promise<SignedIn | null>;
-    /** Of a page: the user. Sends others to the page to sign in. */
+    /** In page scopes: the signed-in user. Redirects other visitors to the sign-in page. */
     requireUser(): Promise<User>;
   }
   interface FastifyReply {
-    /** Of a page: the hidden field that every form must contain. */
+    /** In page scopes: the hidden CSRF field that every form must contain. */
     formToken(): Promise<Html>;
     page(page: Page): Promise<FastifyReply>;
   }
 }
 
-/** A scope of routes that are pages: form tokens are checked, errors are sent as pages, headers are strict. */
+/** Registers a scope of pages: form tokens are checked, errors are pages, security headers are strict. */
 export async function servePages(
   app: FastifyInstance,
   accounts: Accounts,
@@ -140,13 +140,13 @@ ${layout !== 'embedded' && html`<footer><a href="/docs/guides">Guides</a><a href
 </html>
 `.text;
   reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store');
-  // What is compressed tells by its length what a secret in it has in common with the address.
+  // The length of a compressed page leaks secrets in it, if the URL is reflected (BREACH).
   if (!isPublic || signedIn !== null) return reply.send(text);
   reply.compress(text);
   return reply;
 }
 
-/** Redirects after a form was processed. The next page shows the note once. */
+/** Redirects with 303 after a form was processed. The next page shows the note once. */
 export function seeOther(
   reply: FastifyReply,
   path: string,
@@ -157,7 +157,7 @@ export function seeOther(
   return reply.header('cache-control', 'no-store').redirect(path, 303);
 }
 
-/** Validates an untrusted redirect target: a path of this site, or else the fallback. */
+/** Returns an untrusted redirect target if it is a path of this site, or else the fallback. */
 export function localPath(given: string, fallback: string): string {
   const isLocal = /^\/(?![/\\])[\x21-\x7e]*$/.test(given) && !given.includes('\\');
   return isLocal && URL.parse(given, 'http://here.invalid')?.host === 'here.invalid' ? given : fallback;
@@ -175,7 +175,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
 <nav class="account" aria-label="Account">${account}</nav></header>`;
 }
 
-/** Says that nothing on the page was measured, where that is so: not of what a visitor has sent or entered. */
+/** The demo data banner; null without demo data. */
 const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
   demoNote ? html`<aside class="demo" aria-label="Demo data">${demoNote}</aside>` : null;
 
@@ -199,11 +199,11 @@ const ERROR_TITLES: Readonly<Record<number, string>> = {
 
 const BUSY = new HttpError(
   'unavailable',
-  'The server has more to do than it can. Reload the page in some seconds.',
+  'The server is overloaded. Reload the page in a few seconds.',
   RETRY_SOON,
 );
 
-/** A page without what depends on who visits it. */
+/** A page without navigation or anything else that depends on the visitor. */
 export const barePage = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -212,11 +212,11 @@ export const barePage = (title: string, body: Html): string =>
 <body><div class="frame narrow"><main>${body}</main></div></body></html>
 `.text;
 
-/** Errors as pages; a visitor who is not signed in is sent to the sign-in page. */
+/** Sends errors as pages. Redirects to the sign-in page if a page requires a user. */
 function pageDialect(accounts: Accounts): Dialect {
   const failure = new HttpError(
     'internal',
-    'The server failed at this request. Go back and try it again. If that fails too, tell the operator.',
+    'The server could not process this request. Go back and try again. If it fails again, contact the operator.',
   );
   return {
     explains: [],
@@ -232,8 +232,8 @@ function pageDialect(accounts: Accounts): Dialect {
         ERROR_TITLES[status] ??
         (status >= 500 ? 'Something went wrong' : 'The request could not be processed');
       const body = html`<h1>${title}</h1>
-<p>${error.message}${error === failure && html` The log of the server says why, at <code>${request.id}</code>.`}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
-      // Refused before its cookies were read, or failed at them, from which a page is made.
+<p>${error.message}${error === failure && html` The server log has the reason under <code>${request.id}</code>.`}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
+      // `reply.page` needs parsed cookies and a readable session.
       const isVisitorKnown =
         (request.cookies as object | null) !== null &&
         (await sessionOf(accounts, request).then(

@@ -6,14 +6,14 @@ import { barePage } from './page.ts';
 interface PostingPage {
   readonly title: string;
   readonly text: string;
-  /** The address that receives the form; it may be of any origin. */
+  /** URL that receives the form, on any origin. */
   readonly action: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** Label of the button for browsers without scripts. */
   readonly button: string;
 }
 
-/** Sends a page with a form that its script posts at once. The form has no token unless `fields` contain one. */
+/** Sends a page whose script submits a form at once. The form has no CSRF token unless `fields` contain one. */
 export function postingPage(reply: FastifyReply, page: PostingPage): FastifyReply {
   const { title, text, action, fields, button } = page;
   const nonce = randomBytes(16).toString('base64');

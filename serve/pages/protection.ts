@@ -1,42 +1,41 @@
 /**
- * The headers that protect pages. They are strict everywhere but on the steps of an authorization and of a
- * logout, which an application of another origin begins and which end with a redirect to it, and on charts that are made
- * for frames.
+ * Security headers of pages. They are strict, with two exceptions: the steps of an OAuth authorization or logout, which
+ * start at and return to another origin, and embedded charts.
  */
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Form } from '../http/form.ts';
 
 const AUTHORIZE = '/oauth/authorize';
-/** Pages to which an application sends a browser. */
+/** Pages to which an OAuth application redirects the browser. */
 const APPLICATION_STEPS = new Set([AUTHORIZE, '/oauth/logout', '/oauth/logout/confirm']);
-/** Pages that a visitor passes on the way to the page named in `next`. */
+/** Sign-in pages, which continue to the page in `next`. */
 const SIGN_IN_STEPS = new Set(['/sign-in', '/sign-in/two-factor', '/sign-in/wallet', '/sign-up']);
 
-/** Adds the headers to all answers of a scope; the policy of its content is added to pages only. */
+/** Adds the security headers to a scope, except the Content-Security-Policy, which `sendPage` sets. */
 export async function protectPages(pages: FastifyInstance): Promise<void> {
   await pages.register(helmet, HEADERS);
   pages.addHook('onSend', async (request, reply) => {
     if (isEmbedded(request)) reply.removeHeader('x-frame-options');
-    // Any other value takes `window.opener` from a popup, also when only a redirect on the way has it.
+    // Any other value, even on a redirect, cuts `window.opener` of a popup.
     reply.header('cross-origin-opener-policy', isApplicationStep(request) ? 'unsafe-none' : 'same-origin');
   });
 }
 
-/** Allows no inline scripts or styles, and forms to this origin only. */
+/** The Content-Security-Policy: no inline scripts or styles, and forms only to this origin. */
 export function contentPolicy(request: FastifyRequest): string {
-  // Browsers apply `form-action` to every redirect that follows a form: to the application, and to wherever its
-  // callback leads. These addresses cannot be known, so these steps restrict none.
+  // Browsers apply `form-action` also to the redirects after a form: to the application, and to wherever its callback
+  // redirects. These URLs are unknown, so application steps have no `form-action`.
   const formAction = isApplicationStep(request) ? [] : ["form-action 'self'"];
   const framing = isEmbedded(request) ? 'frame-ancestors *' : "frame-ancestors 'none'";
   return [...CONTENT_POLICY, framing, ...formAction].join('; ');
 }
 
-/** A page that is made for the frame of another one: it holds public data only, and no form that changes something. */
+/** A page for an `<iframe>` on other sites: public data only, and no form that changes anything. */
 const isEmbedded = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.url?.startsWith('/embed/') === true;
 
-/** Whether the request belongs to the way from an application to one of its redirect URIs. */
+/** Whether the request is a step between an application and its redirect URI. */
 function isApplicationStep(request: FastifyRequest): boolean {
   const route = request.routeOptions.url ?? '';
   if (APPLICATION_STEPS.has(route)) return true;
@@ -56,7 +55,7 @@ const CONTENT_POLICY = [
 ];
 
 const HEADERS = {
-  // Set by `sendPage`, since it depends on the page.
+  // `sendPage` sets it, because it depends on the request.
   contentSecurityPolicy: false,
   frameguard: { action: 'deny' },
   // With `no-referrer`, browsers would send `Origin: null` with every form.

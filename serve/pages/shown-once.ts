@@ -4,13 +4,10 @@ import { isLocator, newLocator } from '../accounts/secrets.ts';
 import type { User } from '../accounts/tables.ts';
 import { seeOther } from './page.ts';
 
-/** Longer than any browser takes to follow a redirect. */
+/** Longer than any redirect takes. */
 const KEPT_MS = 5 * 60_000;
 
-/**
- * Redirects to the page that shows a new secret. Reloading that page shows the secret no more, and does not repeat
- * the form that created it.
- */
+/** Redirects to a page that shows a new secret once. Reloading it neither shows the secret again nor repeats the form. */
 export async function showOnce(
   { keyValue, seal }: Accounts,
   reply: FastifyReply,
@@ -24,7 +21,7 @@ export async function showOnce(
   return seeOther(reply, `${path}?new=${id}`);
 }
 
-/** The secret that a page was opened for; null when it was shown before, or there is none. */
+/** Takes the secret for the page; null if it was shown before or there is none. */
 export async function takeShown(
   { keyValue, seal }: Accounts,
   request: FastifyRequest,

@@ -1,5 +1,5 @@
 import { type Html, html } from './html.ts';
 
-/** A table that scrolls sideways where it is wider than its page, with keys too. */
+/** Wraps a table so that it scrolls sideways, also by keyboard, if it is wider than the page. */
 export const wideTable = (label: string, table: Html, look = ''): Html =>
   html`<div class="${['table', look].join(' ').trim()}" role="region" aria-label="${label}" tabindex="0">${table}</div>`;

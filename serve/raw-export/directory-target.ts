@@ -8,14 +8,14 @@ import { makeDirectory } from '../../infra/make-directory.ts';
 import type { FinishedFile } from './finished-file.ts';
 import type { ExportTarget } from './target.ts';
 
-/** What is not finished is on the same disk, so that it can be moved in one step; readers skip names with `_`. */
+/** Folder of unfinished files, on the same disk so that a rename is atomic. Readers skip names that start with `_`. */
 const UNFINISHED = '_unfinished';
-/** Leftovers of an export that was killed. */
+/** Age at which unfinished files of a killed export are deleted. */
 const LEFTOVER_MS = 86_400_000;
-/** Modes of new files and folders, less what the user's umask takes away. */
+/** Modes of new files and folders, before the umask of the user. */
 const [FILE_MODE, FOLDER_MODE] = [0o666, 0o777];
 
-/** Writes into a directory. */
+/** Exports to a local directory. */
 export class DirectoryTarget implements ExportTarget {
   readonly location: string;
   readonly #unfinished: string;
@@ -72,7 +72,7 @@ export class DirectoryTarget implements ExportTarget {
 
   async put(file: FinishedFile, path: string): Promise<string> {
     return this.#writing(async () => {
-      // Before it is moved: another process may write to the same place.
+      // Before the move, because another process may replace the file afterwards.
       const tag = tagOf(await stat(file.path));
       await this.#move(file.path, path);
       return tag;
@@ -103,7 +103,7 @@ export class DirectoryTarget implements ExportTarget {
   }
 }
 
-/** What this process creates is its user's only, but an export is for others, too. */
+/** The process umask makes files private; exports use the umask of the user instead. */
 async function makeFolder(path: string): Promise<void> {
   const first = makeDirectory(path);
   for (let made = path; first !== undefined && made.length >= first.length; made = dirname(made)) {
@@ -121,4 +121,4 @@ const orNothing =
   };
 
 const cannotWrite = (directory: string, error: unknown): ProductError =>
-  new ProductError('usage', `${directory} cannot be written: ${reasonOf(error)}`);
+  new ProductError('usage', `cannot write to ${directory}: ${reasonOf(error)}`);

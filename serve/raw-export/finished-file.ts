@@ -10,7 +10,7 @@ export interface FinishedFile {
   readonly sha256: string;
 }
 
-/** Writes a file to the disk; none is left if that fails. */
+/** Writes a stream to a file; deletes the file on failure. */
 export async function saveFile(content: Readable, path: string): Promise<FinishedFile> {
   const hash = createHash('sha256');
   const seen = new Transform({

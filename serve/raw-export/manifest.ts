@@ -8,18 +8,18 @@ const sequence = z.string().regex(/^\d{1,20}$/);
 const writtenShape = z.object({
   table: z.string(),
   date: z.iso.date(),
-  /** Null where the day has no rows, and so no file. */
+  /** Null if the day has no rows. */
   file: z
     .object({ path: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string(), tag: z.string() })
     .nullable(),
-  /** Number of the newest change of the day that was in the store. */
+  /** Sequence of the newest change of the day in the store. */
   changed: sequence,
-  /** The number up to which all changes were in the store. */
+  /** Sequence up to which the store had all changes. */
   loaded: sequence,
-  /** What files of the table looked like. */
+  /** Fingerprint of the file format, see `layoutOf`. */
   layout: z.string(),
 });
-/** What was written of a table and day. Its tag is what the target says of the file: another tag is another file. */
+/** The record of a written partition. `tag` is the ETag or its equivalent; another tag means another file. */
 export type WrittenPartition = z.output<typeof writtenShape>;
 
 const manifestShape = z.object({
@@ -30,17 +30,17 @@ const manifestShape = z.object({
   partitions: z.array(writtenShape),
 });
 
-/** The partitions that a manifest is about: so few that it can be written again with each of them. */
+/** The scope of a manifest, small enough to rewrite it after each partition. */
 interface ChainMonth {
   readonly relay_chain: string;
   readonly chain: string;
   readonly month: string;
 }
 
-/** Tools that read the data skip names with `_`. */
+/** Tools skip names that start with `_`. */
 const pathOfManifest = ({ chain, month }: ChainMonth) => `_manifest/chain=${chain}/${month}.json`;
 
-/** What was written of a chain and month. */
+/** The record of the partitions of a chain and month that were written to a target. */
 export class Manifest {
   readonly #target: ExportTarget;
   readonly #of: ChainMonth;
@@ -61,7 +61,7 @@ export class Manifest {
     } catch {
       throw new ProductError(
         'usage',
-        `${path} in ${target.location} is not what this version writes: delete it, and all files of its month are written again`,
+        `${path} in ${target.location} is invalid or from another version: delete it, and the next export writes all files of its month again`,
       );
     }
   }

@@ -3,7 +3,7 @@ import { ProductError } from '../../infra/errors.ts';
 import { DirectoryTarget } from './directory-target.ts';
 import type { ExportTarget } from './target.ts';
 
-/** The place that an operator names: a directory, or `s3://` with a bucket and a prefix. */
+/** Opens a directory or `s3://bucket/prefix`. */
 export async function openTarget(place: string): Promise<ExportTarget> {
   if (place.trim() === '')
     throw new ProductError('usage', '--to is empty: name a directory or s3://bucket/prefix');
@@ -11,8 +11,8 @@ export async function openTarget(place: string): Promise<ExportTarget> {
   const { S3Target, parsePlace } = await import('./s3-target.ts');
   const bucket = parsePlace(place);
   if (bucket === null) {
-    // Whoever puts a password in an address must not find it in a log.
-    throw new ProductError('usage', '--to is a directory or an address such as s3://bucket/prefix');
+    // The error does not repeat the value, because it may contain a password.
+    throw new ProductError('usage', '--to must be a directory or a URL such as s3://bucket/prefix');
   }
   return S3Target.open(bucket, process.env);
 }

@@ -5,7 +5,7 @@ import type { RelayChain } from '../../ingest/chains/chain.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import type { RawColumn, RawTable } from '../../ingest/raw/raw-data.ts';
 
-/** A chain of raw tables. */
+/** The chain of an export. */
 export interface RawPlace {
   readonly relay_chain: RelayChain;
   readonly chain: string;
@@ -16,16 +16,16 @@ export interface RawPartition extends RawPlace {
   readonly date: string;
 }
 
-/** Names of the folders, so that tools read chain and day from the path. */
+/** Hive-style path, from which tools read chain and day. */
 export const pathOf = (table: string, { chain, date }: Pick<RawPartition, 'chain' | 'date'>): string =>
   `${folderOf(table, chain)}date=${date}/part-0.parquet`;
 export const folderOf = (table: string, chain: string): string => `${table}/chain=${chain}/`;
 
-/** The columns in a file: chain and day are in its path, where tools would not expect them twice. */
+/** The columns of a file. Chain and day are in its path, so tools would find them twice. */
 const columnsOf = (table: RawTable): [name: string, column: RawColumn][] =>
   Object.entries(table.columns).filter(([name]) => name !== 'chain');
 
-/** What the files of a table look like: another text when they would be written in another way. */
+/** Fingerprint of the file format of a table; it changes if files would be written differently. */
 export function layoutOf(table: RawTable): string {
   const text = columnsOf(table).map(([name, column]) => `${name} ${parquetOf(column).select}`);
   return createHash('sha256')
@@ -34,7 +34,7 @@ export function layoutOf(table: RawTable): string {
     .slice(0, 16);
 }
 
-/** The days from one to another, which is in it. */
+/** The window from the first to the last day, both inclusive. */
 export const windowOf = ({ relay_chain, chain }: RawPlace, first: string, last = first): Window => ({
   relays: [relay_chain],
   chains: [chain],
@@ -42,12 +42,12 @@ export const windowOf = ({ relay_chain, chain }: RawPlace, first: string, last =
   until: dayAfter(last),
 });
 
-/** The rows of a window, of each day in the order of its file. */
+/** The statement for the rows of a window; the rows of each day are in file order. */
 export function rowsStatement(table: RawTable, window: Window): Sql {
   const columns = columnsOf(table).map(
     ([name, column]) => sql`${raw(parquetOf(column).select)} AS ${ident(name)}`,
   );
-  // The key begins with the chain, which all rows have in common.
+  // The key starts with the chain, which is the same for all rows.
   const order = table.key.map((name) => sql`rows.${ident(name)}`);
   return sql`SELECT ${join(columns)} FROM ${table.rows(window)} AS rows ORDER BY ${join(order)}`;
 }
@@ -57,7 +57,7 @@ interface ParquetColumn {
   readonly select: string;
 }
 
-/** How Parquet holds a column: types that every reader knows, numbers of more than 64 bits as decimal text. */
+/** The Parquet type of a column. Only types that every reader supports; integers of more than 64 bits become text. */
 export function parquetOf({ type, select, isObject }: RawColumn): ParquetColumn {
   if (isObject) return { type: 'MAP<STRING, STRING>', select: objectSql(select) };
   const [, inner = type] = /^(?:Nullable|LowCardinality)\((.*)\)$/.exec(type) ?? [];
@@ -69,10 +69,10 @@ export function parquetOf({ type, select, isObject }: RawColumn): ParquetColumn 
   if (inner === 'Array(String)') {
     return { type: 'LIST<STRING>', select: `arrayMap(text -> toValidUTF8(text), ${select})` };
   }
-  throw new Error(`Parquet has no form for ${type}`);
+  throw new Error(`no Parquet type for ${type}`);
 }
 
-/** Fields by name: texts as they are, all others as JSON. A text that is no object stands under the empty name. */
+/** A map of fields: strings unchanged, other values as JSON. Text that is not an object gets the empty key. */
 function objectSql(text: string): string {
   const fields = `JSONExtract(toValidUTF8(${text}), 'Map(String, Nullable(String))')`;
   return `if(empty(${fields}) AND ${text} NOT IN ('', '{}'), map('', toNullable(toValidUTF8(${text}))), ${fields})`;

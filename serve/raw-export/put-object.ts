@@ -5,11 +5,11 @@ import { openTarget } from './open-target.ts';
 
 const OBJECT = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/;
 
-/** Writes one object of a bucket, such as `s3://bucket/some/name`, when its content is whole; returns its bytes. */
+/** Uploads a stream as one object, such as `s3://bucket/some/name`, after it has ended; returns its size. */
 export async function putObject(content: Readable, address: string): Promise<number> {
   const [, place, name] = OBJECT.exec(address) ?? [];
   if (place === undefined || name === undefined)
-    throw new ProductError('usage', `${address} names no object: give s3://bucket/name`);
+    throw new ProductError('usage', `${address} has no object name: use s3://bucket/name`);
   const target = await openTarget(place);
   try {
     const file = await saveFile(content, target.temporaryFile());

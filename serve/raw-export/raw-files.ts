@@ -6,22 +6,22 @@ import type { RawTable } from '../../ingest/raw/raw-data.ts';
 import type { OpenSource } from '../../ingest/sources/publish.ts';
 import { type RawPlace, rowsStatement, windowOf } from './partition.ts';
 
-/** A statement takes as long as the rows of a few hundred: days that have fewer share one. */
+/** Small days share a statement, because each statement has a fixed cost. */
 const ROWS_TOGETHER_MAX = 20_000;
 
 interface RawDays extends RawPlace {
   readonly table: RawTable;
-  /** In their order, at least one. */
+  /** Ascending; at least one. */
   readonly dates: readonly string[];
 }
 
 /**
- * The files of the first days that are small enough together; of one day at least, and of no more where rows are so large
- * that a statement for several fails.
+ * The files of the first days that together have few rows, and of at least one day. If the statement for several days
+ * fails, because their rows are too large, only the first day is read.
  */
 export async function rawFiles(store: Store, days: RawDays, limits: StreamLimits): Promise<OpenSource[]> {
   const sizes = await sizesOf(store, days);
-  // Also of days between them, which the statement reads.
+  // Counts days in between too, because the statement reads them.
   const rowsUntil = (last: string) =>
     [...sizes].reduce((rows, [date, size]) => (date <= last ? rows + size : rows), 0);
   const dates = days.dates.filter((date, i) => i === 0 || rowsUntil(date) <= ROWS_TOGETHER_MAX);
@@ -51,7 +51,7 @@ async function filesOf(
   return new Map([...files].map(([date, bytes]) => [date, Readable.from(bytes)]));
 }
 
-/** Rows by day, of all versions of blocks. */
+/** Row counts by day, including replaced versions of blocks. */
 async function sizesOf(
   store: Store,
   { table, dates, ...place }: RawDays,

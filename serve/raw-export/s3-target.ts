@@ -18,13 +18,13 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { FinishedFile } from './finished-file.ts';
 import type { ExportTarget } from './target.ts';
 
-/** Largest object that is written by one request: the file of a day is far smaller. */
+/** S3 limit for one PutObject request. The file of a day is far smaller. */
 const FILE_BYTES_MAX = 5 * 2 ** 30;
 const TRIES = 5;
 const RETRY = { waitMs: 500, waitMsMax: 8000, secondsMax: 60, isFinal: (error: unknown) => !mayPass(error) };
 const REASON_CHARACTERS_MAX = 300;
 
-/** Bucket and prefix of a place such as `s3://bucket/some/prefix`; null when it is none. */
+/** Parses `s3://bucket/some/prefix`; null if it is invalid. */
 export function parsePlace(place: string): { bucket: string; prefix: string } | null {
   const [, bucket, rest = ''] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.+(?:\/|$))[\w!.*'()=-]+)*)\/?$/.exec(place) ?? [];
@@ -32,8 +32,8 @@ export function parsePlace(place: string): { bucket: string; prefix: string } | 
 }
 
 /**
- * Writes into a bucket. An object is seen when all of it is there: one request writes it. Credentials come from where
- * all tools of AWS take them.
+ * Exports to an S3 bucket. One request writes an object, so readers never see part of it. Credentials come from the
+ * default provider chain of the AWS SDK.
  */
 export class S3Target implements ExportTarget {
   readonly location: string;
@@ -54,7 +54,7 @@ export class S3Target implements ExportTarget {
     const unfinished = await mkdtemp(join(tmpdir(), 'chain-metrics-export-'));
     const target = new S3Target(place, clientOf(env), unfinished);
     try {
-      // What is wrong with the place is said before the store is opened.
+      // Fails early: reports a wrong bucket or credentials before the store is opened.
       await target.read('_manifest');
       return target;
     } catch (error) {
@@ -98,10 +98,13 @@ export class S3Target implements ExportTarget {
 
   async put({ path: file, bytes, sha256 }: FinishedFile, path: string): Promise<string> {
     if (bytes > FILE_BYTES_MAX) {
-      throw new ProductError('usage', `${path} has ${bytes} bytes; a bucket takes ${FILE_BYTES_MAX} at once`);
+      throw new ProductError(
+        'usage',
+        `${path} has ${bytes} bytes, more than one upload to S3 allows (${FILE_BYTES_MAX}); export to a directory instead`,
+      );
     }
     const { ETag = '' } = await this.#asking(() =>
-      // The client does not try a stream again: it cannot read it twice.
+      // The SDK does not retry streams, because it cannot read them twice.
       retry(
         () =>
           this.#client.send(
@@ -144,7 +147,7 @@ export class S3Target implements ExportTarget {
   }
 }
 
-/** Names in the environment that the client does not read by itself, and what stores other than that of AWS need. */
+/** Adds what the SDK lacks: a default region for stores other than AWS, and AWS_REGION before AWS_DEFAULT_REGION. */
 function clientOf(env: Environment): S3Client {
   const isOther = (env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL ?? '') !== '';
   const region = env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? (isOther ? 'us-east-1' : undefined);
@@ -157,7 +160,7 @@ function clientOf(env: Environment): S3Client {
   });
 }
 
-/** Whether the same request may succeed a moment later. Without a status there was no answer. */
+/** Whether a retry may succeed. An error without a status means that there was no response. */
 function mayPass(error: unknown): boolean {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   return status === undefined || status === 429 || status >= 500;
@@ -169,7 +172,7 @@ function failureOf(location: string, error: unknown): ProductError {
   if (/Credentials|Token|Region/.test(`${name} ${reason}`)) {
     return new ProductError(
       'service_refused',
-      `${reason}; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or a profile, say who asks`,
+      `${reason}; set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or AWS_PROFILE`,
     );
   }
   return mayPass(error)

@@ -1,19 +1,19 @@
 import type { FinishedFile } from './finished-file.ts';
 
-/** Where an export is written. Paths are relative, with `/`; what is there under one is whole. */
+/** The destination of an export. Paths are relative and use `/`. Files appear atomically. */
 export interface ExportTarget {
-  /** For people: without anything secret. */
+  /** For messages; contains no secrets. */
   readonly location: string;
-  /** What is stored below a folder, by path, with a tag that another content would not have. */
+  /** Tags of the files below a folder, by path. A changed file has another tag. */
   tags(folder: string): Promise<ReadonlyMap<string, string>>;
-  /** Null when there is nothing under the path. */
+  /** Returns null if the file does not exist. */
   read(path: string): Promise<Buffer | null>;
   write(path: string, content: string): Promise<void>;
-  /** A path for a file that is not finished, on the disk of this process. */
+  /** A local path for an unfinished file. */
   temporaryFile(): string;
-  /** Moves a finished file to its place, in the stead of what is there, and returns its tag. */
+  /** Moves a finished file to `path`, replacing any file there, and returns its tag. */
   put(file: FinishedFile, path: string): Promise<string>;
   remove(path: string): Promise<void>;
-  /** Removes what is not finished. */
+  /** Deletes unfinished files. */
   close(): Promise<void>;
 }

@@ -267,7 +267,7 @@ describe('a migration by another version', () => {
     expect([await again.probe('live'), await again.probe('startup')]).toEqual([200, 503]);
     await expect
       .poll(async () => (await fetch(`${again.probes}/ready`)).text(), { timeout: PATIENT_MS })
-      .toContain('Not ready: the process waits for the schema of the store, and its log says why.');
+      .toContain('Not ready: the process waits for the schema of the store; see its log for the reason.');
     expect((await run(['migrate'], { env: environment })).stdout).toBe('The schema is migrated.\n');
     await again.becomes(200);
     await next.close();

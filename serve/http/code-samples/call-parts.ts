@@ -1,4 +1,4 @@
-/** What a sample needs to know of an operation of the OpenAPI document. */
+/** The fields of an OpenAPI operation that a code sample uses. */
 export interface SampledOperation {
   readonly parameters?: readonly SampledParameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
@@ -15,20 +15,20 @@ export interface SampledParameter {
   readonly example?: unknown;
 }
 
-/** A request that an operation answers, made of the examples of the document. */
+/** A valid request to an operation, built from the examples of the document. */
 export interface CallParts {
   readonly origin: string;
   readonly method: string;
-  /** With the names of its parameters in braces. */
+  /** Path template, as `/api/metrics/{metric}/schema`. */
   readonly path: string;
-  /** Values of these. */
+  /** Values of the path parameters. */
   readonly names: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly isForm: boolean;
-  /** What the caller must prove to be: a user with a token, an integration with its key, or nobody. */
+  /** The required credential: an access token, the key of an integration, or none. */
   readonly needs: 'token' | 'integration' | null;
-  /** How the answer is read. */
+  /** How a client reads the response; null if it has no body. */
   readonly answer: 'rows' | 'json' | 'text' | null;
 }
 
@@ -57,7 +57,7 @@ export function partsOf(
     body: content?.example,
     isForm: type === 'application/x-www-form-urlencoded',
     needs: isOpen ? null : schemes.includes('integrationKey') ? 'integration' : 'token',
-    // What has pages and is no table, such as the list of changes, is one document.
+    // `rows` needs pages and a table format: /api/changes has a cursor, but returns one JSON document.
     answer:
       parameters.some(({ name }) => name === 'cursor') && answered.includes('text/csv')
         ? 'rows'
@@ -69,10 +69,10 @@ export function partsOf(
   };
 }
 
-/** What stands for the caller's key in a program. */
+/** Placeholders for the key in a sample. */
 export const KEYS = { token: 'the access token', integration: 'the key of the integration' } as const;
 
-/** The path with its values. */
+/** The path with its parameters filled in. */
 export function filledPath({ path, names }: CallParts): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(names[name])));
 }

@@ -3,7 +3,7 @@ import { curlSample } from './curl.ts';
 import { pythonSample } from './python.ts';
 import { typescriptSample } from './typescript.ts';
 
-/** A call of an operation in one language, in the form that readers of OpenAPI documents know. */
+/** A code sample as in the `x-codeSamples` extension of OpenAPI. */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;

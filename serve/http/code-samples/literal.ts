@@ -1,17 +1,17 @@
-/** How a language writes values. */
+/** The literal syntax of a language. */
 export interface Notation {
   readonly text: (text: string) => string;
   readonly key: (name: string) => string;
   readonly words: Readonly<Record<'null' | 'true' | 'false', string>>;
-  /** Spaces of one step. */
+  /** Spaces per indentation level. */
   readonly step: number;
-  /** Whether a short object has spaces inside its braces. */
+  /** Whether an object on one line has spaces inside its braces. */
   readonly isSpaced: boolean;
 }
 
 const LINE_CHARS = 80;
 
-/** A JSON value as a literal, on one line where it fits. */
+/** Formats a JSON value as a literal, on one line if it fits. */
 export function literalOf(value: unknown, notation: Notation, indent = 0, room = LINE_CHARS): string {
   const { text, key, words, step, isSpaced } = notation;
   if (typeof value === 'string') return text(value);

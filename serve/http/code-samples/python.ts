@@ -10,7 +10,7 @@ const NOTATION: Notation = {
 };
 const written = (value: unknown, indent = 0) => literalOf(value, NOTATION, indent);
 
-/** A call of the Python client, or of requests for what it has no call for. */
+/** A call of the Python client; the client only reads JSON and rows, so other operations use `requests`. */
 export function pythonSample(parts: CallParts): string {
   const { origin, method, path, query, needs, answer } = parts;
   if (method !== 'GET' || answer === 'text') return requestsSample(parts);

@@ -1,4 +1,4 @@
-/** Shows the samples of calls of an operation before its responses. */
+/** Swagger UI plugin that shows the code samples of an operation above its responses. */
 globalThis.samplesPlugin = ({ React: { createElement } }) => ({
   wrapComponents: {
     responses: (Responses) => (props) => {

@@ -1,7 +1,7 @@
 import { type CallParts, KEYS } from './call-parts.ts';
 import { literalOf, type Notation } from './literal.ts';
 
-/** Of what stands behind some fifty others on its line. */
+/** Less than usual: about fifty characters precede the literal on its line. */
 const LINE_CHARS = 60;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const text = (value: string) =>

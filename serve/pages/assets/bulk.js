@@ -1,4 +1,4 @@
-// Selects all alerts of a page, counts the selected ones, and lets the buttons be used once there is one.
+// Bulk actions on alerts: selects all, counts the selection, and enables the buttons if it is not empty.
 
 const form = document.querySelector('form.bulk');
 if (form) prepare(form);
@@ -23,7 +23,7 @@ function prepare(form) {
   });
   document.addEventListener('change', ({ target }) => target.name === 'iid' && show());
   document.addEventListener('parts-replaced', show);
-  // A page that the browser kept comes back with its boxes checked.
+  // A page from the back-forward cache keeps its checked boxes.
   addEventListener('pageshow', show);
   show();
 }

@@ -1,4 +1,4 @@
-// Buttons that copy the text of another element. They are hidden until this runs.
+// Buttons that copy the text of another element. They are hidden without JavaScript.
 
 const SHOWN_MS = 2000;
 
@@ -21,14 +21,14 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   });
 }
 
-/** Selects the text where the browser does not let a page copy, so that a key does. */
+/** Copies the text; if the browser forbids that, selects it, so that the visitor can press Ctrl+C. */
 async function copy(source) {
   try {
-    // A line end would run the last command where a terminal is pasted into.
+    // A trailing line break would run the command when pasted into a terminal.
     await navigator.clipboard.writeText(source.textContent.trim());
     return true;
   } catch {
-    // The browser does not allow it: a key copies what is selected.
+    // Not allowed: the visitor can copy the selection.
     getSelection().selectAllChildren(source);
     return false;
   }

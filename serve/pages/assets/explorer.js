@@ -1,6 +1,6 @@
-// Follows the newest extrinsics of a chain: the server sends rows of the table as they come.
+// Follows the newest extrinsics of a chain: the server sends table rows as server-sent events.
 
-/** Rows that a page keeps. */
+/** Most rows in the table. */
 const ROWS_MAX = 200;
 
 const place = document.querySelector('[data-follow]');
@@ -51,7 +51,7 @@ function follow(place, body) {
       say('Paused.', false);
     } else open();
   });
-  // A page that nobody sees needs no connection.
+  // A hidden page needs no connection.
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) close();
     else if (source === null && !isPaused) open();

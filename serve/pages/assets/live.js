@@ -1,5 +1,5 @@
-// Keeps parts of a page up to date: asks for them every few seconds while the page is seen, and puts each that has
-// changed in the place of its older version. What is checked stays checked, and the focus stays where it is.
+// Keeps parts of a page up to date: fetches them every few seconds while the page is visible, and replaces those that
+// changed. Checked boxes, focus and scroll position are preserved.
 
 const PERIOD_MS = 5000;
 const PERIOD_MS_MAX = 60_000;
@@ -67,7 +67,7 @@ class Follower {
       this.#period = PERIOD_MS;
       if (!this.#isPaused) this.#show('live', 'Live');
     } catch {
-      // The page shows that it is not connected, and asks again.
+      // The page shows the failure and retries.
       this.#period = Math.min(this.#period * 2, PERIOD_MS_MAX);
       this.#show('away', 'Not connected');
     }
@@ -81,7 +81,7 @@ class Follower {
     this.#show('stopped', 'Updates stopped');
   }
 
-  /** Those that came since the last look, once. */
+  /** Highlights and announces new alerts, each once. */
   #tellNews() {
     const rows = [...document.querySelectorAll('[data-iid]')];
     const fresh = rows.filter((row) => Number(row.dataset.iid) > this.#newest);
@@ -123,7 +123,7 @@ function replaceParts(text) {
   document.dispatchEvent(new Event('parts-replaced'));
 }
 
-/** What an element is the same by after it was replaced. */
+/** A key by which an element is found again after its part was replaced. */
 function nameOf(element) {
   const row = element.closest('[data-iid]')?.dataset.iid ?? '';
   return [

@@ -1,4 +1,4 @@
-// Tells the server the time zone of the reader, for pages that show times in it, and proposes it in empty fields.
+// Sends the time zone of the visitor to the server in a cookie, and fills it into empty time zone fields.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 // biome-ignore lint/suspicious/noDocumentCookie: the store of cookies is not in every browser
 document.cookie = `time_zone=${timeZone}; Path=/projects; Max-Age=31536000; SameSite=Lax`;

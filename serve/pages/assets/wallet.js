@@ -2,7 +2,7 @@
 // extensions register themselves in `window.injectedWeb3`.
 
 const SCHEMES = ['sr25519', 'ed25519', 'ecdsa'];
-/** Extensions register themselves shortly after the page has loaded. */
+/** Time for extensions to register after the page has loaded. */
 const REGISTRATION_MS = 1500;
 
 for (const form of document.querySelectorAll('form[data-wallet]')) prepare(form);
@@ -52,7 +52,10 @@ async function findAccounts() {
     for (const account of await injected.accounts.get()) found.push({ ...account, signer: injected.signer });
   }
   const usable = found.filter(({ type, signer }) => signer?.signRaw && (!type || SCHEMES.includes(type)));
-  if (usable.length === 0) throw new Error('The wallet has no account that can sign in.');
+  if (usable.length === 0)
+    throw new Error(
+      'The wallet has no account that can sign in. Add a Substrate account to it and try again.',
+    );
   return usable;
 }
 

@@ -32,7 +32,7 @@ test('a start that took the event loop is no load; what takes it later is, and i
   const page = await app.inject('/page');
   expect([page.statusCode, page.headers['retry-after']]).toEqual([503, '5']);
   expect(page.body).toMatch(
-    /<html lang="en">[\s\S]*<title>The server is busy[\s\S]*Reload the page in some seconds/,
+    /<html lang="en">[\s\S]*<title>The server is busy[\s\S]*Reload the page in a few seconds/,
   );
   // A page of another origin can read why, also where it asks first whether it may ask.
   const read = await app.inject('/api/rows');

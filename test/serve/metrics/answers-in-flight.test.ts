@@ -47,12 +47,12 @@ it('renders no other long answer for a caller that holds half of the bytes, unti
   answers.hold('half', half, 'stalled', first.response);
   answers.hold('half', half, 'stalled', again.response);
   answers.hold('short', short, 'other', other.response);
-  expect(() => answers.requireReading(['stalled'])).toThrow('read them to their end');
+  expect(() => answers.requireReading(['stalled'])).toThrow('read them to the end');
   expect(() => answers.requireReading(['stalled'], 10)).not.toThrow();
   expect(() => answers.requireReading(['other'])).not.toThrow();
   expect(() => answers.requireReading(['stalled', 'other'])).not.toThrow();
   await first.leave();
-  expect(() => answers.requireReading(['stalled'])).toThrow('read them to their end');
+  expect(() => answers.requireReading(['stalled'])).toThrow('read them to the end');
   await again.leave();
   expect(() => answers.requireReading(['stalled'])).not.toThrow();
   expect(answers.bytes).toBe(1000);

@@ -48,7 +48,7 @@ describe('the name of a chain', () => {
       'moonbeam is a chain of polkadot, not of kusama',
     );
     expect(faultOf({ chain: 'moonriver' }, ['polkadot'])).toBe(
-      'moonriver is a chain of kusama: these rows are of polkadot',
+      'moonriver is a chain of kusama; this list covers only polkadot',
     );
   });
 

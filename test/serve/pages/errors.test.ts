@@ -11,7 +11,7 @@ test('a failure is a page that says what to do, also where it cannot be told who
   for (const path of ['/profile/keys', '/projects', '/charts/daily-fees']) {
     const { statusCode, headers, body } = await browser.get(path);
     expect([statusCode, headers['content-type']], path).toEqual([500, 'text/html; charset=utf-8']);
-    expect(body).toMatch(/Something went wrong[\s\S]+Go back and try it again[\s\S]+<code>req-\w+<\/code>/);
+    expect(body).toMatch(/Something went wrong[\s\S]+Go back and try again[\s\S]+<code>req-\w+<\/code>/);
     expect(body).not.toContain('SELECT');
   }
 });

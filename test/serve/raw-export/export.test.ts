@@ -187,7 +187,7 @@ describe('the export of raw tables', () => {
     writeFileSync(manifest, text.replace(/"layout": "\w+"/, '"layout": "of another version"'));
     expect(await written()).toBe(1);
     writeFileSync(manifest, text.slice(0, -20));
-    await expect(write()).rejects.toThrow(/2026-01.json in .* is not what this version writes: delete it/);
+    await expect(write()).rejects.toThrow(/2026-01.json in .* is invalid or from another version: delete it/);
   });
 
   it.each([
@@ -293,10 +293,10 @@ describe('the export to a bucket', () => {
       [
         's3://who:secret@lake/raw',
         'usage',
-        /^--to is a directory or an address such as s3:\/\/bucket\/prefix$/,
+        /^--to must be a directory or a URL such as s3:\/\/bucket\/prefix$/,
       ],
-      ['https://lake/raw', 'usage', /^--to is a directory/],
-      ['s3://lake/../other', 'usage', /^--to is a directory/],
+      ['https://lake/raw', 'usage', /^--to must be a directory/],
+      ['s3://lake/../other', 'usage', /^--to must be a directory/],
     ];
     for (const [place, code, says] of wrong) {
       const message = expect.stringMatching(says);

@@ -60,7 +60,7 @@ it('serves the sample, takes orders from other processes, and stops when it is t
     [expect.stringMatching(/d{100} is in use by process \d+; .*DATA_DIR/)],
     [
       expect.stringMatching(/created a new store in .*third$/),
-      expect.stringMatching(/PORT=\d+: something else listens on it already/),
+      expect.stringMatching(/PORT=\d+: the port is in use/),
     ],
   ]);
 

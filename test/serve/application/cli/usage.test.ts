@@ -99,7 +99,7 @@ describe('what needs no engine', () => {
       [['ingest', '-', '-'], /standard input \(-\) can be read only once/],
       [['start', '--port', '1'], /unknown option '--port'/],
       [['rebuild', 'daily-feet'], /no metric is called daily-feet: did you mean daily-fees\?$/m],
-      [['rebuild', 'explorer/network-stats'], /computed whenever it is read/],
+      [['rebuild', 'explorer/network-stats'], /computed on each request/],
       [['rebuild', '--from', '2024-02-30'], /--from.*2024-02-30.*YYYY-MM-DD/],
       [['rebuild', '--from', '2024-02-03', '--until', '2024-02-02'], /--until 2024-02-02 is before --from/],
       [['status'], /PORT=eighty/, { PORT: 'eighty' }],

@@ -12,8 +12,8 @@ it('tells whether a port is free or held by something', async () => {
   expect(await checkPort(address)).toEqual({
     check: 'port',
     state: 'failed',
-    text: `PORT=${port}: something else listens on it already`,
-    remedy: 'set PORT to a free one, or to 0',
+    text: `PORT=${port}: the port is in use`,
+    remedy: 'set PORT to a free port, or to 0 to pick one',
   });
   server.close();
   await once(server, 'close');
