@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { whole } from '../infra/config/kinds.ts';
+import { integerSetting } from '../infra/config/setting-types.ts';
 
 /** Settings of the computation of metrics. */
 export const aggregateSettings = {
-  WORK_CONCURRENCY: whole(2, 1, 256).describe(
+  WORK_CONCURRENCY: integerSetting(2, 1, 256).describe(
     'windows that one work process computes at the same time, and as many of the last three days beside them',
   ),
 };

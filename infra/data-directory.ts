@@ -15,7 +15,7 @@ export const spoolPath = (directory: string): string => join(directory, 'spool')
 export const holdsStore = (directory: string): boolean => existsSync(storePath(directory));
 
 /** What a mode allows to others than the owner. */
-export const FOR_OTHERS = 0o077;
+export const GROUP_AND_OTHERS = 0o077;
 const OWNER_ONLY = 0o700;
 
 /** The umask of the user, for files that are no part of the data directory. */
@@ -26,9 +26,9 @@ export const userUmask = process.umask();
  * what the operator has to know: why a directory that others may read was left as it is.
  */
 export function protectDataDirectory(directory: string): string | null {
-  process.umask(FOR_OTHERS);
+  process.umask(GROUP_AND_OTHERS);
   makeDirectory(directory);
-  if ((statSync(directory).mode & FOR_OTHERS) === 0) return null;
+  if ((statSync(directory).mode & GROUP_AND_OTHERS) === 0) return null;
   const remedy = `run \`chmod -R go= ${directory}\``;
   const foreign = readdirSync(directory).find((name) => !OWN_NAMES.test(name));
   if (foreign !== undefined) {

@@ -17,7 +17,7 @@ export function ignore<Value = undefined>(place: string, value?: Value): (error:
 }
 
 /** The promise itself. Its error is thrown where it is awaited; until then it does not count as unhandled. */
-export function awaitedLater<Value>(promise: Promise<Value>): Promise<Value> {
+export function markHandled<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;
 }

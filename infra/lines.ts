@@ -4,7 +4,7 @@ const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');
 
 /** Lines with their ends, in few large buffers: a write costs the same for one line as for a thousand. */
-export function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
+export function* joinLines(lines: readonly Pieces[]): Generator<Buffer> {
   let pieces: Buffer[] = [];
   let bytes = 0;
   for (const line of lines) {

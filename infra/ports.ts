@@ -89,7 +89,7 @@ export interface QueryOptions {
   /** `work` when absent. */
   readonly lane?: Lane;
   /** Of readers: lets the queries of other readers go first. */
-  readonly letsOthersFirst?: boolean;
+  readonly isLowPriority?: boolean;
   /** Cancels the query, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
 }

@@ -2,7 +2,7 @@
  * The wait that a `Retry-After` asks for, seconds or a date (RFC 9110 §10.2.3), in milliseconds from now; null where it
  * names none.
  */
-export function retryAfterOf(text: string | null | undefined): number | null {
+export function parseRetryAfter(text: string | null | undefined): number | null {
   if (text === null || text === undefined) return null;
   const wait = /^\s*\d+\s*$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   return Number.isNaN(wait) ? null : Math.max(0, wait);

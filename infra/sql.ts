@@ -1,4 +1,4 @@
-import { partsOf } from './parts.ts';
+import { chunkBySize } from './chunk.ts';
 
 /**
  * ClickHouse SQL as a tagged template. Tables and fragments are interpolated unchanged, names through `ident`, and all
@@ -80,8 +80,8 @@ export function literal(value: SqlValue): string {
 const LIST_BYTES_MAX = 2 ** 17;
 
 /** Parts of a list of any length, each short enough for the `IN` of one statement. */
-export const inParts = <Value extends SqlValue>(values: Iterable<Value>): Generator<Value[]> =>
-  partsOf(values, LIST_BYTES_MAX, (value) => Buffer.byteLength(literal(value)) + 2);
+export const chunkForIn = <Value extends SqlValue>(values: Iterable<Value>): Generator<Value[]> =>
+  chunkBySize(values, LIST_BYTES_MAX, (value) => Buffer.byteLength(literal(value)) + 2);
 
 /** Two minus signs in a row would start a comment. */
 const signed = (digits: string) => (digits.startsWith('-') ? `(${digits})` : digits);

@@ -1,4 +1,4 @@
-import { retentionDays } from '../infra/config/kinds.ts';
+import { retentionDays } from '../infra/config/setting-types.ts';
 import { sourceSettings } from './sources/settings.ts';
 
 /** Days for which late blocks are taken: `RETENTION_RAW_DAYS` refuses older ones, so that an outage of a month loses none. */

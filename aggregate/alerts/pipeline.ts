@@ -3,7 +3,7 @@ import { type Attributes, SpanKind } from '@opentelemetry/api';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { messagingAttributes } from '../../infra/tracing/messages.ts';
-import { activeTraceparent, inSpan, outsideSpans } from '../../infra/tracing/spans.ts';
+import { activeTraceparent, inSpan, withoutSpan } from '../../infra/tracing/spans.ts';
 import { DeadLetterQueue } from '../../ingest/dead-letters/dead-letter-queue.ts';
 import type { Redelivered } from '../../ingest/dead-letters/dead-letter-retry.ts';
 import { DEAD_LETTER_BYTES_MAX } from '../../ingest/dead-letters/dead-letters.ts';
@@ -113,7 +113,7 @@ export class AlertPipeline {
     await pipeline.#processor.start();
     await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) =>
       // Each event follows from the request that sent it, and none from the one that was there first.
-      outsideSpans(() => pipeline.#processor.process(batch)),
+      withoutSpan(() => pipeline.#processor.process(batch)),
     );
     return pipeline;
   }

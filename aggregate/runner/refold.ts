@@ -1,7 +1,7 @@
+import { chunkBySize } from '../../infra/chunk.ts';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
-import { partsOf } from '../../infra/parts.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
-import { ident, inParts, sql } from '../../infra/sql.ts';
+import { chunkForIn, ident, sql } from '../../infra/sql.ts';
 import { table } from '../../infra/table.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { chains } from '../../ingest/raw/tables.ts';
@@ -119,14 +119,14 @@ async function readChanged(
   const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
   const rows = await store.rows<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
-  for (const some of inParts(rows.map(({ entity }) => entity))) {
+  for (const some of chunkForIn(rows.map(({ entity }) => entity))) {
     // One alone is a piece, whatever its size.
     const counted =
       sizes && some.length > 1
         ? await store.rows<{ entity: EntityId; facts: number }>(sizes(relayChain, some))
         : [];
     const facts = new Map(counted.map((row) => [row.entity, row.facts]));
-    pieces.push(...partsOf(some, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
+    pieces.push(...chunkBySize(some, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
   }
   return pieces;
 }

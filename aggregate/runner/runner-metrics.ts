@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { WORK_SECONDS } from '../../infra/runtime/port-metrics.ts';
+import { DURATION_BUCKETS } from '../../infra/runtime/port-metrics.ts';
 
 /** Prometheus metrics of planning and computing. */
 export const createRunnerMetrics = () => ({
@@ -11,7 +11,7 @@ export const createRunnerMetrics = () => ({
   planSeconds: new Histogram({
     name: 'chain_metrics_plan_duration_seconds',
     help: 'Time to find the dirty days of a round and to plan their windows.',
-    buckets: WORK_SECONDS,
+    buckets: DURATION_BUCKETS,
     registers: [],
   }),
   plannedWindows: new Counter({
@@ -27,7 +27,7 @@ export const createRunnerMetrics = () => ({
   windowSeconds: new Histogram({
     name: 'chain_metrics_compute_window_duration_seconds',
     help: 'Time to compute a window, or to fail with it.',
-    buckets: WORK_SECONDS,
+    buckets: DURATION_BUCKETS,
     registers: [],
   }),
   failedWindows: new Counter({

@@ -3,7 +3,7 @@ import { sql } from '../sql.ts';
 import { createTable, createView } from '../table.ts';
 import { liveColumns } from './live-columns.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
-import { compareSchema, fingerprint, meta, newer, readMeta, type Schema } from './schema.ts';
+import { compareSchema, fingerprint, meta, newerStoreError, readMeta, type Schema } from './schema.ts';
 
 /** The rows of `meta` that tell which schema a store has. */
 const WANTED = 'schema';
@@ -29,7 +29,7 @@ export function identityOf(schema: Schema, more: object): string {
 export async function readSchemaState(store: Store, schema: Schema, identity: string): Promise<SchemaState> {
   const { state, version } = await compareSchema(store, schema);
   if (state === 'none') return 'due';
-  if (state === 'newer') throw newer(version);
+  if (state === 'newer') throw newerStoreError(version);
   const known = await readMeta(store);
   if (known.get(WANTED) !== identity) return known.has(wantedOnce(identity)) ? 'replaced' : 'due';
   return state === 'current' && known.get(APPLIED) === identity ? 'current' : 'due';

@@ -13,7 +13,7 @@ import {
 } from '../table.ts';
 import { liveColumns } from './live-columns.ts';
 import { MIGRATIONS, type Migration, SCHEMA_VERSION } from './migrations.ts';
-import { createWithRows } from './replaced-table.ts';
+import { recreateTable } from './recreate-table.ts';
 
 export const meta = table({
   name: 'meta',
@@ -66,7 +66,7 @@ export async function applySchema(
   const changed = schema.derived.filter(({ name }) => isChanged(`table ${name}`));
   for (const table of changed) {
     const rows = (await schema.irreplaceable?.(store, table)) ?? null;
-    await (rows === null ? drop(store, table) : createWithRows(store, table, rows, tableSettings));
+    await (rows === null ? drop(store, table) : recreateTable(store, table, rows, tableSettings));
   }
   const live = await liveColumns(store);
   const create = async (statements: readonly string[]) => {
@@ -102,11 +102,11 @@ async function migrate(
 function versionOf(known: ReadonlyMap<string, string>, migrations: readonly Migration[]): number {
   const present = migrations.length + 1;
   const stored = Number(known.get(VERSION) ?? present);
-  if (stored > present) throw newer(stored, present);
+  if (stored > present) throw newerStoreError(stored, present);
   return stored;
 }
 
-export const newer = (stored: number, present = SCHEMA_VERSION) =>
+export const newerStoreError = (stored: number, present = SCHEMA_VERSION) =>
   new ProductError(
     'store_newer',
     `the store was written by a newer version (schema ${stored}, this one knows ${present}); start that version`,

@@ -89,17 +89,17 @@ const WAIT_FOR_OTHERS_MS = 100;
 const FIRST = ['priority=1'];
 const AFTER_OTHERS = ['priority=2', `low_priority_query_wait_time_ms=${WAIT_FOR_OTHERS_MS}`];
 
-export function readerSettings({ lane, letsOthersFirst }: QueryOptions): readonly string[] {
+export function readerSettings({ lane, isLowPriority: letsOthersFirst }: QueryOptions): readonly string[] {
   if (lane !== 'readers') return [];
   return letsOthersFirst ? AFTER_OTHERS : FIRST;
 }
 
 /** A SELECT whose result is returned whole. */
-export const limited = (text: string, secondsMax: number, settings: readonly string[] = []): string =>
+export const selectStatement = (text: string, secondsMax: number, settings: readonly string[] = []): string =>
   `${text} SETTINGS ${[`max_execution_time=${secondsMax}`, ...READ_SETTINGS, ...settings].join(', ')}`;
 
 /** A SELECT whose result is streamed. */
-export const streamed = (text: string, settings: readonly string[], limits?: StreamLimits): string =>
+export const streamStatement = (text: string, settings: readonly string[], limits?: StreamLimits): string =>
   `${text} SETTINGS ${[...STREAM_SETTINGS, ...settings, ...limitSettings(limits)].join(', ')}`;
 
 const limitSettings = (limits: StreamLimits | undefined): readonly string[] =>

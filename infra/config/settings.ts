@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from './kinds.ts';
+import { booleanSetting, integerSetting } from './setting-types.ts';
 
 /** Attempts of a computation before it counts as failed. */
 export const JOB_ATTEMPTS = 5;
@@ -19,19 +19,19 @@ export const portSettings = {
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('lowest level of the log lines that are written'),
-  QUERY_SECONDS_MAX: whole(60, 1).describe('longest time that one query of a reader may run'),
-  STORE_CONNECTIONS: whole(4, 2, 64).describe('concurrent queries of loading, computing and alerts'),
-  READER_CONNECTIONS: whole(6, 1, 64).describe(
+  QUERY_SECONDS_MAX: integerSetting(60, 1).describe('longest time that one query of a reader may run'),
+  STORE_CONNECTIONS: integerSetting(4, 2, 64).describe('concurrent queries of loading, computing and alerts'),
+  READER_CONNECTIONS: integerSetting(6, 1, 64).describe(
     'concurrent queries of the API and the pages; one caller gets at most half of them',
   ),
-  STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
-  DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
+  STORE_MEMORY_BYTES: integerSetting(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
+  DISK_FREE_BYTES_MIN: integerSetting(64 * 2 ** 20).describe(
     'minimum of free bytes on the disk of the store; below it the process is not ready',
   ),
-  STORE_FSYNC: yesNo('false').describe(
+  STORE_FSYNC: booleanSetting('false').describe(
     'force every write to the disk before it is acknowledged, so that it survives a power loss and not only kill -9',
   ),
-  BATCH_BYTES: whole(48 * 2 ** 20, 1024).describe(
+  BATCH_BYTES: integerSetting(48 * 2 ** 20, 1024).describe(
     'largest batch of input that one statement loads, in bytes',
   ),
 };

@@ -1,4 +1,4 @@
-import { Breaker } from '../coordination/breaker.ts';
+import { CircuitBreaker } from '../coordination/circuit-breaker.ts';
 import type { KeyValue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -60,7 +60,7 @@ const isAway = (error: unknown) => (error as Error).name !== 'ReplyError';
 /** Redis; its client puts the prefix before every key. Throws `service_unreachable` while Redis does not answer. */
 export class DistributedKeyValue implements KeyValue {
   readonly #redis: Scripted;
-  readonly #breaker = new Breaker('Redis', isAway);
+  readonly #breaker = new CircuitBreaker('Redis', isAway);
 
   constructor(redis: RedisClient) {
     for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { numberOfKeys: 1, lua });

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
+import { chunkBySize } from '../chunk.ts';
 import { closeAll } from '../close-all.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
-import { awaitedLater } from '../ignore.ts';
+import { markHandled } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
-import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
 import { isConsumed, type KafkaClient, type OutgoingMessage, type PartitionEnds } from './kafka-client.ts';
@@ -62,7 +62,7 @@ export class DistributedLog implements Log {
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
     this.#client = new KafkajsClient(config, logger);
     this.#producers = Array.from({ length: PRODUCERS }, () => new RenewedProducer(this.#client, logger));
-    awaitedLater(this.#connected.promise);
+    markHandled(this.#connected.promise);
   }
 
   static async open(
@@ -124,7 +124,7 @@ export class DistributedLog implements Log {
     await Promise.all(
       [...byProducer].map(([producer, some]) =>
         this.#requestsOf(`${topic} ${producer}`).run(async () => {
-          const requests = partsOf(some, REQUEST_BYTES, ({ value }) => value.length);
+          const requests = chunkBySize(some, REQUEST_BYTES, ({ value }) => value.length);
           for (const request of requests) await this.#send(this.#topicName(topic), request, producer);
         }),
       ),
@@ -205,7 +205,11 @@ export class DistributedLog implements Log {
     const offsets: (string | null)[] = messages.map(() => null);
     // A longer message has only its first bytes in the store, as every dead letter does.
     const short = [...messages.entries()].filter(([, { value }]) => value.length <= this.messageBytesMax);
-    for (const request of partsOf(short, REQUEST_BYTES, ([, { value }]) => value.length + HEADERS_BYTES)) {
+    for (const request of chunkBySize(
+      short,
+      REQUEST_BYTES,
+      ([, { value }]) => value.length + HEADERS_BYTES,
+    )) {
       const records = request.map(([, { value, reason, origin, attempt }]) => ({
         key: null,
         value,

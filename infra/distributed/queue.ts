@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type Job as BullJob, Queue as BullQueue, DelayedError, Worker } from 'bullmq';
 import { closeAll } from '../close-all.ts';
-import { Breaker } from '../coordination/breaker.ts';
-import { inTime } from '../coordination/in-time.ts';
+import { CircuitBreaker } from '../coordination/circuit-breaker.ts';
+import { withTimeout } from '../coordination/with-timeout.ts';
 import { reasonOf } from '../errors.ts';
-import { awaitedLater, ignore } from '../ignore.ts';
+import { ignore, markHandled } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 import type { FailedJob, Job, JobHandler, Queue } from '../ports.ts';
 import type { RedisClient } from './redis.ts';
@@ -42,7 +42,7 @@ const WAITING_STATES = ['wait', 'delayed'] as const;
 export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
   readonly #queues = new Map<string, OpenQueue>();
-  readonly #breaker = new Breaker('Redis');
+  readonly #breaker = new CircuitBreaker('Redis');
   #isClosed = false;
 
   constructor(options: QueueOptions) {
@@ -122,18 +122,18 @@ export class DistributedQueue implements Queue {
       () => opened.map((queue) => this.#closeWorker(queue)),
       // Callers of `idle` poll once more before the connection is closed.
       () => [setTimeout(2 * IDLE_POLL_MS)],
-      () => opened.map(({ bull }) => inTime(this.#options.answerMs, bull.close())),
+      () => opened.map(({ bull }) => withTimeout(this.#options.answerMs, bull.close())),
     ).finally(() => this.#options.redis.disconnect());
   }
 
   async #closeWorker(queue: OpenQueue): Promise<void> {
     const { worker } = queue;
     if (!worker) return;
-    const closed = awaitedLater(worker.close());
+    const closed = markHandled(worker.close());
     for (;;) {
       while (queue.running > 0) await setTimeout(IDLE_POLL_MS);
       try {
-        return await inTime(this.#options.answerMs, closed);
+        return await withTimeout(this.#options.answerMs, closed);
       } catch (error) {
         // A job may have begun at the last moment.
         if (queue.running > 0) continue;
@@ -146,7 +146,7 @@ export class DistributedQueue implements Queue {
 
   /** Jobs wait for Redis without end; who asks about them does not. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
-    return this.#breaker.run(() => inTime(this.#options.answerMs, question()));
+    return this.#breaker.run(() => withTimeout(this.#options.answerMs, question()));
   }
 
   async #run<D>(

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
-import { inTime } from '../coordination/in-time.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
+import { withTimeout } from '../coordination/with-timeout.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { DistributedSettings } from './settings.ts';
@@ -106,7 +106,7 @@ export async function connectRedis(
   await retryUntilReady(
     redisAddress(settings),
     settings.SERVICE_WAIT_SECONDS,
-    () => inTime(ATTEMPT_MS_MAX, connect(redis)),
+    () => withTimeout(ATTEMPT_MS_MAX, connect(redis)),
     refusal,
   );
 }

@@ -1,10 +1,10 @@
 import { closePorts } from '../close-ports.ts';
 import { JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../config/settings.ts';
-import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
+import { withTimeout } from '../coordination/with-timeout.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { FoundDamage } from '../found-damage.ts';
-import { awaitedLater } from '../ignore.ts';
+import { markHandled } from '../ignore.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { DistributedKeyValue } from './key-value.ts';
@@ -88,8 +88,8 @@ async function connectAll(
   await Promise.all(
     [...used].map(async (service) => {
       if (needed.has(service)) return connections[service](true);
-      const connected = awaitedLater(connections[service](false));
-      await inTime(UNNEEDED_MS_MAX, connected).catch((error) =>
+      const connected = markHandled(connections[service](false));
+      await withTimeout(UNNEEDED_MS_MAX, connected).catch((error) =>
         logger.warn(
           { service, reason: reasonOf(error) },
           'started without a service; retrying in the background',

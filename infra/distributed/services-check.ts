@@ -1,12 +1,12 @@
 import { READY_SECONDS_MAX } from '../config/settings.ts';
-import { inTime } from '../coordination/in-time.ts';
 import { retry } from '../coordination/retry.ts';
+import { withTimeout } from '../coordination/with-timeout.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Finding, failed, fine, warning } from '../finding.ts';
+import { plural } from '../format.ts';
 import { ignore } from '../ignore.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { ConsumedTopic } from '../ports.ts';
-import { plural } from '../words.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
 import { KafkajsClient } from './kafkajs-client.ts';
@@ -142,7 +142,7 @@ export async function checkKafka(
   let client: KafkaClient | undefined;
   try {
     client = new KafkajsClient(config, openLogger({ LOG_LEVEL: 'silent' }));
-    return await inTime(KAFKA_MS_MAX, askKafka(client, config, consumed));
+    return await withTimeout(KAFKA_MS_MAX, askKafka(client, config, consumed));
   } catch (error) {
     const refusal = error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error));
     if (refusal) return [failed('kafka', refusal.message, 'correct the settings, the topic or the rights')];

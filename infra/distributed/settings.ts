@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../config/kinds.ts';
+import { booleanSetting, integerSetting } from '../config/setting-types.ts';
 import type { PortSettings } from '../config/settings.ts';
 import { DATABASE } from '../sql.ts';
 
@@ -26,7 +26,7 @@ export const distributedSettings = {
     .optional()
     .describe('token endpoint of the client credentials grant, for KAFKA_SASL=oauthbearer'),
   KAFKA_OAUTH_SCOPE: z.string().default('').describe('scope of the tokens; default: the scope of the client'),
-  KAFKA_TLS: yesNo('false').describe('whether the connections to Kafka use TLS'),
+  KAFKA_TLS: booleanSetting('false').describe('whether the connections to Kafka use TLS'),
   KAFKA_TLS_CA_FILE: z
     .string()
     .optional()
@@ -44,16 +44,16 @@ export const distributedSettings = {
     .regex(/^[a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('')
     .describe('prefix of topics and consumer groups, for several deployments on one Kafka'),
-  KAFKA_PARTITIONS: whole(12, 1, 10_000).describe(
+  KAFKA_PARTITIONS: integerSetting(12, 1, 10_000).describe(
     'partitions of a new topic; existing topics are not changed',
   ),
-  KAFKA_REPLICATION: whole(1, 1, 9).describe(
+  KAFKA_REPLICATION: integerSetting(1, 1, 9).describe(
     'replication factor of a new topic; use 3 with three or more brokers',
   ),
-  KAFKA_RETENTION_HOURS: whole(168, 1).describe(
+  KAFKA_RETENTION_HOURS: integerSetting(168, 1).describe(
     'retention of a new topic, in hours; an existing topic needs at least this or 24 hours, whichever is less',
   ),
-  KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
+  KAFKA_MESSAGE_BYTES: integerSetting(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
     'largest message of a topic, in bytes',
   ),
   REDIS_URL: z
@@ -102,10 +102,10 @@ export const distributedSettings = {
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'expected the name of a cluster')
     .optional()
     .describe('cluster on which replicated tables are created; default: a single server'),
-  SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
+  SERVICE_WAIT_SECONDS: integerSetting(60, 0, 3600).describe(
     'longest time that a process waits at its start for the services that its roles need',
   ),
-  MIGRATE_ON_START: yesNo('true').describe(
+  MIGRATE_ON_START: booleanSetting('true').describe(
     'migrate the schema at the start; with `false` a process waits until `chain-metrics migrate` has run',
   ),
 };

@@ -14,17 +14,17 @@ import {
   FORMATS,
   insertHead,
   jsonLines,
-  limited,
   loadStatement,
   PROBE_SECONDS,
   readerSettings,
-  streamed,
+  selectStatement,
+  streamStatement,
 } from '../clickhouse/settings.ts';
 import { TableStructures } from '../clickhouse/structures.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
-import { inChunks } from '../lines.ts';
+import { joinLines } from '../lines.ts';
 import {
   type Format,
   type Lane,
@@ -122,7 +122,7 @@ export class DistributedStore implements Store {
 
   async stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable> {
     const { name, settings } = FORMATS[format];
-    const query = `${streamed(this.#named(statement.text), settings, limits)} FORMAT ${name}`;
+    const query = `${streamStatement(this.#named(statement.text), settings, limits)} FORMAT ${name}`;
     return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 
@@ -157,7 +157,7 @@ export class DistributedStore implements Store {
     columns: readonly string[],
     lines: string | readonly Pieces[],
   ): Promise<void> {
-    const chunks = typeof lines === 'string' ? [Buffer.from(lines)] : inChunks(lines);
+    const chunks = typeof lines === 'string' ? [Buffer.from(lines)] : joinLines(lines);
     await withStoreErrors(() => this.#send(insertHead(table, columns), chunks), insertError);
   }
 
@@ -167,7 +167,7 @@ export class DistributedStore implements Store {
       commit: async (firstSequence) => {
         const source = `input(${await this.#structures.of(table)})`;
         const head = `${loadStatement(table, firstSequence, source)} FORMAT JSONEachRow`;
-        await withStoreErrors(() => this.#send(head, inChunks(lines)), loadError);
+        await withStoreErrors(() => this.#send(head, joinLines(lines)), loadError);
       },
       discard: async () => undefined,
       setAside: async () => undefined,
@@ -212,7 +212,7 @@ export class DistributedStore implements Store {
 
   #limited({ text }: Sql, settings: readonly string[], lane?: Lane): string {
     const secondsMax = lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX;
-    return limited(this.#named(text), secondsMax, settings);
+    return selectStatement(this.#named(text), secondsMax, settings);
   }
 
   #named(statement: string): string {

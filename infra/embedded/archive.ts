@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
-import { forceNamesWherePossible, forceToDisk } from './force-to-disk.ts';
+import { fsyncDirectoryIfPossible, fsyncPath } from './fsync.ts';
 
 /** How `tar` packs a file, by its ending. */
 const PACKED: readonly (readonly [ending: RegExp, ...options: string[]])[] = [
@@ -23,9 +23,9 @@ export async function pack(directory: string, file: string): Promise<void> {
   const part = `${file}.packing`;
   try {
     await tar(['--create', ...options, '--file', part, '--directory', directory, '.']);
-    await forceToDisk(part);
+    await fsyncPath(part);
     await rename(part, file);
-    await forceNamesWherePossible(dirname(file));
+    await fsyncDirectoryIfPossible(dirname(file));
   } finally {
     await rm(part, { force: true });
   }

@@ -5,11 +5,11 @@ import { dirname, join, normalize } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { settledMap } from '../coordination/settled-map.ts';
+import { mapConcurrently } from '../coordination/map-concurrently.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { makeDirectory } from '../make-directory.ts';
 import type { FrozenDirectory } from '../ports.ts';
-import { forceNamesWherePossible } from './force-to-disk.ts';
+import { fsyncDirectoryIfPossible } from './fsync.ts';
 
 /** The form of a backup: a manifest, a list of checksums, and a data directory. */
 const FORMAT = 1;
@@ -101,7 +101,7 @@ export async function writeBackup(
   try {
     const total = frozen.files.reduce((sum, { bytes }) => sum + bytes, 0);
     let done = 0;
-    const lines = await settledMap(
+    const lines = await mapConcurrently(
       frozen.files,
       async ({ from, to, bytes }) => {
         signal.throwIfAborted();
@@ -114,7 +114,8 @@ export async function writeBackup(
     );
     const sums = lines.sort().join('');
     await writeFile(join(directory, SUMS), sums, { flush: true });
-    if (isForced) await settledMap(directoriesOf(directory, frozen), forceNamesWherePossible, FILES_AT_ONCE);
+    if (isForced)
+      await mapConcurrently(directoriesOf(directory, frozen), fsyncDirectoryIfPossible, FILES_AT_ONCE);
     const manifest: BackupManifest = {
       format: FORMAT,
       taken_at: frozen.takenAt.toISOString(),
@@ -125,7 +126,8 @@ export async function writeBackup(
       sums_sha256: createHash('sha256').update(sums).digest('hex'),
     };
     await writeFile(join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
-    if (isForced) await settledMap([directory, dirname(directory)], forceNamesWherePossible, FILES_AT_ONCE);
+    if (isForced)
+      await mapConcurrently([directory, dirname(directory)], fsyncDirectoryIfPossible, FILES_AT_ONCE);
     return manifest;
   } catch (error) {
     // Part of a backup is none, and would keep the next one out of the directory.
@@ -174,7 +176,7 @@ export async function checkBackup(directory: string, onProgress: OnProgress): Pr
   if (createHash('sha256').update(text).digest('hex') !== manifest.sums_sha256) throw damaged(SUMS);
   const sums = new Map(text.split('\n').filter(Boolean).map(readSum));
   let done = 0;
-  await settledMap(
+  await mapConcurrently(
     sums,
     async ([path, sum]) => {
       const found = await sumOf(join(directory, path)).catch(() => null);
@@ -208,7 +210,7 @@ export async function copyBackup(
   onProgress: OnProgress,
 ): Promise<void> {
   let done = 0;
-  await settledMap(
+  await mapConcurrently(
     sums,
     async ([path, sum]) => {
       const found = await copyFile(join(directory, path), join(to, path.slice(DATA.length + 1)));

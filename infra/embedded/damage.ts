@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { logPath, spoolPath } from '../data-directory.ts';
 import { reasonOf } from '../errors.ts';
+import { formatBytes } from '../format.ts';
 import { FoundDamage } from '../found-damage.ts';
 import type { Damage } from '../ports.ts';
-import { bytes } from '../words.ts';
 
 const ENDING = '.damaged';
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
@@ -73,7 +73,7 @@ const damagedLog = (file: string, fault?: string): Damage => ({
 const damagedInput = (file: string): Damage => ({
   part: 'spool',
   file,
-  lost: `${bytes(statSync(file).size)} of input that was read but not loaded`,
+  lost: `${formatBytes(statSync(file).size)} of input that was read but not loaded`,
   advice:
     'ingest again the sources that were being loaded when the process ended, or backfill; then delete the file',
 });

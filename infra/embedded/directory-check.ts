@@ -1,9 +1,9 @@
 import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FOR_OTHERS } from '../data-directory.ts';
+import { GROUP_AND_OTHERS } from '../data-directory.ts';
 import { reasonOf } from '../errors.ts';
 import { type Finding, failed, fine, warning } from '../finding.ts';
-import { bytes, number, plural } from '../words.ts';
+import { formatBytes, formatNumber, plural } from '../format.ts';
 
 /** Entries that are counted to tell the size of a directory; what has more is told as "at least". */
 const ENTRIES_MAX = 200_000;
@@ -67,7 +67,7 @@ function checkPermissions(directory: string, uid: number): Finding {
   if (!mayWrite(directory))
     return failed('permissions', `this user cannot write to ${directory}`, giveRemedy(directory));
   const open = [directory, join(directory, 'secrets.key')].find(
-    (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & FOR_OTHERS) !== 0,
+    (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & GROUP_AND_OTHERS) !== 0,
   );
   if (open === undefined)
     return fine('permissions', `${directory} belongs to this user, and no other user can read it`);
@@ -88,7 +88,7 @@ interface DirectorySize {
 function checkDisk(directory: string, freeMin: number, size: DirectorySize): Finding {
   const { bavail, bsize, blocks } = statfsSync(directory);
   const free = bavail * bsize;
-  const text = `${atLeast(size)}${bytes(size.bytes)} stored; ${bytes(free)} of ${bytes(blocks * bsize)} are free`;
+  const text = `${atLeast(size)}${formatBytes(size.bytes)} stored; ${formatBytes(free)} of ${formatBytes(blocks * bsize)} are free`;
   const remedy = 'free space on this disk, or stop the server and move DATA_DIR to a larger disk';
   if (free < freeMin)
     return failed('disk', `${text}: less than DISK_FREE_BYTES_MIN, so the server is not ready`, remedy);
@@ -101,7 +101,7 @@ function checkInodes(directory: string, size: DirectorySize): Finding {
   const { ffree, files } = statfsSync(directory);
   // Some file systems have as many as fit.
   if (files === 0) return fine('inodes', 'this file system does not limit the number of files');
-  const text = `${atLeast(size)}${plural(size.entries, 'file')}; ${number(ffree)} of ${plural(files, 'inode')} are free`;
+  const text = `${atLeast(size)}${plural(size.entries, 'file')}; ${formatNumber(ffree)} of ${plural(files, 'inode')} are free`;
   if (ffree >= files * INODES_FREE_SHARE && ffree >= size.entries * FREE_SHARE) return fine('inodes', text);
   return warning('inodes', text, 'delete small files on this disk, or move DATA_DIR to another one');
 }

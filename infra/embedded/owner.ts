@@ -5,7 +5,7 @@ import { join } from 'node:path';
  * The id of the process whose chDB locks a data directory; null when none does, or when the system does not show
  * locks. The check avoids the message that chDB writes to standard error; it is no lock itself.
  */
-export async function ownerOf(directory: string): Promise<number | null> {
+export async function readLockOwner(directory: string): Promise<number | null> {
   try {
     const { dev, ino } = await stat(join(directory, 'store', 'status'));
     const major = (dev >> 8) & 0xfff;

@@ -12,7 +12,7 @@ import {
   readManifest,
   requireEmpty,
 } from './backup.ts';
-import { ownerOf } from './owner.ts';
+import { readLockOwner } from './owner.ts';
 
 /** What is restored is first written there, and moved to its place when it is whole. */
 const PARTIAL = 'restoring.part';
@@ -33,7 +33,7 @@ export async function restoreBackup(
   directory: string,
   onProgress: (stage: 'checking' | 'restoring', progress: CopyProgress) => void,
 ): Promise<BackupManifest> {
-  const owner = await ownerOf(directory);
+  const owner = await readLockOwner(directory);
   if (owner !== null) throw new ProductError('store_in_use', `${directory} is in use by process ${owner}`);
   process.umask(0o077);
   await requireEmpty(

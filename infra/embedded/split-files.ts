@@ -1,6 +1,6 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, parse } from 'node:path';
-import { FORMATS, streamed } from '../clickhouse/settings.ts';
+import { FORMATS, streamStatement } from '../clickhouse/settings.ts';
 import { ignore } from '../ignore.ts';
 import type { Format, StreamLimits } from '../ports.ts';
 import { literal, type Sql } from '../sql.ts';
@@ -30,7 +30,7 @@ export async function splitFiles(
   const written = async () => (await readdir(dir)).filter((name) => name.startsWith(`${stem}-`));
   try {
     await run(
-      `INSERT INTO FUNCTION ${files} PARTITION BY ${by.text} ${streamed(statement.text, settings, limits)}`,
+      `INSERT INTO FUNCTION ${files} PARTITION BY ${by.text} ${streamStatement(statement.text, settings, limits)}`,
     );
     const found = new Map<string, Buffer>();
     for (const name of await written())

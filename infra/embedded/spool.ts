@@ -4,9 +4,9 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spoolPath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
-import { inChunks } from '../lines.ts';
+import { joinLines } from '../lines.ts';
 import type { Pieces } from '../ports.ts';
-import { forceToDisk } from './force-to-disk.ts';
+import { fsyncPath } from './fsync.ts';
 
 /** A staged batch on disk. */
 export interface SpooledFile {
@@ -50,10 +50,10 @@ export class Spool {
     const part = this.temporaryFile();
     const file = join(this.#directory, `${age}-${table}.ndjson`);
     try {
-      await writeFile(part, inChunks(lines), { flush: this.#fsync });
+      await writeFile(part, joinLines(lines), { flush: this.#fsync });
       // Only a complete batch has a name without `.part`.
       await rename(part, file);
-      if (this.#fsync) await forceToDisk(this.#directory);
+      if (this.#fsync) await fsyncPath(this.#directory);
       return { file, table };
     } catch (error) {
       // On a full disk it would take the room that the next attempt needs.

@@ -14,27 +14,27 @@ import {
   insertFrom,
   insertHead,
   jsonLines,
-  limited,
   loadStatement,
   PROBE_SECONDS,
   readerSettings,
-  streamed,
+  selectStatement,
+  streamStatement,
 } from '../clickhouse/settings.ts';
 import { TableStructures } from '../clickhouse/structures.ts';
 import type { PortSettings } from '../config/settings.ts';
-import { Gate } from '../coordination/gate.ts';
-import { FOR_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
+import { ReadWriteLock } from '../coordination/read-write-lock.ts';
+import { GROUP_AND_OTHERS, protectDataDirectory, storePath } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
-import { inChunks } from '../lines.ts';
+import { joinLines } from '../lines.ts';
 import type { Format, Lane, Pieces, QueryOptions, StagedBatch, Store, StreamLimits } from '../ports.ts';
 import { DATABASE, literal, type Sql, sql } from '../sql.ts';
 import type { Table } from '../table.ts';
 import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { setAside } from './damage.ts';
-import { ForcedNames } from './forced-names.ts';
-import { ownerOf } from './owner.ts';
+import { DirectoryFsync } from './directory-fsync.ts';
+import { readLockOwner } from './owner.ts';
 import { splitFiles } from './split-files.ts';
 import { Spool, type SpooledFile } from './spool.ts';
 
@@ -61,10 +61,10 @@ export class EmbeddedStore implements Store {
   readonly #config: PortSettings;
   readonly #session: Session;
   readonly #spool: Spool;
-  readonly #names: ForcedNames | null;
+  readonly #names: DirectoryFsync | null;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** What writes passes it; a freeze holds it. */
-  readonly #writes = new Gate();
+  readonly #writes = new ReadWriteLock();
   readonly #threadsOfPlace: number;
   readonly #structures = new TableStructures(this);
   readonly warnings: readonly string[];
@@ -76,7 +76,7 @@ export class EmbeddedStore implements Store {
     this.#session = session;
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC);
     const path = storePath(config.DATA_DIR);
-    this.#names = config.STORE_FSYNC ? new ForcedNames(config.DATA_DIR) : null;
+    this.#names = config.STORE_FSYNC ? new DirectoryFsync(config.DATA_DIR) : null;
     // The client types of chdb are a copy that the compiler does not accept.
     const connect = () => createClient({ connection: createChdbConnection({ path }) as never } as never);
     const lane = (connections: number, settings: readonly string[] = []) =>
@@ -91,7 +91,7 @@ export class EmbeddedStore implements Store {
 
   static async open(config: PortSettings): Promise<EmbeddedStore> {
     const path = storePath(config.DATA_DIR);
-    const owner = await ownerOf(config.DATA_DIR);
+    const owner = await readLockOwner(config.DATA_DIR);
     if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
     let session: Session | undefined;
     try {
@@ -109,16 +109,16 @@ export class EmbeddedStore implements Store {
   }
 
   /** Opens what is stored to read it, and closes it again. Nothing is made, migrated or set aside. */
-  static async look<Result>(
+  static async inspect<Result>(
     config: PortSettings,
     read: (store: Pick<Store, 'rows'>) => Promise<Result>,
   ): Promise<Result> {
-    process.umask(FOR_OTHERS);
+    process.umask(GROUP_AND_OTHERS);
     const path = storePath(config.DATA_DIR);
     const session = new Session(path, engineOptions(config));
     const client = createClient({ connection: createChdbConnection({ path }) as never } as never);
     try {
-      const rows = <Row>({ text }: Sql) => readRows<Row>(client, limited(text, PROBE_SECONDS));
+      const rows = <Row>({ text }: Sql) => readRows<Row>(client, selectStatement(text, PROBE_SECONDS));
       return await read({ rows });
     } finally {
       await client.close();
@@ -144,7 +144,7 @@ export class EmbeddedStore implements Store {
     const { name, settings } = FORMATS[format];
     const file = this.#spool.temporaryFile();
     try {
-      const query = `${streamed(statement.text, settings, limits)} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
+      const query = `${streamStatement(statement.text, settings, limits)} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
       await this.#with((client) => client.command({ query }));
       return (await open(file)).createReadStream();
     } finally {
@@ -174,7 +174,7 @@ export class EmbeddedStore implements Store {
     columns: readonly string[],
     lines: string | readonly Pieces[],
   ): Promise<void> {
-    const bytes = typeof lines === 'string' ? Buffer.from(lines) : Buffer.concat([...inChunks(lines)]);
+    const bytes = typeof lines === 'string' ? Buffer.from(lines) : Buffer.concat([...joinLines(lines)]);
     if (bytes.length >= FILE_BYTES_MIN) return this.#insertByFile(table, columns, bytes);
     const query = `${insertHead(table, columns)}\n${bytes}`;
     await this.#write((client) => client.command({ query }), insertError);
@@ -204,7 +204,7 @@ export class EmbeddedStore implements Store {
   /** Links all parts of all tables under a name, and calls back. Returns when, and how long nothing could be written. */
   async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
     const asked = performance.now();
-    return this.#writes.alone(async () => {
+    return this.#writes.runExclusive(async () => {
       // Not in the lane of work, which long queries may fill while nothing can be written.
       const tables = await this.rows<{ name: string }>(
         sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
@@ -243,7 +243,11 @@ export class EmbeddedStore implements Store {
   }
 
   #limited({ text }: Sql, settings: readonly string[], lane?: Lane): string {
-    return limited(text, lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX, settings);
+    return selectStatement(
+      text,
+      lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX,
+      settings,
+    );
   }
 
   #with<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError, lane = 'work'): Promise<T> {
@@ -255,7 +259,7 @@ export class EmbeddedStore implements Store {
   }
 
   #write<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
-    return this.#writes.pass(async () => {
+    return this.#writes.runShared(async () => {
       const result = await this.#with(use, toError);
       await this.#names?.force();
       return result;
@@ -269,7 +273,7 @@ export class EmbeddedStore implements Store {
     const { lane = 'work', signal } = options;
     const place = [
       ...readerSettings(options),
-      ...(options.letsOthersFirst ? [`max_threads=${this.#threadsOfPlace}`] : []),
+      ...(options.isLowPriority ? [`max_threads=${this.#threadsOfPlace}`] : []),
     ];
     const kill = (condition: string) =>
       this.#lanes.kills.use((client) => client.command({ query: killStatement(condition) }));

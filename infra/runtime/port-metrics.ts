@@ -6,7 +6,7 @@ import type { Lane, Log, Runtime, StagedBatch, Store } from '../ports.ts';
 import { inSpan } from '../tracing/spans.ts';
 
 /** Times of work that may take from a millisecond to minutes. */
-export const WORK_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
+export const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
 
 /** Prometheus metrics of the store and the log. */
 export const createPortMetrics = () => ({
@@ -14,7 +14,7 @@ export const createPortMetrics = () => ({
     name: 'chain_metrics_store_statement_duration_seconds',
     help: 'Duration of store statements, including the wait for a connection, by lane (work, readers, probes) and kind.',
     labelNames: ['lane', 'kind'],
-    buckets: WORK_SECONDS,
+    buckets: DURATION_BUCKETS,
     registers: [],
   }),
   statementErrors: new Counter({
@@ -27,7 +27,7 @@ export const createPortMetrics = () => ({
     name: 'chain_metrics_log_publish_duration_seconds',
     help: 'Duration of publishing a batch, until the log acknowledges or rejects it, by topic.',
     labelNames: ['topic'],
-    buckets: WORK_SECONDS,
+    buckets: DURATION_BUCKETS,
     registers: [],
   }),
   published: new Counter({

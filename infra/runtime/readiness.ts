@@ -1,6 +1,6 @@
 import { READY_SECONDS_MAX } from '../config/settings.ts';
-import { inTime } from '../coordination/in-time.ts';
-import { recent } from '../coordination/recent.ts';
+import { memoizeFor } from '../coordination/memoize-for.ts';
+import { withTimeout } from '../coordination/with-timeout.ts';
 import { ProductError, unwritable } from '../errors.ts';
 import type { Runtime, Service } from '../ports.ts';
 import { sql } from '../sql.ts';
@@ -14,7 +14,7 @@ const MAX_AGE_MS = 1000;
  * It waits behind no query of readers or of work, and a service that does not answer is asked one question at a time.
  * `onAsked` is told of each of them whether it answered.
  */
-export function readinessOf(
+export function createReadinessCheck(
   { store, keyValue, log }: Pick<Runtime, 'store' | 'keyValue' | 'log'>,
   settings: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN'>,
   needed: ReadonlySet<Service>,
@@ -33,10 +33,10 @@ export function readinessOf(
   };
   const msMax = READY_SECONDS_MAX * 1000;
   const bounded = [...needed].map((service) => {
-    const check = recent(0, checks[service]);
+    const check = memoizeFor(0, checks[service]);
     return async () => {
       try {
-        await inTime(msMax, check());
+        await withTimeout(msMax, check());
         onAsked(service, true);
       } catch (error) {
         const isFull = error instanceof ProductError && error.code === 'store_unwritable';
@@ -46,7 +46,7 @@ export function readinessOf(
       }
     };
   });
-  return recent(MAX_AGE_MS, async () => {
+  return memoizeFor(MAX_AGE_MS, async () => {
     await Promise.all(bounded.map((check) => check()));
   });
 }

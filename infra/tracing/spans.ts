@@ -34,7 +34,7 @@ export async function inSpan<Result>(
 ): Promise<Result> {
   const span = startSpan(name, options);
   try {
-    return await within(span, () => work(span));
+    return await withActiveSpan(span, () => work(span));
   } catch (error) {
     failSpan(span, error);
     throw error;
@@ -44,11 +44,11 @@ export async function inSpan<Result>(
 }
 
 /** Makes work, and all that it starts, part of a span. */
-export const within = <Result>(span: Span, work: () => Result): Result =>
+export const withActiveSpan = <Result>(span: Span, work: () => Result): Result =>
   context.with(trace.setSpan(context.active(), span), work);
 
 /** Runs work of several callers, so that it is not part of the first one's trace. */
-export const outsideSpans = <Result>(work: () => Result): Result => context.with(ROOT_CONTEXT, work);
+export const withoutSpan = <Result>(work: () => Result): Result => context.with(ROOT_CONTEXT, work);
 
 /** Marks a span by the kind of its error. The text may hold input of a caller. */
 export function failSpan(span: Span, error: unknown): void {

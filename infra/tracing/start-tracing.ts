@@ -1,6 +1,6 @@
 import { context, diag, type Exception, logs, propagation, trace } from '@opentelemetry/api';
 import { readSecret } from '../config/read.ts';
-import { inTime } from '../coordination/in-time.ts';
+import { withTimeout } from '../coordination/with-timeout.ts';
 import { ignore } from '../ignore.ts';
 import type { Logger } from '../logger.ts';
 
@@ -23,7 +23,7 @@ const VARIABLES = [
 ];
 
 /** Whether the environment asks for traces. The SDK of OpenTelemetry reads its other variables itself. */
-export const isTraced = (): boolean => VARIABLES.some((name) => (process.env[name] ?? '') !== '');
+export const isTracingEnabled = (): boolean => VARIABLES.some((name) => (process.env[name] ?? '') !== '');
 
 /** What spans tell of their process. */
 interface TracedProcess {
@@ -36,7 +36,7 @@ export async function startTracing(
   { version, roles }: TracedProcess,
   logger: Logger,
 ): Promise<() => Promise<void>> {
-  if (!isTraced()) return async () => undefined;
+  if (!isTracingEnabled()) return async () => undefined;
   const [{ NodeSDK }, { setGlobalErrorHandler }, { defaultResource, resourceFromAttributes }] =
     await Promise.all([
       import('@opentelemetry/sdk-node'),
@@ -63,7 +63,7 @@ export async function startTracing(
   diag.setLogger({ ...SILENT, error: warnSeldom, warn: warnSeldom }, { suppressOverrideMessage: true });
   setGlobalErrorHandler((error) => warnSeldom(reasonOf(error)));
   return async () => {
-    await inTime(FLUSH_MS_MAX, sdk.shutdown()).catch(ignore('tracing.stop'));
+    await withTimeout(FLUSH_MS_MAX, sdk.shutdown()).catch(ignore('tracing.stop'));
     for (const api of [trace, context, propagation, logs, diag]) api.disable();
   };
 }

@@ -1,4 +1,4 @@
-import { awaitedLater, ignore } from '../../infra/ignore.ts';
+import { ignore, markHandled } from '../../infra/ignore.ts';
 import { LINE_END } from '../sources/lines.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
 import type { FetchedHeight } from './fetch-heights.ts';
@@ -75,7 +75,7 @@ function add(portion: Portion, height: FetchedHeight): void {
 
 /** Makes the next value while the last one is used. */
 export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
-  const ask = () => awaitedLater(values.next());
+  const ask = () => markHandled(values.next());
   try {
     for (let next = ask(); ; ) {
       const { done, value } = await next;

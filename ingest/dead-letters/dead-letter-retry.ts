@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { partsOf } from '../../infra/parts.ts';
+import { chunkBySize } from '../../infra/chunk.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
-import { inParts, sql } from '../../infra/sql.ts';
+import { chunkForIn, sql } from '../../infra/sql.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
 import { chainOfFile } from '../chains/chain-of-file.ts';
 import type { Registry } from '../chains/registry.ts';
@@ -72,7 +72,7 @@ export async function retryDeadLetters(
   // The log gives whole lines, the store what is kept of them.
   const bytesOf = ({ size, log_offset }: RetriedLetter) =>
     ROW_BYTES + (log_offset === '' ? Math.min(size, deadLetterBytes) : size);
-  for (const part of partsOf(lines, PART_BYTES, bytesOf)) {
+  for (const part of chunkBySize(lines, PART_BYTES, bytesOf)) {
     for (const outcome of await retryLines(dependencies, part, chainName)) outcomes.push(outcome);
   }
   return outcomes;
@@ -152,7 +152,7 @@ async function loadedOutcomes(
   ]);
   ended.abort();
   const refused = new Map<string, { reason: string; version: bigint }>();
-  for (const origins of inParts(new Set(published.map(({ origin }) => origin)))) {
+  for (const origins of chunkForIn(new Set(published.map(({ origin }) => origin)))) {
     const rows = await store.rows<{ origin: string; line: number; reason: string; version: string }>(
       sql`SELECT origin, line, reason, toString(version) AS version FROM ${deadLetters} FINAL WHERE origin IN ${origins}`,
     );
@@ -176,7 +176,7 @@ async function wholeBytes(
   letters: readonly RetriedLetter[],
 ): Promise<(Buffer | null)[]> {
   const found = new Map<string, Buffer | null>();
-  for (const ids of inParts(letters.map(({ id }) => id))) {
+  for (const ids of chunkForIn(letters.map(({ id }) => id))) {
     const rows = await store.rows<{ id: string; bytes: string; size: number }>(
       sql`SELECT id, bytes, size FROM ${deadLetters} FINAL WHERE id IN ${ids}`,
     );

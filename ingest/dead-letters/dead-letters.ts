@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { chunkBySize } from '../../infra/chunk.ts';
 import { ProductError } from '../../infra/errors.ts';
-import { partsOf } from '../../infra/parts.ts';
 import type { Log, Store } from '../../infra/ports.ts';
-import { inParts, sql } from '../../infra/sql.ts';
+import { chunkForIn, sql } from '../../infra/sql.ts';
 import type { Origin } from '../log/envelope.ts';
 import { deadLetters } from '../raw/tables.ts';
 
@@ -40,7 +40,11 @@ export async function writeDeadLetters(
   bytesMax: number,
   log?: Log,
 ): Promise<void> {
-  for (const part of partsOf(letters, PART_BYTES, (letter) => keptOf(letter, bytesMax).length + ROW_BYTES)) {
+  for (const part of chunkBySize(
+    letters,
+    PART_BYTES,
+    (letter) => keptOf(letter, bytesMax).length + ROW_BYTES,
+  )) {
     const rows = part.map((letter) => deadLetterRow(letter, now, bytesMax));
     const tries = await triesOf(store, rows);
     const offsets = log ? await publishDeadLetters(log, part, rows, tries) : [];
@@ -145,7 +149,7 @@ type Versioned = Pick<DeadLetterRow, 'id' | 'version'>;
 
 export async function triesOf(store: Store, rows: readonly Versioned[]): Promise<LetterTry[]> {
   const before = new Map<string, { readonly attempts: number; readonly version: string }>();
-  for (const ids of inParts(new Set(rows.map(({ id }) => id)))) {
+  for (const ids of chunkForIn(new Set(rows.map(({ id }) => id)))) {
     const found = await store.rows<{ id: string; attempts: number; version: string }>(
       sql`SELECT id, max(dead_letters.attempts) AS attempts, toString(max(dead_letters.version)) AS version
         FROM ${deadLetters} WHERE id IN (${ids}) GROUP BY id`,

@@ -1,7 +1,7 @@
 import { pause } from '../../infra/coordination/pause.ts';
 import { isSettledWithin } from '../../infra/coordination/settled-within.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { awaitedLater } from '../../infra/ignore.ts';
+import { markHandled } from '../../infra/ignore.ts';
 import { fetchHeights } from '../backfill/fetch-heights.ts';
 import { portions } from '../backfill/portions.ts';
 import type { BlockService } from '../sources/block-service.ts';
@@ -122,7 +122,7 @@ class SnapshotsBeside {
 
   async *at(finalized: number): AsyncGenerator<Buffer[]> {
     if (this.#take === undefined) return;
-    this.#running ??= awaitedLater(this.#take(finalized));
+    this.#running ??= markHandled(this.#take(finalized));
     const running = this.#running;
     if (!(await isSettledWithin(running, SNAPSHOTS_MS_MAX))) return;
     this.#running = null;

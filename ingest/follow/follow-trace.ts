@@ -1,5 +1,5 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
-import { failSpan, startSpan, within } from '../../infra/tracing/spans.ts';
+import { failSpan, startSpan, withActiveSpan } from '../../infra/tracing/spans.ts';
 
 /** The traces of a followed chain: each begins when the source is asked for blocks and leads to where these are ingested. */
 export class FollowTrace {
@@ -16,7 +16,7 @@ export class FollowTrace {
     const attributes = { 'chain_metrics.chain': this.#chain };
     const follow = startSpan('follow chain', { causes: [], attributes });
     this.#follow = follow;
-    this.#fetch = within(follow, () => startSpan('fetch blocks', { kind: SpanKind.CLIENT }));
+    this.#fetch = withActiveSpan(follow, () => startSpan('fetch blocks', { kind: SpanKind.CLIENT }));
   }
 
   /** Ingests what was fetched since. */
@@ -25,7 +25,7 @@ export class FollowTrace {
     if (follow === undefined) return work();
     this.#fetch?.end();
     try {
-      return await within(follow, work);
+      return await withActiveSpan(follow, work);
     } catch (error) {
       failSpan(follow, error);
       throw error;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pause } from '../../infra/coordination/pause.ts';
 import { reasonOf } from '../../infra/errors.ts';
-import { plural } from '../../infra/words.ts';
+import { plural } from '../../infra/format.ts';
 import { type BlockSource, fetchHeights } from '../backfill/fetch-heights.ts';
 import { rangesOf } from '../sources/heights.ts';
 import { LINE_END } from '../sources/lines.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { isoDay } from '../../infra/days.ts';
-import { plural } from '../../infra/words.ts';
+import { plural } from '../../infra/format.ts';
 import { type OpenedSource, openSource } from '../backfill/open-source.ts';
 import { type Chain, secondsPerBlock } from '../chains/chain.ts';
 import { NodeSource } from '../node/node-source.ts';

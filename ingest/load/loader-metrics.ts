@@ -1,12 +1,12 @@
 import { Histogram } from 'prom-client';
-import { WORK_SECONDS } from '../../infra/runtime/port-metrics.ts';
+import { DURATION_BUCKETS } from '../../infra/runtime/port-metrics.ts';
 
 /** What the loader of a process metrics. */
 export const createLoaderMetrics = () => ({
   batchSeconds: new Histogram({
     name: 'chain_metrics_load_batch_duration_seconds',
     help: 'Duration of loading one batch of messages, failed batches included.',
-    buckets: WORK_SECONDS,
+    buckets: DURATION_BUCKETS,
     registers: [],
   }),
 });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { chunkBySize } from '../../infra/chunk.ts';
 import { sizeOf } from '../../infra/message-size.ts';
-import { partsOf } from '../../infra/parts.ts';
 import type { Message, Pieces, Traceparent } from '../../infra/ports.ts';
 import { causesOf } from '../../infra/tracing/messages.ts';
 import type { Registry } from '../chains/registry.ts';
@@ -69,7 +69,7 @@ export async function prepareBatch(
   isLikelyStored = false,
 ): Promise<PreparedBatch> {
   const prepared: Prepared[] = [];
-  for (const slice of partsOf(messages, SLICE_BYTES, sizeOf)) {
+  for (const slice of chunkBySize(messages, SLICE_BYTES, sizeOf)) {
     if (prepared.length > 0) await setImmediate();
     for (const message of slice) {
       const line = prepare(stream, message, prepared.length, registry);

@@ -1,4 +1,4 @@
-import { retryAfterOf } from '../../infra/retry-after.ts';
+import { parseRetryAfter } from '../../infra/retry-after.ts';
 import { readBody, reasonOfNetwork, TooLong } from '../sources/http-source.ts';
 import {
   bodyOf,
@@ -47,7 +47,7 @@ export class HttpTransport implements Transport {
       const bytes = await readBody(answer, answerBytes);
       if (answer.ok) return repliesOf(bytes.toString('utf8'));
       const said = bytes.toString('utf8', 0, SAID_BYTES).replace(/\s+/g, ' ').trim();
-      const waitMs = retryAfterOf(answer.headers.get('retry-after'));
+      const waitMs = parseRetryAfter(answer.headers.get('retry-after'));
       throw failureOfStatus(answer.status, `answered ${answer.status}: ${said}`, waitMs);
     } catch (error) {
       signal?.throwIfAborted();

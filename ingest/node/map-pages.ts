@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { awaitedLater } from '../../infra/ignore.ts';
+import { markHandled } from '../../infra/ignore.ts';
 import type { NodeRpc } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { RequestFailure } from './transport.ts';
@@ -36,7 +36,7 @@ export async function* mapPages(
     const keys: string[] = await next;
     const last = keys.at(-1);
     // A page that is not full is the last one.
-    next = last && keys.length === PAGE_KEYS ? awaitedLater(keysAfter({ rpc, hash }, prefix, last)) : null;
+    next = last && keys.length === PAGE_KEYS ? markHandled(keysAfter({ rpc, hash }, prefix, last)) : null;
     if (keys.length === 0) return;
     const values = of === 'values' ? await valuesOf({ rpc, hash }, keys) : null;
     yield keys.map((key) => [key, values?.get(key) ?? null] as const);

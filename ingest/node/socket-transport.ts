@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { reasonOf } from '../../infra/errors.ts';
-import { retryAfterOf } from '../../infra/retry-after.ts';
+import { parseRetryAfter } from '../../infra/retry-after.ts';
 import {
   bodyOf,
   failureOfStatus,
@@ -93,7 +93,7 @@ class Connection {
       const onAbort = () => fail(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
       socket.on('unexpected-response', (_, { statusCode = 0, headers }) => {
-        const waitMs = retryAfterOf(headers['retry-after']);
+        const waitMs = parseRetryAfter(headers['retry-after']);
         fail(failureOfStatus(statusCode, `answered ${statusCode} instead of opening a WebSocket`, waitMs));
       });
       socket.on('upgrade', ({ socket: carrier }) => {

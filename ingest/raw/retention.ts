@@ -1,5 +1,5 @@
 import { FIRST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { recent } from '../../infra/coordination/recent.ts';
+import { memoizeFor } from '../../infra/coordination/memoize-for.ts';
 import type { Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { table } from '../../infra/table.ts';
@@ -62,7 +62,7 @@ export class RetentionReader {
     return performance.now() < this.#noneUntil ? null : this.#read();
   }
 
-  readonly #read = recent(0, async () => {
+  readonly #read = memoizeFor(0, async () => {
     const retention = await readRetention(this.#store);
     if (retention.closed.at > 0) return retention;
     this.#noneUntil = performance.now() + NONE_MS;

@@ -1,7 +1,7 @@
+import { plural } from '../../infra/format.ts';
 import type { Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { table } from '../../infra/table.ts';
-import { plural } from '../../infra/words.ts';
 import type { ChainOf } from './canonical.ts';
 import { RANK } from './ordering.ts';
 import { blocks, replacedBlocks } from './tables.ts';

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import pRetry, { AbortError } from 'p-retry';
 import type { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { retryAfterOf } from '../../infra/retry-after.ts';
+import { parseRetryAfter } from '../../infra/retry-after.ts';
 import { firstFault } from '../../infra/shape-error.ts';
 import { parseExact } from '../decode/json.ts';
 
@@ -142,7 +142,7 @@ const beginningOf = (bytes: Buffer) => bytes.toString('utf8', 0, SAID_BYTES).rep
 
 function failureOf({ status, headers }: Response, text: string): Error {
   if (isFinal(status)) return new AbortError(new ProductError('source_failed', text));
-  const waitMs = retryAfterOf(headers.get('retry-after'));
+  const waitMs = parseRetryAfter(headers.get('retry-after'));
   if (waitMs === null) return new ProductError('source_failed', text);
   return waitMs <= RETRY_AFTER_MS_MAX
     ? new RefusedForNow(text, waitMs)

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
-import { awaitedLater } from '../../infra/ignore.ts';
+import { markHandled } from '../../infra/ignore.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import { publishTraced } from '../../infra/tracing/messages.ts';
@@ -196,7 +196,7 @@ class Batches {
     });
     this.#loading++;
     // A later flush throws the failure.
-    awaitedLater(loading.finally(() => this.#loading--));
+    markHandled(loading.finally(() => this.#loading--));
     this.#inProgress.push(loading);
     if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
   }

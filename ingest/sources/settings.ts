@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../../infra/config/kinds.ts';
+import { booleanSetting, integerSetting } from '../../infra/config/setting-types.ts';
 
 /** Before an address of HTTP: a Sidecar answers there, unless this says that a node does. */
 const NODE_BY_HTTP = /^node\+/;
@@ -36,12 +36,14 @@ export const sourceSettings = {
     .describe(
       'sources whose new blocks `start` ingests, as CHAIN=URL, separated by commas: ws or wss of a node (node+http or node+https for its HTTP), http or https of a Sidecar',
     ),
-  FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not finalized'),
-  FOLLOW_FORCE: yesNo('false').describe(
+  FOLLOW_BEST: booleanSetting('false').describe('with FOLLOW: also blocks that are not finalized'),
+  FOLLOW_FORCE: booleanSetting('false').describe(
     'with FOLLOW: accept the blocks although the runtime of a service is named after another chain, or its network has another first block',
   ),
-  FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
-  LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
+  FOLLOW_SNAPSHOTS: booleanSetting('true').describe(
+    'with FOLLOW: also the state of the chains, once a UTC day',
+  ),
+  LINE_BYTES_MAX: integerSetting(64 * 2 ** 20, 1024).describe('longest line of an input file'),
 };
 
 export type SourceSettings = z.output<z.ZodObject<typeof sourceSettings>>;

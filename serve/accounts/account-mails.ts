@@ -1,4 +1,4 @@
-import { inTime } from '../../infra/coordination/in-time.ts';
+import { withTimeout } from '../../infra/coordination/with-timeout.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock, Queue } from '../../infra/ports.ts';
@@ -129,7 +129,7 @@ export class AccountMails {
     const id = hashSecret(`${topic}/${user_id}/${address}/${Math.floor(requested_ms / DAY_MS)}`);
     const message_id = `account.${newLocator()}`;
     const next = { id, topic, address, user_id, message_id, requested_ms, expires_ms: 0 };
-    await inTime(
+    await withTimeout(
       ANSWER_MS_MAX,
       this.#waiting.change(id, () => ({ next, result: undefined })),
     );
@@ -137,7 +137,7 @@ export class AccountMails {
   }
 
   #wake(id: string): Promise<void> {
-    return inTime(ANSWER_MS_MAX, this.#queue.add<Job>(QUEUE, { id, data: { id } }));
+    return withTimeout(ANSWER_MS_MAX, this.#queue.add<Job>(QUEUE, { id, data: { id } }));
   }
 
   /** A mail that was requested again meanwhile waits again. */

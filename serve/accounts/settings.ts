@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../../infra/config/kinds.ts';
+import { booleanSetting, integerSetting } from '../../infra/config/setting-types.ts';
 import { readResourceList } from './resource.ts';
 
 const resourceList = z
@@ -31,20 +31,20 @@ export const identitySettings = {
     .enum(['open', 'closed'])
     .default('open')
     .describe('whether people may create accounts themselves'),
-  SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
-  OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
-  OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
-  OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of an unused refresh token'),
-  OAUTH_REFRESH_GRACE_SECONDS: whole(0, 0, 60).describe(
+  SESSION_HOURS: integerSetting(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
+  OAUTH_CODE_SECONDS: integerSetting(600, 1, 600).describe('lifetime of an authorization code'),
+  OAUTH_ACCESS_SECONDS: integerSetting(7200, 1).describe('lifetime of an access token'),
+  OAUTH_REFRESH_DAYS: integerSetting(365, 1, 3650).describe('lifetime of an unused refresh token'),
+  OAUTH_REFRESH_GRACE_SECONDS: integerSetting(0, 0, 60).describe(
     'seconds for which a refresh token that was used gets the same pair of tokens again, however often it is sent, as by several tabs; 0 is the safe choice',
   ),
-  OAUTH_PASSWORD_WITHOUT_CLIENT: yesNo('true').describe(
+  OAUTH_PASSWORD_WITHOUT_CLIENT: booleanSetting('true').describe(
     'whether the password grant is allowed without a registered application',
   ),
   OAUTH_RESOURCES: resourceList.describe(
     'APIs of other servers that accept tokens of this one: the URIs by which applications name them as `resource`, separated by commas',
   ),
-  OAUTH_INSECURE_REDIRECTS: yesNo('false').describe(
+  OAUTH_INSECURE_REDIRECTS: booleanSetting('false').describe(
     'allow redirect URIs with plain http on any host; for development only',
   ),
 };

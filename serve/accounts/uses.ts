@@ -1,6 +1,6 @@
 import { deleteByIds } from '../../infra/clickhouse/delete-by-id.ts';
 import type { Clock, Store } from '../../infra/ports.ts';
-import { inParts, sql } from '../../infra/sql.ts';
+import { chunkForIn, sql } from '../../infra/sql.ts';
 import { uses } from './tables.ts';
 
 const RESOLUTION_MS = 60_000;
@@ -49,7 +49,7 @@ export class Uses {
     if (ids.length === 0) return new Map();
     await this.flush();
     const found = new Map<string, number>();
-    for (const some of inParts(ids)) {
+    for (const some of chunkForIn(ids)) {
       const rows = await this.#store.rows<{ id: string; used_ms: number }>(
         sql`SELECT id, used_ms FROM ${uses} FINAL WHERE id IN ${some}`,
       );

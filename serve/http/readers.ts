@@ -153,7 +153,7 @@ export class Readers {
         mayQuery(callers);
         const started = performance.now();
         try {
-          return await query({ lane: 'readers', signal, letsOthersFirst });
+          return await query({ lane: 'readers', signal, isLowPriority: letsOthersFirst });
         } finally {
           await pay(performance.now() - started);
         }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole } from '../../infra/config/kinds.ts';
+import { integerSetting } from '../../infra/config/setting-types.ts';
 import { readTrustedProxies } from './client-address.ts';
 
 const trustedProxies = z
@@ -17,9 +17,13 @@ const trustedProxies = z
 /** Settings of the HTTP servers. */
 export const httpSettings = {
   HOST: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
-  PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 picks a free one'),
-  ANONYMOUS_PER_MINUTE: whole(600).describe('requests per minute and address without a key; 0 = no limit'),
-  ANONYMOUS_PER_DAY: whole(50_000).describe('requests per day and address without a key; 0 = no limit'),
+  PORT: integerSetting(3000, 0, 65_535).describe('port to listen on; 0 picks a free one'),
+  ANONYMOUS_PER_MINUTE: integerSetting(600).describe(
+    'requests per minute and address without a key; 0 = no limit',
+  ),
+  ANONYMOUS_PER_DAY: integerSetting(50_000).describe(
+    'requests per day and address without a key; 0 = no limit',
+  ),
   LIMITS_WITHOUT_REDIS: z
     .enum(['local', 'refuse'])
     .default('local')
@@ -27,19 +31,21 @@ export const httpSettings = {
   TRUST_PROXY: trustedProxies.describe(
     'proxies whose X-Forwarded-For is trusted for the address of the caller: the number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas',
   ),
-  ANONYMOUS_STORE_SECONDS: whole(30).describe(
+  ANONYMOUS_STORE_SECONDS: integerSetting(30).describe(
     'query time in seconds per minute for an address without a key; 0 = no limit',
   ),
-  KEY_STORE_SECONDS: whole(120).describe(
+  KEY_STORE_SECONDS: integerSetting(120).describe(
     'query time in seconds per minute for an account with a key, a token or a session; 0 = no limit',
   ),
-  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('maximum open connections; new ones above it are closed'),
-  CONNECTIONS_PER_ADDRESS: whole(200).describe(
+  CONNECTIONS_MAX: integerSetting(1000, 1, 100_000).describe(
+    'maximum open connections; new ones above it are closed',
+  ),
+  CONNECTIONS_PER_ADDRESS: integerSetting(200).describe(
     'maximum open connections per address, except trusted proxies; 0 = no limit',
   ),
-  CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
-  STOP_SECONDS_MAX: whole(20, 1).describe('maximum duration of a graceful stop'),
-  STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
+  CACHE_BYTES: integerSetting(64 * 2 ** 20).describe('memory for cached answers'),
+  STOP_SECONDS_MAX: integerSetting(20, 1).describe('maximum duration of a graceful stop'),
+  STOP_DELAY_SECONDS: integerSetting(0, 0, 600).describe(
     'seconds that a stopping server reports not ready but still answers, so that load balancers remove it first',
   ),
   OPERATOR_HOST: z
@@ -49,7 +55,7 @@ export const httpSettings = {
     .describe(
       'address on which every process of the distributed profile answers /health, and one without the role `serve` also /metrics',
     ),
-  OPERATOR_PORT: whole(9464, 0, 65_535).describe('port on OPERATOR_HOST; 0 picks a free one'),
+  OPERATOR_PORT: integerSetting(9464, 0, 65_535).describe('port on OPERATOR_HOST; 0 picks a free one'),
   REVISION: z
     .string()
     .regex(/^[\w.-]{1,64}$/, 'expected up to 64 letters, digits, dots, dashes and underscores')

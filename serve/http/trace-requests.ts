@@ -1,7 +1,7 @@
 import { context, propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { failSpan, startSpan, within } from '../../infra/tracing/spans.ts';
-import { isTraced } from '../../infra/tracing/start-tracing.ts';
+import { failSpan, startSpan, withActiveSpan } from '../../infra/tracing/spans.ts';
+import { isTracingEnabled } from '../../infra/tracing/start-tracing.ts';
 import { METHODS } from './request-metrics.ts';
 
 /** Probes and scrapes: frequent and without information. */
@@ -12,19 +12,19 @@ const UNTRACED = /^\/(health\/|metrics$)/;
  * a URL may contain a misplaced secret. They do not identify callers.
  */
 export function traceRequests(app: FastifyInstance): void {
-  if (!isTraced()) return;
+  if (!isTracingEnabled()) return;
   const spans = new WeakMap<FastifyRequest, Span>();
   app.addHook('onRequest', (request, _reply, next) => {
     const { url: route } = request.routeOptions;
     if (route !== undefined && UNTRACED.test(route)) return next();
     const span = startRequestSpan(request, route);
     spans.set(request, span);
-    within(span, next);
+    withActiveSpan(span, next);
   });
   // Reading a body loses the async context of its request, so it is restored here.
   app.addHook('preValidation', (request, _reply, next) => {
     const span = spans.get(request);
-    if (span) within(span, next);
+    if (span) withActiveSpan(span, next);
     else next();
   });
   app.addHook('onResponse', (request, { statusCode }, next) => {

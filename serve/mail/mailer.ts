@@ -1,5 +1,5 @@
 import { createTransport, type Transporter } from 'nodemailer';
-import { inTime } from '../../infra/coordination/in-time.ts';
+import { withTimeout } from '../../infra/coordination/with-timeout.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { MAIL_ADDRESS, type MailSettings } from './settings.ts';
 
@@ -63,7 +63,7 @@ export class Mailer {
   /** Why the server does not take a connection with its sign-in; '' if it does. */
   async check(): Promise<string> {
     if (this.#transport === null) return NO_MAIL;
-    return inTime(MAIL_MS_MAX, this.#transport.verify()).then(
+    return withTimeout(MAIL_MS_MAX, this.#transport.verify()).then(
       () => '',
       (error) => resultOf(error as SmtpError).fault,
     );

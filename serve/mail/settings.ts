@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { yesNo } from '../../infra/config/kinds.ts';
+import { booleanSetting } from '../../infra/config/setting-types.ts';
 
 /** One address, without a name; nothing that a list of addresses or a header could follow. */
 export const MAIL_ADDRESS = /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/;
@@ -21,7 +21,7 @@ export const mailSettings = {
     .regex(MAIL_ADDRESS, 'expected an e-mail address, without a name')
     .optional()
     .describe('e-mail address of the sender; needed with SMTP_URL'),
-  SMTP_REQUIRE_TLS: yesNo('true').describe(
+  SMTP_REQUIRE_TLS: booleanSetting('true').describe(
     'whether mail is sent only over an encrypted connection; false sends it to an smtp:// server that offers no STARTTLS',
   ),
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint, Relay } from '../../aggregate/metric.ts';
 import { blockDays } from '../../aggregate/metrics/index.ts';
-import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { clampDay, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Format, Store } from '../../infra/ports.ts';
@@ -107,7 +107,7 @@ function daysOf({ metric, from, until }: ExportRequest, endpoint: MetricEndpoint
   if (from !== undefined && until !== undefined && from > until) {
     throw usage(`--until ${until} is before --from ${from}`);
   }
-  return { isDated, start: inDateRange(from ?? FIRST_DAY), end: inDateRange(until ?? LAST_DAY) };
+  return { isDated, start: clampDay(from ?? FIRST_DAY), end: clampDay(until ?? LAST_DAY) };
 }
 
 const usage = (text: string) => new ProductError('usage', text);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { slicingOf, tellsChanges } from '../../aggregate/slices.ts';
-import { FIRST_DAY, inDateRange, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { clampDay, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wrongParameter } from '../http/errors.ts';
@@ -205,8 +205,8 @@ export function queryOf(
     relay_chain: relay,
     chain,
     isDated: start_date !== undefined || end_date !== undefined,
-    start: inDateRange(start_date ?? FIRST_DAY),
-    end: inDateRange(end_date ?? LAST_DAY),
+    start: clampDay(start_date ?? FIRST_DAY),
+    end: clampDay(end_date ?? LAST_DAY),
     conditions: Object.entries(endpoint.filters ?? {}).flatMap(([name, { condition }]) =>
       values[name] === undefined ? [] : [condition(values[name] as never)],
     ),

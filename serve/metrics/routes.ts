@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { inTime } from '../../infra/coordination/in-time.ts';
+import { withTimeout } from '../../infra/coordination/with-timeout.ts';
 import { isoDay } from '../../infra/days.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock } from '../../infra/ports.ts';
@@ -74,7 +74,7 @@ export async function serveMetrics(
           // If the store does not answer, a cached answer is sent with the headers of the last refresh.
           const refreshed = freshness.refresh();
           const isCached = answers.cached(key.coded, metric) !== undefined;
-          if (isCached) await inTime(REFRESH_MS_MAX, refreshed).catch(ignore('answers.refresh'));
+          if (isCached) await withTimeout(REFRESH_MS_MAX, refreshed).catch(ignore('answers.refresh'));
           else await refreshed;
           const cached = answers.cached(key.coded, metric);
           if (cached) return sendCached(request, reply, key, cached);

@@ -4,9 +4,9 @@
  */
 import { createReadStream, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { chunkBySize } from '../../infra/chunk.ts';
 import { LOAD_SETTINGS } from '../../infra/clickhouse/settings.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
-import { partsOf } from '../../infra/parts.ts';
 import type { Pieces, StagedBatch } from '../../infra/ports.ts';
 import { DATABASE, literal } from '../../infra/sql.ts';
 import { createView } from '../../infra/table.ts';
@@ -126,7 +126,7 @@ async function costs(): Promise<string[]> {
   }
   const batches: StagedBatch[] = [];
   taken.staging = await milliseconds(async () => {
-    for (const some of partsOf(rows, config.BATCH_BYTES, ({ bytes }) => bytes)) {
+    for (const some of chunkBySize(rows, config.BATCH_BYTES, ({ bytes }) => bytes)) {
       batches.push(
         await store.stage(
           blocksIn,

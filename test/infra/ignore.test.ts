@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { awaitedLater, ignore, ignoredErrors } from '../../infra/ignore.ts';
+import { ignore, ignoredErrors, markHandled } from '../../infra/ignore.ts';
 
 test('an ignored error is counted by its place, and another value takes its place', async () => {
   const failing = () => Promise.reject(new Error('away'));
@@ -10,7 +10,7 @@ test('an ignored error is counted by its place, and another value takes its plac
 });
 
 test('an error of a promise that is awaited later is thrown there', async () => {
-  const later = awaitedLater(Promise.reject(new Error('away')));
+  const later = markHandled(Promise.reject(new Error('away')));
   await new Promise((resolve) => setTimeout(resolve, 1));
   await expect(later).rejects.toThrow('away');
 });

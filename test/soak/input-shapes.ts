@@ -187,7 +187,7 @@ function contentOf(directory: string): Promise<ReadonlyMap<string, string>> {
     ...materializedMetrics.map(({ name, table }) => [name, facts('version, is_deleted', table)] as const),
     [deadLetters.name, sql`SELECT topic, reason, size, bytes FROM ${deadLetters} FINAL`],
   ]);
-  return EmbeddedStore.look(readConfig({ DATA_DIR: directory }), async (store) => {
+  return EmbeddedStore.inspect(readConfig({ DATA_DIR: directory }), async (store) => {
     const digests = new Map<string, string>();
     for (const [name, rows] of statements) {
       const [row] = await store.rows<{ digest: string }>(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { retentionDays, whole, yesNo } from '../../../infra/config/kinds.ts';
+import { booleanSetting, integerSetting, retentionDays } from '../../../infra/config/setting-types.ts';
 
 const IDEMPOTENCY_HOURS_MAX = 168;
 const LINK_HOURS_MAX = 168;
@@ -11,26 +11,26 @@ const PAGES_DAYS_MIN = LINK_HOURS_MAX / 24 + 1;
 
 /** Settings of alerts: what is accepted, how it is grouped, and how it is delivered. */
 export const alertSettings = {
-  ALERT_BODY_BYTES_MAX: whole(2 ** 20, 1024, 2 ** 26).describe('largest body of an alert request'),
-  ALERT_RETRY_WINDOW_SECONDS: whole(60, 0, 86_400).describe(
+  ALERT_BODY_BYTES_MAX: integerSetting(2 ** 20, 1024, 2 ** 26).describe('largest body of an alert request'),
+  ALERT_RETRY_WINDOW_SECONDS: integerSetting(60, 0, 86_400).describe(
     'seconds within which a repeated delivery counts as a retry and not as a new event',
   ),
-  ALERT_CACHE_BYTES: whole(256 * 2 ** 20, 0).describe(
+  ALERT_CACHE_BYTES: integerSetting(256 * 2 ** 20, 0).describe(
     'memory for unresolved alerts and recent deliveries of all projects; the rest is read from the store',
   ),
-  ALERT_PRIVATE_TARGETS: yesNo('false').describe(
+  ALERT_PRIVATE_TARGETS: booleanSetting('false').describe(
     'whether webhooks and on-call links may use private addresses',
   ),
-  PAGE_UNREACHED_SECONDS: whole(120, 10, 3600).describe(
+  PAGE_UNREACHED_SECONDS: integerSetting(120, 10, 3600).describe(
     'seconds after which a step of a page whose messages nobody accepted counts as one that reached nobody',
   ),
-  PAGE_GIVE_UP_HOURS: whole(4, 1, 168).describe(
+  PAGE_GIVE_UP_HOURS: integerSetting(4, 1, 168).describe(
     'hours after which a message of a page that is not accepted is given up',
   ),
-  PAGE_LINK_HOURS: whole(24, 1, LINK_HOURS_MAX).describe(
+  PAGE_LINK_HOURS: integerSetting(24, 1, LINK_HOURS_MAX).describe(
     'hours for which the link in a message acknowledges its alerts',
   ),
-  PAGE_BUNDLE_SECONDS: whole(60, 0, 600).describe(
+  PAGE_BUNDLE_SECONDS: integerSetting(60, 0, 600).describe(
     'seconds after a message to a person in which further alerts wait for the next one; at most 10 for channels',
   ),
   PAGE_FALLBACK_EMAIL: z
@@ -50,7 +50,9 @@ export const alertSettings = {
   RETENTION_PAGES_DAYS: retentionDays(PAGES_DAYS_MIN, 400).describe(
     `delete closed pages, with their messages and their log, after this many whole days, at least ${PAGES_DAYS_MIN}; 0 keeps all`,
   ),
-  RETENTION_SILENCES_HOURS: whole(120, 1, 8760).describe('hours that a silence is kept after its end'),
+  RETENTION_SILENCES_HOURS: integerSetting(120, 1, 8760).describe(
+    'hours that a silence is kept after its end',
+  ),
   ALERT_PLAN: z
     .enum(['free', 'premium'])
     .default('premium')

@@ -1,4 +1,4 @@
-import { awaitedLater } from '../../../infra/ignore.ts';
+import { markHandled } from '../../../infra/ignore.ts';
 import type { Ack } from '../../../infra/ports.ts';
 
 /** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
@@ -30,7 +30,7 @@ export class Backlog {
       const ack = await work();
       this.#failing = undefined;
       // The log looks at it later.
-      return { durable: awaitedLater(ack.durable.then(() => void this.#received.delete(received))) };
+      return { durable: markHandled(ack.durable.then(() => void this.#received.delete(received))) };
     } catch (error) {
       this.#received.delete(received);
       this.#failing = { since: received.at, triedAt: performance.now() };

@@ -1,5 +1,5 @@
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, sql } from '../../../infra/sql.ts';
+import { chunkForIn, sql } from '../../../infra/sql.ts';
 import type { DeletionHead } from '../model/event.ts';
 import { alertEvents, alerts, deletedEvents } from '../model/tables.ts';
 import { CHANGING_OUTCOMES, storedProgressOf } from './stored-state.ts';
@@ -31,7 +31,7 @@ export async function deleteOldEvents(
         ORDER BY position LIMIT ${EVENTS_MAX}`,
     );
     // Lightweight: other projects are in the same parts, which need not be written again.
-    for (const positions of inParts(old.map(({ position }) => position)))
+    for (const positions of chunkForIn(old.map(({ position }) => position)))
       await store.run(
         sql`DELETE FROM ${alertEvents} WHERE project = ${project} AND position IN ${positions}`,
       );

@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
-import { awaitedLater } from '../../../infra/ignore.ts';
-import { partsOf } from '../../../infra/parts.ts';
+import { chunkBySize } from '../../../infra/chunk.ts';
+import { markHandled } from '../../../infra/ignore.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
 import { failSpan, traceparentOf } from '../../../infra/tracing/spans.ts';
 import type { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
@@ -110,7 +110,7 @@ export class AlertProcessor {
   async #processBatch(batch: readonly LogRecord[]): Promise<Ack> {
     await this.#reloadAfterGap(batch);
     const durable: Promise<void>[] = [];
-    for (const records of partsOf(batch, PART_BYTES, ({ value }) => value.length)) {
+    for (const records of chunkBySize(batch, PART_BYTES, ({ value }) => value.length)) {
       if (this.#options.pending.areTooMany) await this.#options.writer.flush();
       for (const part of splitAtOrders(records.map((record) => this.#decode(record)))) {
         if ('order' in part) await this.#carryOut(part);
@@ -131,7 +131,7 @@ export class AlertProcessor {
     this.#record(reduced);
     // The log has the deliveries already, so their senders need not wait for the tables.
     this.#publishResults(reduced, 'delivery');
-    return { durable: awaitedLater(this.#persist(reduced, lagging)) };
+    return { durable: markHandled(this.#persist(reduced, lagging)) };
   }
 
   /** Counts outcomes, and keeps what was refused. */

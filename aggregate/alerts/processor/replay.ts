@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { chunkBySize } from '../../../infra/chunk.ts';
 import { ProductError } from '../../../infra/errors.ts';
-import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { raw, sql } from '../../../infra/sql.ts';
 import { type Alert, alertBytes } from '../model/alert.ts';
@@ -180,7 +180,7 @@ async function rewrite(
     );
   }
   await store.run(sql`ALTER TABLE ${alerts} DELETE WHERE project = ${project} SETTINGS mutations_sync = 1`);
-  for (const rows of partsOf(replayed.values(), BYTES_PER_INSERT, alertBytes)) {
+  for (const rows of chunkBySize(replayed.values(), BYTES_PER_INSERT, alertBytes)) {
     await store.insert(alerts, rows as never);
   }
 }

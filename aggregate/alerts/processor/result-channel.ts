@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { inTime } from '../../../infra/coordination/in-time.ts';
+import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
@@ -110,7 +110,7 @@ export class ResultChannel {
         if (found !== null) result.resolve(JSON.parse(found) as EventResult);
       });
       // Without it the store is asked for the result.
-      await inTime(STORED_RESULT_MS, taken).catch(ignore('alerts.result'));
+      await withTimeout(STORED_RESULT_MS, taken).catch(ignore('alerts.result'));
       await pause(wait);
     }
   }

@@ -1,6 +1,6 @@
-import { partsOf } from '../../../infra/parts.ts';
+import { chunkBySize } from '../../../infra/chunk.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, raw, type Sql, sql } from '../../../infra/sql.ts';
+import { chunkForIn, raw, type Sql, sql } from '../../../infra/sql.ts';
 import type { Alert } from '../model/alert.ts';
 import { decodeHead, type EventHead } from '../model/event.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
@@ -16,13 +16,13 @@ export async function* alertPages(
   project: number,
   iids: readonly number[],
 ): AsyncGenerator<Alert[]> {
-  for (const some of inParts(iids)) {
+  for (const some of chunkForIn(iids)) {
     const sizes = await store.rows<{ iid: number; bytes: number }>(
       sql`SELECT iid, sum(length(description) + length(query) + length(incident_markdown)
           + length(toString(match_labels)) + 1000) AS bytes
         FROM ${alerts} WHERE project = ${project} AND iid IN ${some} GROUP BY iid ORDER BY iid`,
     );
-    for (const page of partsOf(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
+    for (const page of chunkBySize(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
       yield await store.rows<Alert>(
         sql`SELECT * FROM ${alerts} FINAL
           PREWHERE project = ${project} AND iid IN ${page.map(({ iid }) => iid)}`,
@@ -44,7 +44,7 @@ export async function* positionRanges(
         WHERE project = ${project} AND position BETWEEN ${from} AND ${Math.min(until, from + POSITIONS_PER_READ - 1)}
         GROUP BY position ORDER BY position`,
     );
-    for (const page of partsOf(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
+    for (const page of chunkBySize(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
       yield { from: page[0]?.position ?? 0, until: page.at(-1)?.position ?? 0 };
     }
   }

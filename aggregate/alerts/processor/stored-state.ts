@@ -1,5 +1,5 @@
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, raw, type Sql, sql } from '../../../infra/sql.ts';
+import { chunkForIn, raw, type Sql, sql } from '../../../infra/sql.ts';
 import { type Alert, alertBytes, type Outcome } from '../model/alert.ts';
 import { NAMED_PREFIX } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
@@ -88,7 +88,7 @@ async function fittingAlerts(
 ): Promise<{ fitting: Alert[]; isAll: boolean }> {
   const fitting: Alert[] = [];
   let { bytes } = state;
-  for (const part of inParts(iids)) {
+  for (const part of chunkForIn(iids)) {
     for await (const page of alertPages(store, state.project, part)) {
       for (const alert of page) {
         bytes += alertBytes(alert);
@@ -190,7 +190,7 @@ export async function outcomesOf(
   ids: readonly string[],
 ): Promise<Map<string, StoredOutcome>> {
   const found = new Map<string, StoredOutcome>();
-  for (const some of inParts(ids)) {
+  for (const some of chunkForIn(ids)) {
     const rows = await store.rows<StoredOutcome & { readonly id: string }>(
       sql`SELECT id, outcomes, iids FROM ${alertEvents} FINAL WHERE project = ${project} AND position IN (
         SELECT position FROM ${alertEvents} WHERE project = ${project} AND id IN ${some}
@@ -231,7 +231,7 @@ export async function loadCountedOf(
   at: number,
   retryKeys: ReadonlySet<string>,
 ): Promise<void> {
-  for (const keys of inParts(retryKeys)) {
+  for (const keys of chunkForIn(retryKeys)) {
     const rows = await readCounted(store, state, at, sql`key IN ${keys}`, Number.MAX_SAFE_INTEGER);
     for (const row of rows.reverse()) putCountedRow(state, row);
   }
@@ -279,7 +279,7 @@ export async function openAlertsOf(
   fingerprints: readonly string[],
 ): Promise<number[]> {
   const found: number[] = [];
-  for (const some of inParts(fingerprints)) {
+  for (const some of chunkForIn(fingerprints)) {
     const rows = await store.rows<{ iid: number }>(
       sql`SELECT iid FROM ${alerts} WHERE project = ${project} AND fingerprint IN ${some}
         GROUP BY iid HAVING argMax(status, position) != 'resolved'`,

@@ -1,9 +1,9 @@
+import { chunkBySize } from '../../../infra/chunk.ts';
 import { Batcher } from '../../../infra/coordination/batcher.ts';
 import { retry } from '../../../infra/coordination/retry.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
-import { partsOf } from '../../../infra/parts.ts';
 import type { Store, Traceparent } from '../../../infra/ports.ts';
-import { inSpan, outsideSpans } from '../../../infra/tracing/spans.ts';
+import { inSpan, withoutSpan } from '../../../infra/tracing/spans.ts';
 import type { DeadLetterQueue } from '../../../ingest/dead-letters/dead-letter-queue.ts';
 import { type Alert, alertBytes, withoutTexts } from '../model/alert.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
@@ -74,7 +74,7 @@ export class AlertWriter {
     const { store } = options;
     this.#events = {
       insert: async (rows) => {
-        for (const part of partsOf(rows, BYTES_PER_INSERT, rowBytes)) {
+        for (const part of chunkBySize(rows, BYTES_PER_INSERT, rowBytes)) {
           await store.insertLines(alertEvents, columnsOf(part[0] as EventInsert), linesOf(part));
         }
       },
@@ -119,7 +119,7 @@ export class AlertWriter {
   #writeTraced(writes: readonly AlertWrite[]): Promise<[]> {
     const write = () => this.#writeUntilDurable(writes);
     const causes = writes.flatMap((of) => of.causes ?? []);
-    return causes.length === 0 ? outsideSpans(write) : inSpan('write alerts', { causes }, write);
+    return causes.length === 0 ? withoutSpan(write) : inSpan('write alerts', { causes }, write);
   }
 
   async #writeUntilDurable(writes: readonly AlertWrite[]): Promise<[]> {

@@ -2,7 +2,7 @@ import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Store, Traceparent } from '../../../infra/ports.ts';
 import { join, sql } from '../../../infra/sql.ts';
-import { isTraced } from '../../../infra/tracing/start-tracing.ts';
+import { isTracingEnabled } from '../../../infra/tracing/start-tracing.ts';
 
 // What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
 
@@ -130,7 +130,7 @@ export async function tracesOf(
   project: number,
   changes: readonly Pick<DecidedChange, 'position'>[],
 ): Promise<ReadonlyMap<number, Traceparent>> {
-  if (!isTraced() || changes.length === 0) return new Map();
+  if (!isTracingEnabled() || changes.length === 0) return new Map();
   const positions = [...new Set(changes.map(({ position }) => position))];
   const rows = await store.rows<{ position: number; traceparent: string }>(
     sql`SELECT position, JSONExtractString(head, 'traceparent') AS traceparent FROM ${alertEvents} FINAL

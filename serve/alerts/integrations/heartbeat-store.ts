@@ -1,5 +1,5 @@
 import { alerts } from '../../../aggregate/alerts/model/tables.ts';
-import { partsOf } from '../../../infra/parts.ts';
+import { chunkBySize } from '../../../infra/chunk.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { heartbeats } from '../model/tables.ts';
@@ -91,7 +91,7 @@ export class HeartbeatStore {
     const found = new Map<string, HeartbeatAlert>();
     // By project, so that no query reads the alerts of all of them.
     const sorted = keys.toSorted((a, b) => a.project - b.project);
-    for (const part of partsOf(sorted, FINGERPRINTS_PER_QUERY, () => 1)) {
+    for (const part of chunkBySize(sorted, FINGERPRINTS_PER_QUERY, () => 1)) {
       const projects = [...new Set(part.map(({ project }) => project))];
       const fingerprints = part.map(({ fingerprint }) => fingerprint);
       const rows = await this.#store.rows<{

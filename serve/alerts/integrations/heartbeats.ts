@@ -1,8 +1,8 @@
 import { sha256 } from '../../../aggregate/alerts/formats/values.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { chunkBySize } from '../../../infra/chunk.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
-import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
 import { RequestRefused } from '../model/access.ts';
@@ -211,7 +211,7 @@ export class Heartbeats {
 /** Carries out all; what fails for one project must not keep the others from being checked. */
 async function runEach(checks: readonly (() => Promise<void>)[]): Promise<void> {
   const done: PromiseSettledResult<void>[] = [];
-  for (const part of partsOf(checks, CHECKED_AT_ONCE, () => 1)) {
+  for (const part of chunkBySize(checks, CHECKED_AT_ONCE, () => 1)) {
     done.push(...(await Promise.allSettled(part.map((check) => check()))));
   }
   const failed = done.find(({ status }) => status === 'rejected');

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns';
 import { Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { retryAfterOf } from '../../../infra/retry-after.ts';
+import { parseRetryAfter } from '../../../infra/retry-after.ts';
 import { isPublicAddress } from './public-address.ts';
 
 // Sends POST requests to URLs that project members configure. Such a URL may lead anywhere.
@@ -105,7 +105,7 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
       },
       (response) => {
         const { statusCode: status = 0 } = response;
-        const retryAfterMs = retryAfterOf(response.headers['retry-after']) ?? 0;
+        const retryAfterMs = parseRetryAfter(response.headers['retry-after']) ?? 0;
         let bytes = 0;
         const shown: Buffer[] = [];
         const end = () => done({ status, retryAfterMs, answer: Buffer.concat(shown).toString() });

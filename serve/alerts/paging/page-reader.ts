@@ -1,5 +1,5 @@
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, sql } from '../../../infra/sql.ts';
+import { chunkForIn, sql } from '../../../infra/sql.ts';
 import { pageLog, pageNotifications, pages } from '../model/oncall-tables.ts';
 import type { AlertPage, StepCall } from './escalation.ts';
 
@@ -60,7 +60,7 @@ export class PageReader {
 
   async ofAlerts(project: number, alerts: readonly number[]): Promise<AlertPage[]> {
     const found: AlertPage[] = [];
-    for (const some of inParts(alerts)) {
+    for (const some of chunkForIn(alerts)) {
       found.push(
         ...(await this.store.rows<AlertPage>(
           sql`SELECT * FROM ${pages} FINAL WHERE project = ${project} AND alert IN ${some}`,

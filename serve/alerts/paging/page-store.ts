@@ -1,6 +1,6 @@
 import { SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, type Sql, sql } from '../../../infra/sql.ts';
+import { chunkForIn, type Sql, sql } from '../../../infra/sql.ts';
 import type { Table } from '../../../infra/table.ts';
 import { pageLog, pageNotifications, pages } from '../model/oncall-tables.ts';
 import type { SentMessage } from './bundling.ts';
@@ -144,7 +144,7 @@ export class PageStore extends PageReader {
   ): Promise<(StepCall & Pick<PageNotification, 'alert' | 'policy' | 'round' | 'cycle' | 'step'>)[]> {
     const alerts = due.filter(({ step }) => step > 0).map(({ alert }) => alert);
     const found = [];
-    for (const some of inParts(alerts)) {
+    for (const some of chunkForIn(alerts)) {
       found.push(
         ...(await this.#store.rows<Awaited<ReturnType<PageStore['callsOf']>>[number]>(
           sql`SELECT alert, policy, round, cycle, step, state, due_ms, attempts = 0 AND state = 'pending' AND destination IN (
@@ -163,7 +163,7 @@ export class PageStore extends PageReader {
    */
   async called(project: number, some: readonly AlertPage[]): Promise<Called[]> {
     const found: (Called & { readonly kind: string })[] = [];
-    for (const alerts of inParts(some.map(({ alert }) => alert))) {
+    for (const alerts of chunkForIn(some.map(({ alert }) => alert))) {
       found.push(
         ...(await this.#store.rows<Called & { readonly kind: string }>(
           sql`SELECT DISTINCT alert, policy, round, destination, user, kind FROM ${pageNotifications} FINAL

@@ -1,6 +1,6 @@
+import { chunkBySize } from '../../../infra/chunk.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
-import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, Queue } from '../../../infra/ports.ts';
 import { consumerLock } from '../consequences/consequences.ts';
 import { ProjectJobs } from '../consequences/project-jobs.ts';
@@ -65,7 +65,7 @@ export class SuppressedPages {
     const next = await suppressor.nextChange(String(project), clock.now());
     const states = next === null ? (['suppressed'] as const) : UNACKNOWLEDGED_STATES;
     await locks.run(consumerLock(PAGING, project), async (lease) => {
-      for (const some of partsOf(await store.inStates(project, states), PAGES_AT_ONCE, () => 1)) {
+      for (const some of chunkBySize(await store.inStates(project, states), PAGES_AT_ONCE, () => 1)) {
         const now = clock.now();
         const changed = await this.#follow(project, some, now);
         const before = new Set(some.filter(({ state }) => state === 'suppressed').map(pageKey));

@@ -13,7 +13,7 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { inParts, join, raw, type Sql, sql } from '../../../infra/sql.ts';
+import { chunkForIn, join, raw, type Sql, sql } from '../../../infra/sql.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import { RequestRefused } from '../model/access.ts';
 
@@ -170,7 +170,7 @@ export class AlertReader {
     await this.#pipeline.waitUntilWritten();
     const open = new Map<number, number>();
     // Others may make somebody a member of any number of projects.
-    for (const some of inParts(projects)) {
+    for (const some of chunkForIn(projects)) {
       const rows = await this.#store.rows<{ project: number; total: number }>(
         sql`SELECT project, count() AS total FROM ${alerts} FINAL
           WHERE project IN ${some} AND status IN ${OPEN_STATUSES} GROUP BY project`,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FailedMetric } from '../../../aggregate/runner/failures.ts';
 import { reasonOf } from '../../../infra/errors.ts';
-import { awaitedLater } from '../../../infra/ignore.ts';
+import { markHandled } from '../../../infra/ignore.ts';
 import type { Feed, LoadPortion, SourceProgress } from '../../../ingest/sources/feed.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { IngestReport } from '../operations/ingest.ts';
@@ -125,7 +125,7 @@ export class FeedLoad {
 
   async run(round: Round): Promise<void> {
     while (!this.isDone && !round.isOver) {
-      this.#next ??= awaitedLater(this.#options.portions.next());
+      this.#next ??= markHandled(this.#options.portions.next());
       const next = await Promise.race([this.#next, round.over]);
       if (next === OVER) return;
       this.#next = undefined;

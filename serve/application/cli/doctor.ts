@@ -1,12 +1,12 @@
 import { aggregateModule } from '../../../aggregate/composition/module.ts';
 import { systemClock } from '../../../infra/clock.ts';
 import { type Environment, settingFaults } from '../../../infra/config/read.ts';
-import { inTime } from '../../../infra/coordination/in-time.ts';
+import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import { holdsStore } from '../../../infra/data-directory.ts';
 import { readBrokenParts } from '../../../infra/embedded/broken-parts.ts';
 import { DamagedFiles } from '../../../infra/embedded/damage.ts';
 import { checkDirectory, programOf } from '../../../infra/embedded/directory-check.ts';
-import { ownerOf } from '../../../infra/embedded/owner.ts';
+import { readLockOwner } from '../../../infra/embedded/owner.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
 import { VERSION } from '../../../infra/version.ts';
@@ -43,7 +43,7 @@ function usableConfig(env: Environment): Config {
 
 async function examineDirectory(env: Environment, config: Config): Promise<Finding[]> {
   const { DATA_DIR } = config;
-  const owner = await ownerOf(DATA_DIR);
+  const owner = await readLockOwner(DATA_DIR);
   const server = await SocketClient.connect(DATA_DIR);
   const directory = checkDirectory(DATA_DIR, config);
   if (server !== null) return [...(await askServer(server)), ...directory];
@@ -68,7 +68,7 @@ function registryOf(config: Config): Registry {
 
 async function askServer(server: SocketClient): Promise<Finding[]> {
   try {
-    const { version, node, pid, findings } = await inTime(ANSWER_MS_MAX, server.call('diagnose', {}));
+    const { version, node, pid, findings } = await withTimeout(ANSWER_MS_MAX, server.call('diagnose', {}));
     const text = `a server, process ${pid}, has the data directory open and answers; version ${version}, Node ${node}`;
     const process =
       version === VERSION
@@ -97,7 +97,7 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
     const { EmbeddedStore } = await import('../../../infra/embedded/store.ts');
     const damage = new DamagedFiles(config.DATA_DIR);
     damage.checkLog();
-    return await EmbeddedStore.look(config, async (store) => {
+    return await EmbeddedStore.inspect(config, async (store) => {
       for (const part of (await readBrokenParts(store)).damage) damage.add(part);
       return [...(await checkStore(store, systemClock, registryOf(config))), ...checkDamage(damage.list())];
     });

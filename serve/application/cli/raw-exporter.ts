@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { Mutex } from '../../../infra/coordination/lock.ts';
-import { settledMap } from '../../../infra/coordination/settled-map.ts';
+import { mapConcurrently } from '../../../infra/coordination/map-concurrently.ts';
 import { type RawTable, rawData } from '../../../ingest/raw/raw-data.ts';
 import { isDeletable } from '../../../ingest/raw/retention.ts';
 import { type FinishedFile, saveFile } from '../../raw-export/finished-file.ts';
@@ -75,7 +75,7 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
     const manifest = await Manifest.read(target, { relay_chain, chain, month: date.slice(0, 7) });
     const noting = new Mutex();
     const told = ({ date }: RawPartition) => onProgress({ chain, date, done: ++done, total, bytes });
-    await settledMap(
+    await mapConcurrently(
       Map.groupBy(month, ({ table }) => table.name),
       async ([name, dues]) => {
         const report = reports[name] as TableReport;

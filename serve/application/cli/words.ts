@@ -1,7 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import { Help } from 'commander';
 
-export { age, bytes, duration, number, plural } from '../../../infra/words.ts';
+export {
+  formatAge as age,
+  formatBytes as bytes,
+  formatDuration as duration,
+  formatNumber as number,
+  plural,
+} from '../../../infra/format.ts';
 
 const CELL_CHARACTERS_MAX = 80;
 

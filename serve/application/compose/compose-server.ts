@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
-import { recent } from '../../../infra/coordination/recent.ts';
+import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
 import { provenAccount } from '../../accounts/principal.ts';
 import { serveAlerts } from '../../alerts/routes.ts';
 import { ListReader } from '../../console/lists/list-reader.ts';
@@ -43,8 +43,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const { clock } = runtime;
   const store = readers.shared;
   // Both are read once for all who ask at the same time: they take many statements.
-  const status = recent(0, () => readStatus({ store, clock }, aggregator));
-  const coverage = recent(0, () => readCoverage(store, registry));
+  const status = memoizeFor(0, () => readStatus({ store, clock }, aggregator));
+  const coverage = memoizeFor(0, () => readCoverage(store, registry));
   const cached = { clock, versions: aggregator, settings: config, cacheMetrics: processMetrics.answers };
   const answers = new AnswerCache(cached);
   const freshness = new Freshness({ store, computation: aggregator });

@@ -11,7 +11,7 @@ import { type Logger, openLogger } from '../../../infra/logger.ts';
 import type { Clock, Numbers, Runtime, Service } from '../../../infra/ports.ts';
 import { openRuntime } from '../../../infra/runtime/open-runtime.ts';
 import { instrumentRuntime } from '../../../infra/runtime/port-metrics.ts';
-import { readinessOf } from '../../../infra/runtime/readiness.ts';
+import { createReadinessCheck } from '../../../infra/runtime/readiness.ts';
 import { startTracing } from '../../../infra/tracing/start-tracing.ts';
 import { VERSION } from '../../../infra/version.ts';
 import { type Registry, readRegistry } from '../../../ingest/chains/registry.ts';
@@ -166,7 +166,7 @@ function construct(parts: Parts): Pipeline {
   };
   const schema = new StoredSchema({ runtime, config, roles, waits });
   const health = new ProcessHealth(
-    readinessOf(runtime, config, needed, noteService(metrics.health)),
+    createReadinessCheck(runtime, config, needed, noteService(metrics.health)),
     () => runtime.damage.list().length > 0,
   );
   const alerts = once(() => startAlerts(parts));

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../infra/errors.ts';
 import { type Finding, fine, warning } from '../../../infra/finding.ts';
+import { plural } from '../../../infra/format.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { plural } from '../../../infra/words.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import {
   isUsualElsewhere,

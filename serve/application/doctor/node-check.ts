@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reasonOf } from '../../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
-import { number, plural } from '../../../infra/words.ts';
+import { formatNumber, plural } from '../../../infra/format.ts';
 import { fetchHeights } from '../../../ingest/backfill/fetch-heights.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { timeOf } from '../../../ingest/decode/block-time.ts';
@@ -82,8 +82,8 @@ class NodeExamination {
     const best = await this.#node.head('best');
     const time = timeOf(await this.#node.block(finalized.hash));
     const seconds = time === null ? null : Math.round((Date.now() - time) / 1000);
-    const age = seconds === null ? '' : `, ${number(Math.max(0, seconds))} s old`;
-    const text = `finalized ${number(finalized.number)}${age}; best ${plural(best.number - finalized.number, 'block')} above it`;
+    const age = seconds === null ? '' : `, ${formatNumber(Math.max(0, seconds))} s old`;
+    const text = `finalized ${formatNumber(finalized.number)}${age}; best ${plural(best.number - finalized.number, 'block')} above it`;
     if (seconds === null || seconds <= LATE_SECONDS) return fine('head', text);
     return warning('head', text, 'wait until the node has the newest blocks, or look at its peers');
   }
@@ -99,7 +99,7 @@ class NodeExamination {
       if (await this.#hasState(middle)) high = middle;
       else low = middle;
     }
-    const text = `of the last ${plural(head - high + 1, 'block')}, from ${number(high)} on`;
+    const text = `of the last ${plural(head - high + 1, 'block')}, from ${formatNumber(high)} on`;
     return warning(
       'state',
       text,
@@ -120,7 +120,7 @@ class NodeExamination {
       } else reasons.push(`${height.number}: ${height.reason}`);
     }
     const perSecond = Math.round(blocks / ((performance.now() - began) / 1000));
-    const text = `${number(perSecond)} blocks/s of ${number(Math.round(bytes / Math.max(1, blocks) / 1000))} kB, checked and decoded`;
+    const text = `${formatNumber(perSecond)} blocks/s of ${formatNumber(Math.round(bytes / Math.max(1, blocks) / 1000))} kB, checked and decoded`;
     if (reasons.length === 0) return fine('speed', `${text}; the last ${plural(blocks, 'block')} are whole`);
     return warning(
       'speed',

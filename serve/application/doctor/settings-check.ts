@@ -9,8 +9,8 @@ import {
 import { distributedSettings } from '../../../infra/distributed/settings.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
+import { formatBytes } from '../../../infra/format.ts';
 import { nearestName } from '../../../infra/nearest-name.ts';
-import { bytes } from '../../../infra/words.ts';
 import { findChain, readRegistry } from '../../../ingest/chains/registry.ts';
 import { isPublicAddress } from '../../alerts/outgoing/public-address.ts';
 import { type Config, settings } from '../../settings/settings.ts';
@@ -134,7 +134,7 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
     ],
     [
       PROFILE === 'embedded' && config.STORE_MEMORY_BYTES > memoryBytes * MEMORY_SHARE,
-      `STORE_MEMORY_BYTES=${config.STORE_MEMORY_BYTES}, and this machine has ${bytes(memoryBytes)}: the system may kill the process`,
+      `STORE_MEMORY_BYTES=${config.STORE_MEMORY_BYTES}, and this machine has ${formatBytes(memoryBytes)}: the system may kill the process`,
       `set it to at most ${Math.floor(memoryBytes * MEMORY_SHARE)}`,
     ],
     [

@@ -1,9 +1,9 @@
 import { compareSchema, meta } from '../../../infra/clickhouse/schema.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
+import { formatDuration, plural } from '../../../infra/format.ts';
 import type { Clock, Damage, Store } from '../../../infra/ports.ts';
 import { DATABASE, type NamedTable, sql } from '../../../infra/sql.ts';
-import { duration, plural } from '../../../infra/words.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { schema } from '../compose/stored-schema.ts';
@@ -64,7 +64,7 @@ async function checkClock(store: Pick<Store, 'rows'>, clock: Clock): Promise<Fin
   if (written - clock.now() <= CLOCK_MS_MAX) return found;
   return failed(
     'clock',
-    `this machine is ${duration((written - clock.now()) / 1000)} behind the time of what it stored last`,
+    `this machine is ${formatDuration((written - clock.now()) / 1000)} behind the time of what it stored last`,
     'set the clock, and keep it right with NTP',
   );
 }
@@ -91,7 +91,7 @@ export function compareClocks(of: string, theirs: number, asked: number, answere
   if (Math.abs(apart) <= CLOCK_MS_MAX) return fine('clock', `as that of ${of}, to ${CLOCK_MS_MAX / 1000} s`);
   return warning(
     'clock',
-    `that of ${of} is ${duration(Math.abs(apart) / 1000)} ${apart > 0 ? 'ahead' : 'behind'}`,
+    `that of ${of} is ${formatDuration(Math.abs(apart) / 1000)} ${apart > 0 ? 'ahead' : 'behind'}`,
     'keep the clocks of all machines right with NTP; dates, sessions and alerts go by them',
   );
 }

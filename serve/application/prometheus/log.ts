@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import { inTime } from '../../../infra/coordination/in-time.ts';
-import { recent } from '../../../infra/coordination/recent.ts';
+import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
+import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import type { Log } from '../../../infra/ports.ts';
 
 /** Age of the figures, and the time that a scrape waits for them. */
@@ -26,8 +26,8 @@ export function logSeries(registers: Registry[], log: Pick<Log, 'lag'>): () => P
     labelNames: ['topic', 'group', 'partition'],
     registers,
   });
-  const read = recent(LAG_MS_MAX, async () => {
-    const lags = await inTime(WAIT_MS_MAX, log.lag());
+  const read = memoizeFor(LAG_MS_MAX, async () => {
+    const lags = await withTimeout(WAIT_MS_MAX, log.lag());
     for (const { topic, group, messages, partitions } of lags) {
       unread.set({ topic, group }, messages);
       for (const { partition, messages } of partitions) {

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { inTime } from '../../../infra/coordination/in-time.ts';
+import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { InfraSettings } from '../../../infra/runtime/settings.ts';
 import { sql } from '../../../infra/sql.ts';
@@ -60,7 +60,7 @@ export function processSeries(
   build.set({ ...constant, engine: 'unknown' }, 1);
   return {
     readReady: async () => {
-      const isReady = inTime(READY_MS_MAX, health.checkReady()).then(
+      const isReady = withTimeout(READY_MS_MAX, health.checkReady()).then(
         () => 1,
         () => 0,
       );

@@ -3,8 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'pr
 import { z } from 'zod';
 import type { AlertFigures } from '../../../aggregate/alerts/pipeline.ts';
 import type { Aggregator } from '../../../aggregate/runner/aggregator.ts';
-import { inTime } from '../../../infra/coordination/in-time.ts';
-import { recent } from '../../../infra/coordination/recent.ts';
+import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
+import { withTimeout } from '../../../infra/coordination/with-timeout.ts';
 import type { Clock, DamageList, Log } from '../../../infra/ports.ts';
 import type { Sql } from '../../../infra/sql.ts';
 import type { LoadCounters } from '../../../ingest/load/loader-metrics.ts';
@@ -111,8 +111,8 @@ function serviceSeries(sources: ScrapeSources, registers: Registry[]): () => Pro
   const readIngest = ingestSeries(registers, damage);
   const readChains = chainSeries(registers, aggregator);
   const probes = { rows: <Row>(query: Sql) => store.rows<Row>(query, { lane: 'probes' }) };
-  const stored = recent(DATA_MS_MAX, () =>
-    inTime(
+  const stored = memoizeFor(DATA_MS_MAX, () =>
+    withTimeout(
       WAIT_MS_MAX,
       (async () => {
         await readStore();
@@ -122,7 +122,7 @@ function serviceSeries(sources: ScrapeSources, registers: Registry[]): () => Pro
       })(),
     ),
   );
-  const ready = recent(DATA_MS_MAX, readReady);
+  const ready = memoizeFor(DATA_MS_MAX, readReady);
   return async () => {
     const isRead = await Promise.all([
       readLog(),

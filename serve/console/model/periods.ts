@@ -1,4 +1,4 @@
-import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
+import { clampDay } from '../../../infra/clickhouse/date-range.ts';
 import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { Period, SeriesAnswer } from './chart-state.ts';
 
@@ -20,8 +20,8 @@ export const addDays = (day: string, days: number): string => isoDay(timeOf(day)
 
 /** The periods that hold the days from `from` to `until`, both inclusive, as far as the store has dates. */
 export function periodsOf(per: Period, from: string, until: string): Periods {
-  const start = periodStart(per, inDateRange(from));
-  return { per, start, count: Math.max(0, distance(per, start, inDateRange(until)) + 1) };
+  const start = periodStart(per, clampDay(from));
+  return { per, start, count: Math.max(0, distance(per, start, clampDay(until)) + 1) };
 }
 
 /** First day of the period that a day belongs to. */

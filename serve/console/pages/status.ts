@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { metrics } from '../../../aggregate/metrics/index.ts';
 import type { PendingReason } from '../../../aggregate/runner/pending.ts';
 import type { ChainCoverage, ChainStatus, SystemStatus } from '../../../aggregate/status/status.ts';
-import { recent } from '../../../infra/coordination/recent.ts';
+import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
 import { unreadCallsText } from '../../../ingest/raw/unknown-wrappers.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
@@ -33,7 +33,7 @@ export function serveStatus(
   pages: FastifyInstance,
   { freshness, series, status, coverage: readCoverage }: StatusSources,
 ): void {
-  const read = recent(AGE_MS_MAX, async () => {
+  const read = memoizeFor(AGE_MS_MAX, async () => {
     const [now, gaps] = await Promise.all([status(), readCoverage(), freshness.refresh()]);
     return { now, gaps, strips: stripsOf(gaps, freshness.chains, series.today) };
   });

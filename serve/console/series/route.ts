@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { UNITS } from '../../../aggregate/units.ts';
-import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
+import { clampDay } from '../../../infra/clickhouse/date-range.ts';
 import { SHARED } from '../../http/caching.ts';
 import { wrongParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
@@ -123,10 +123,10 @@ export function serveSeries(
 /** A day alone is compared with nothing but the data: of a long time the newest days are answered. */
 function rangeOf(start: string | undefined, end: string | undefined, today: string) {
   requireOrder(start, end);
-  const given = start === undefined ? undefined : inDateRange(start);
-  const until = inDateRange(end ?? (given !== undefined && given > today ? given : today));
+  const given = start === undefined ? undefined : clampDay(start);
+  const until = clampDay(end ?? (given !== undefined && given > today ? given : today));
   const first = addDays(until, 1 - DAYS_MAX);
-  const from = given ?? inDateRange(addDays(until, 1 - DAYS_USUAL));
+  const from = given ?? clampDay(addDays(until, 1 - DAYS_USUAL));
   if (from >= first) return { from, until };
   if (end === undefined) return { from: first, until };
   throw wrongParameter('start_date', `more than ${DAYS_MAX} days before end_date`, from);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Admission, type AdmissionLimits, EVERYBODY } from '../../../infra/coordination/admission.ts';
-import { recent } from '../../../infra/coordination/recent.ts';
+import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
 import { SharedWork } from '../../../infra/coordination/shared-work.ts';
 
 const LIMITS = { runningMax: 2, waitingMax: 8, waitMsMax: 60_000 };
@@ -222,10 +222,10 @@ describe('shared work', () => {
 describe('a recent value', () => {
   test('is read once for all who ask while it is read', async () => {
     let reads = 0;
-    const read = recent(60_000, async () => ++reads);
+    const read = memoizeFor(60_000, async () => ++reads);
     expect(await Promise.all([read(), read()])).toEqual([1, 1]);
     expect(await read()).toBe(1);
-    const always = recent(0, async () => ++reads);
+    const always = memoizeFor(0, async () => ++reads);
     expect([await always(), await always()]).toEqual([2, 3]);
   });
 });

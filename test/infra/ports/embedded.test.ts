@@ -353,7 +353,7 @@ describe('embedded runtime', () => {
     const processors = availableParallelism();
     expect(await threads({})).toBe(Math.max(1, processors >> 1));
     expect(await threads({ lane: 'readers' })).toBe(processors);
-    expect(await threads({ lane: 'readers', letsOthersFirst: true })).toBe(Math.max(1, processors >> 2));
+    expect(await threads({ lane: 'readers', isLowPriority: true })).toBe(Math.max(1, processors >> 2));
     await store.close();
     remove(directory);
   });

@@ -244,8 +244,8 @@ export function storeContract(
       test('a query that lets others go first has a lower priority than those of other readers', async () => {
         const priority = sql`SELECT toUInt8(getSetting('priority')) AS priority`;
         const given = async (options: QueryOptions) => (await used.store.rows(priority, options))[0];
-        expect(await given({ lane: 'readers', letsOthersFirst: false })).toEqual({ priority: 1 });
-        expect(await given({ lane: 'readers', letsOthersFirst: true })).toEqual({ priority: 2 });
+        expect(await given({ lane: 'readers', isLowPriority: false })).toEqual({ priority: 1 });
+        expect(await given({ lane: 'readers', isLowPriority: true })).toEqual({ priority: 2 });
         expect(await given({})).toEqual({ priority: 0 });
       });
 

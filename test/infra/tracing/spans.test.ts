@@ -1,7 +1,13 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Logger } from '../../../infra/logger.ts';
-import { activeTraceparent, inSpan, outsideSpans, startSpan, within } from '../../../infra/tracing/spans.ts';
+import {
+  activeTraceparent,
+  inSpan,
+  startSpan,
+  withActiveSpan,
+  withoutSpan,
+} from '../../../infra/tracing/spans.ts';
 import { startTracing } from '../../../infra/tracing/start-tracing.ts';
 import { Collector } from '../../support/collector.ts';
 import { product } from '../../support/source-files.ts';
@@ -96,11 +102,13 @@ describe('a span', () => {
   test('continues the trace of its one cause, and of the active span without any', async () => {
     await start();
     const outer = startSpan('outer', { causes: [parentOf(7, '01'), undefined, parentOf(7, '01')] });
-    const inner = within(outer, () => ended('inner'));
-    const outside = within(outer, () => outsideSpans(() => ended('outside')));
-    expect(within(outer, activeTraceparent)).toBe(`00-${idOf(outer)}-${outer.spanContext().spanId}-01`);
+    const inner = withActiveSpan(outer, () => ended('inner'));
+    const outside = withActiveSpan(outer, () => withoutSpan(() => ended('outside')));
+    expect(withActiveSpan(outer, activeTraceparent)).toBe(
+      `00-${idOf(outer)}-${outer.spanContext().spanId}-01`,
+    );
     outer.end();
-    expect(within(outer, activeTraceparent)).toBeUndefined();
+    expect(withActiveSpan(outer, activeTraceparent)).toBeUndefined();
     expect([idOf(outer), idOf(inner)]).toEqual([idOf(inner), parentOf(7, '01').split('-')[1]]);
     expect(idOf(outside)).not.toBe(idOf(outer));
     const spans = await collected();

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { readinessOf } from '../../../infra/runtime/readiness.ts';
+import { createReadinessCheck } from '../../../infra/runtime/readiness.ts';
 import { sql } from '../../../infra/sql.ts';
 import { createApp } from '../../../serve/http/app.ts';
 import { serveHealth } from '../../../serve/http/health.ts';
@@ -54,7 +54,7 @@ async function serve(env: Record<string, string>): Promise<void> {
   });
   const log = { check: async () => undefined } as never;
   const health = new ProcessHealth(
-    readinessOf({ store, keyValue, log }, settings, new Set(['store', 'keyValue', 'log'])),
+    createReadinessCheck({ store, keyValue, log }, settings, new Set(['store', 'keyValue', 'log'])),
     () => false,
   );
   health.started();

@@ -1,5 +1,5 @@
 import { kebab } from '../../../../aggregate/metric-name.ts';
-import { endAfter, FIRST_DAY, inDateRange, LAST_DAY } from '../../../../infra/clickhouse/date-range.ts';
+import { clampDay, endAfter, FIRST_DAY, LAST_DAY } from '../../../../infra/clickhouse/date-range.ts';
 import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
@@ -32,7 +32,7 @@ Examples:
       try {
         const rebuilt = await client.call(
           'rebuild',
-          { metrics, from: inDateRange(from), until: endAfter(until) },
+          { metrics, from: clampDay(from), until: endAfter(until) },
           {
             onProgress: ({ done, total }) => {
               if (total === 0) return;

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { ownerOf } from '../../../../infra/embedded/owner.ts';
+import { readLockOwner } from '../../../../infra/embedded/owner.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 
@@ -27,7 +27,7 @@ async function started(command: string, args: readonly string[], DATA_DIR: strin
     said.err += piece;
   });
   await expect.poll(() => said.err, { timeout: 60_000 }).toContain('answers on');
-  const server = (await ownerOf(DATA_DIR)) as number;
+  const server = (await readLockOwner(DATA_DIR)) as number;
   onTestFinished(() => {
     child.kill('SIGKILL');
     if (isAlive(server)) process.kill(server, 'SIGKILL');
@@ -58,7 +58,7 @@ it.each([
   await gone(server);
   // Closed in order, not only gone.
   await expect.poll(() => said.out).toContain('"stopping"');
-  expect(await ownerOf(directory)).toBe(null);
+  expect(await readLockOwner(directory)).toBe(null);
 });
 
 it('the program becomes the server, whatever started it', async () => {

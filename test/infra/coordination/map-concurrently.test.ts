@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { settledMap } from '../../../infra/coordination/settled-map.ts';
+import { mapConcurrently } from '../../../infra/coordination/map-concurrently.ts';
 
 describe('a map of several items at a time', () => {
   it('gives the results in the order of the items', async () => {
     const later = async (ms: number) => sleep(ms, ms);
-    expect(await settledMap([30, 10, 20], later, 2)).toEqual([30, 10, 20]);
+    expect(await mapConcurrently([30, 10, 20], later, 2)).toEqual([30, 10, 20]);
   });
 
   it('fails when what runs has ended, and begins nothing after a failure', async () => {
@@ -17,7 +17,7 @@ describe('a map of several items at a time', () => {
       ended.push(item);
       if (item === 2) throw new Error('a later one');
     };
-    await expect(settledMap([0, 1, 2, 3, 4], work, 3)).rejects.toThrow('the first');
+    await expect(mapConcurrently([0, 1, 2, 3, 4], work, 3)).rejects.toThrow('the first');
     expect({ begun, ended }).toEqual({ begun: [0, 1, 2], ended: [0, 2] });
   });
 });

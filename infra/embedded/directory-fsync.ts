@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Batcher } from '../coordination/batcher.ts';
-import { settledMap } from '../coordination/settled-map.ts';
+import { mapConcurrently } from '../coordination/map-concurrently.ts';
 import { storePath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
-import { forceToDisk } from './force-to-disk.ts';
+import { fsyncPath } from './fsync.ts';
 
 /** A directory that changed again so soon may have the same time. */
 const SAME_TIME_MS = 1000;
@@ -15,7 +15,7 @@ const FORCED_AT_ONCE = 8;
  * Forces the names of parts and tables to the disk. The engine forces the files of a part and the directory that holds
  * them, not the one in which it then gives the part its name: after a power loss that part would be a temporary one.
  */
-export class ForcedNames {
+export class DirectoryFsync {
   readonly #dataDirectory: string;
   /** When each directory had last changed before its names were forced. */
   readonly #forced = new Map<string, number>();
@@ -35,7 +35,7 @@ export class ForcedNames {
 
   async #forceChanged(): Promise<void> {
     try {
-      await settledMap(
+      await mapConcurrently(
         directoriesOf(this.#dataDirectory),
         (directory) => this.#forceIfChanged(directory),
         FORCED_AT_ONCE,
@@ -49,7 +49,7 @@ export class ForcedNames {
     const changed = statSync(directory, { throwIfNoEntry: false })?.mtimeMs;
     if (changed === undefined || changed === this.#forced.get(directory)) return;
     const isPast = changed < Date.now() - SAME_TIME_MS;
-    await forceToDisk(directory).catch(unlessGone);
+    await fsyncPath(directory).catch(unlessGone);
     if (isPast) this.#forced.set(directory, changed);
   }
 }

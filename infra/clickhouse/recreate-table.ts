@@ -7,7 +7,7 @@ import { liveColumns } from './live-columns.ts';
  * Creates a table again by its present definition, with those of its rows that nothing can make again. They are in a
  * table of their own meanwhile, so that after a kill the next start goes on.
  */
-export async function createWithRows(
+export async function recreateTable(
   store: Store,
   table: Table,
   rows: Sql,

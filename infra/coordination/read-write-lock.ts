@@ -1,16 +1,16 @@
 import { ProductError } from '../errors.ts';
-import { inTime } from './in-time.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /**
  * A read-write lock: `pass` runs shared work; `alone` waits for all shared work to end and blocks new work meanwhile.
  */
-export class Gate {
+export class ReadWriteLock {
   #passing = 0;
   #alone: Promise<unknown> = Promise.resolve();
   #isHeld = false;
   #emptied: (() => void) | undefined;
 
-  async pass<T>(work: () => Promise<T>): Promise<T> {
+  async runShared<T>(work: () => Promise<T>): Promise<T> {
     while (this.#isHeld) await this.#alone;
     this.#passing++;
     try {
@@ -25,7 +25,7 @@ export class Gate {
    * Runs one work alone; others that want to be alone wait for it. It fails where those under way do not end in time,
    * since new ones wait meanwhile.
    */
-  async alone<T>(work: () => Promise<T>, waitMsMax = 15_000): Promise<T> {
+  async runExclusive<T>(work: () => Promise<T>, waitMsMax = 15_000): Promise<T> {
     while (this.#isHeld) await this.#alone;
     this.#isHeld = true;
     const held = this.#holdFor(work, waitMsMax);
@@ -40,7 +40,7 @@ export class Gate {
         const emptied = new Promise<void>((resolve) => {
           this.#emptied = resolve;
         });
-        await inTime(waitMsMax, emptied).catch(() => {
+        await withTimeout(waitMsMax, emptied).catch(() => {
           const some =
             this.#passing === 1 ? '1 statement that writes' : `${this.#passing} statements that write`;
           throw new ProductError(

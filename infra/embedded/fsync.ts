@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
  * Forces the bytes of a file to the disk, or the names of the files of a directory: a file that is forced itself may be
  * without its name.
  */
-export async function forceToDisk(path: string): Promise<void> {
+export async function fsyncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
@@ -17,8 +17,8 @@ export async function forceToDisk(path: string): Promise<void> {
 const UNFORCEABLE = new Set(['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR']);
 
 /** Forces the names of the files of a directory to the disk, where its file system and its rights allow that. */
-export async function forceNamesWherePossible(directory: string): Promise<void> {
-  await forceToDisk(directory).catch((error: NodeJS.ErrnoException) => {
+export async function fsyncDirectoryIfPossible(directory: string): Promise<void> {
+  await fsyncPath(directory).catch((error: NodeJS.ErrnoException) => {
     if (!UNFORCEABLE.has(error.code ?? '')) throw error;
   });
 }

@@ -1,5 +1,5 @@
 /** Cuts a list into parts whose sizes add up to at most `sizeMax`; an item that is larger is a part of its own. */
-export function* partsOf<Item>(
+export function* chunkBySize<Item>(
   items: Iterable<Item>,
   sizeMax: number,
   sizeOf: (item: Item) => number,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A whole number of the environment, within a range. */
-export const whole = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
+export const integerSetting = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
     .regex(/^-?\d+$/, 'expected a whole number')
@@ -15,7 +15,7 @@ export const whole = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) 
 
 /** Days that something is kept: 0 for ever, or else so many at least. */
 export const retentionDays = (min: number, fallback = 0) =>
-  whole(fallback, 0, DAYS_MAX).refine(
+  integerSetting(fallback, 0, DAYS_MAX).refine(
     (value) => value === 0 || value >= min,
     `expected 0, or a whole number ${range(min, DAYS_MAX)}`,
   );
@@ -25,7 +25,7 @@ const range = (min: number, max: number) =>
   max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
 
 /** `true` or `false`. */
-export const yesNo = (fallback: 'true' | 'false') =>
+export const booleanSetting = (fallback: 'true' | 'false') =>
   z
     .enum(['true', 'false'])
     .default(fallback)

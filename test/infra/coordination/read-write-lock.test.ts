@@ -1,24 +1,24 @@
 import { expect, it, vi } from 'vitest';
-import { Gate } from '../../../infra/coordination/gate.ts';
+import { ReadWriteLock } from '../../../infra/coordination/read-write-lock.ts';
 
 it('what wants to be alone waits for those that pass, and they wait for it', async () => {
-  const gate = new Gate();
+  const gate = new ReadWriteLock();
   const done: string[] = [];
   const first = Promise.withResolvers<void>();
   const alone = Promise.withResolvers<void>();
   const works = [
-    gate.pass(async () => {
+    gate.runShared(async () => {
       await first.promise;
       done.push('first');
     }),
-    gate.pass(async () => void done.push('beside')),
-    gate.alone(async () => {
+    gate.runShared(async () => void done.push('beside')),
+    gate.runExclusive(async () => {
       done.push('alone begins');
       await alone.promise;
       done.push('alone ends');
     }),
-    gate.pass(async () => void done.push('later')),
-    gate.alone(async () => void done.push('alone again')),
+    gate.runShared(async () => void done.push('later')),
+    gate.runExclusive(async () => void done.push('alone again')),
   ];
   await works[1];
   first.resolve();
@@ -30,18 +30,18 @@ it('what wants to be alone waits for those that pass, and they wait for it', asy
 });
 
 it('is open again after a failure', async () => {
-  const gate = new Gate();
-  await expect(gate.alone(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await gate.pass(async () => 1)).toBe(1);
+  const gate = new ReadWriteLock();
+  await expect(gate.runExclusive(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await gate.runShared(async () => 1)).toBe(1);
 });
 
 it('gives up being alone where others do not end in time, and lets the next ones pass', async () => {
-  const gate = new Gate();
+  const gate = new ReadWriteLock();
   const end = Promise.withResolvers<void>();
-  const long = gate.pass(() => end.promise);
+  const long = gate.runShared(() => end.promise);
   const work = vi.fn(async () => undefined);
-  const alone = gate.alone(work, 50);
-  const later = gate.pass(async () => 'passed');
+  const alone = gate.runExclusive(work, 50);
+  const later = gate.runShared(async () => 'passed');
   await expect(alone).rejects.toMatchObject({
     code: 'store_busy',
     message: '1 statement that writes did not end within 0.05 s; try again later',
@@ -50,5 +50,5 @@ it('gives up being alone where others do not end in time, and lets the next ones
   end.resolve();
   await long;
   expect(work).not.toHaveBeenCalled();
-  expect(await gate.alone(async () => 'alone', 50)).toBe('alone');
+  expect(await gate.runExclusive(async () => 'alone', 50)).toBe('alone');
 });

@@ -1,12 +1,12 @@
 /** A whole number for people, with separators. */
-export const number = (value: number): string => Math.round(value).toLocaleString('en-US');
+export const formatNumber = (value: number): string => Math.round(value).toLocaleString('en-US');
 
 export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${number(value)} ${value === 1 ? one : many}`;
+  return `${formatNumber(value)} ${value === 1 ? one : many}`;
 }
 
 /** A size for people: `1.2 GB`. */
-export function bytes(value: number): string {
+export function formatBytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let left = value;
   let unit = 0;
@@ -26,7 +26,7 @@ const STEPS = [
 ] as const;
 
 /** The two largest units of a time: `3 y 12 d`, `4 min 5 s`. */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds < 10) return `${Math.max(0, seconds).toFixed(seconds < 1 ? 2 : 1)} s`;
   let left = Math.round(seconds);
   const parts: string[] = [];
@@ -40,9 +40,9 @@ export function duration(seconds: number): string {
 }
 
 /** How long ago a time was, in its largest unit: `3 min ago`. */
-export function age(time: string | number, now: number): string {
+export function formatAge(time: string | number, now: number): string {
   const seconds = Math.floor((now - new Date(time).getTime()) / 1000);
-  if (seconds < 0) return `in ${age(now, now - seconds * 1000).replace(' ago', '')}`;
+  if (seconds < 0) return `in ${formatAge(now, now - seconds * 1000).replace(' ago', '')}`;
   const [unit, size] = STEPS.find(([, size]) => seconds >= size) ?? ['s', 1];
-  return `${number(Math.floor(seconds / size))} ${unit} ago`;
+  return `${formatNumber(Math.floor(seconds / size))} ${unit} ago`;
 }

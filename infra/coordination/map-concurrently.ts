@@ -4,7 +4,7 @@ import pMap, { pMapSkip } from 'p-map';
  * Maps several items at a time. After a failure nothing new begins, and the failure is thrown when what runs has ended:
  * the caller may then take away what the work wrote.
  */
-export async function settledMap<T, R>(
+export async function mapConcurrently<T, R>(
   items: Iterable<T>,
   work: (item: T) => Promise<R>,
   concurrency: number,

@@ -7,7 +7,7 @@ const REST_MS = 500;
  * Stands before a service that may be away. After a call that the service did not answer all calls fail at once, and
  * after a rest one at a time tries again: its callers do not queue up behind a service that answers nobody.
  */
-export class Breaker {
+export class CircuitBreaker {
   readonly #service: string;
   readonly #isAway: (error: unknown) => boolean;
   #failedAt: number | null = null;

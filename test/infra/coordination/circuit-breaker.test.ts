@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Breaker } from '../../../infra/coordination/breaker.ts';
+import { CircuitBreaker } from '../../../infra/coordination/circuit-breaker.ts';
 
 /** A service that counts what it is asked, and answers while it is there. */
 function service() {
@@ -16,7 +16,7 @@ const rest = () => new Promise((done) => setTimeout(done, 550));
 describe('a service that is away', () => {
   it('is asked once more after a rest, by one caller; all others fail at once', async () => {
     const { state, ask } = service();
-    const breaker = new Breaker('Redis');
+    const breaker = new CircuitBreaker('Redis');
     expect(await breaker.run(ask)).toBe('answer');
     state.isThere = false;
     await expect(breaker.run(ask)).rejects.toMatchObject({
@@ -33,7 +33,7 @@ describe('a service that is away', () => {
 
   it('is used again by everybody as soon as it answers one', async () => {
     const { state, ask } = service();
-    const breaker = new Breaker('Redis');
+    const breaker = new CircuitBreaker('Redis');
     state.isThere = false;
     await expect(breaker.run(ask)).rejects.toThrow();
     state.isThere = true;
@@ -43,7 +43,7 @@ describe('a service that is away', () => {
   });
 
   it('is not one that answers with an error', async () => {
-    const breaker = new Breaker('Redis', (error) => (error as Error).name !== 'ReplyError');
+    const breaker = new CircuitBreaker('Redis', (error) => (error as Error).name !== 'ReplyError');
     const refuse = () => Promise.reject(Object.assign(new Error('WRONGTYPE'), { name: 'ReplyError' }));
     await expect(breaker.run(refuse)).rejects.toThrow('WRONGTYPE');
     expect(await breaker.run(async () => 'answer')).toBe('answer');
