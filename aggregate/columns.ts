@@ -2,25 +2,25 @@ import { z } from 'zod';
 import { SHOWN_BY_UNIT, type Shown, type Unit } from './units.ts';
 
 /**
- * A column is a zod schema of the served value, plus its ClickHouse type, its rendering and how it is shown. These are
- * in a registry, so that type and rendering do not appear in OpenAPI.
+ * A column is a zod schema of the served value, plus its ClickHouse type, rendering and display. A registry holds these,
+ * so that type and rendering do not appear in OpenAPI.
  */
 interface ColumnFacts {
   readonly clickhouse: string;
-  /** SQL that turns the stored value into the served one; the name itself when absent. */
+  /** SQL that converts the stored value to the served one; the column name when absent. */
   readonly render?: (name: string) => string;
-  /** SQL of the value in Parquet and Arrow, where those cannot hold the type. */
+  /** SQL of the value in Parquet and Arrow, if these formats lack the type. */
   readonly columnar?: (name: string) => string;
-  /** ClickHouse type of the value in JSON, of a value that is stored as JSON text. */
+  /** ClickHouse type of a value that is stored as JSON text. */
   readonly nested?: string;
-  /** Absent from columns without a title, which only other metrics read. */
+  /** Undefined for columns that only other metrics read. */
   readonly shown: Shown | undefined;
   readonly total: string | undefined;
 }
 
 /**
- * How a format holds a nested value: as JSON, as columns of a type, or as JSON text in a cell. In a spreadsheet no text
- * begins as a formula does.
+ * How a format represents a nested value: as JSON, as typed columns, or as JSON text. `spreadsheet` also escapes text
+ * that a spreadsheet would run as a formula.
  */
 export type Shape = 'json' | 'columnar' | 'text' | 'spreadsheet';
 
@@ -31,18 +31,18 @@ export type Columns = Record<string, Column>;
 
 interface Options {
   readonly nullable?: boolean;
-  /** Every served column has one. */
+  /** Required for served columns. */
   readonly title?: string;
 }
 interface Values {
-  /** All values, where there are no others. */
+  /** Set if the column has no other values. */
   readonly values?: readonly string[];
 }
 interface Names extends Omit<Options, 'nullable'>, Values {
-  /** The name in rows that are of all others together. */
+  /** The name of the row that adds up all others. */
   readonly total?: string;
 }
-/** How a number is shown, where it differs from others of its unit. */
+/** Overrides of the defaults of the unit. */
 export type NumberOptions = Options & Partial<Pick<Shown, 'overTime' | 'overChains' | 'isDrawn'>>;
 interface Measured<U extends Unit> {
   readonly unit: U;
@@ -74,7 +74,7 @@ function shownAs(unit: Unit | null, { title, ...own }: NumberOptions): Shown | u
 
 const NOT_A_NUMBER = { overTime: 'none', overChains: 'none', isDrawn: false } as const;
 
-/** What the OpenAPI document says of how a column is shown. */
+/** The display of a column in the OpenAPI document. */
 const publicMeta = ({ title, unit, overTime, overChains }: Shown) => ({
   title,
   ...(unit !== null && { 'x-unit': unit, 'x-over-time': overTime, 'x-over-chains': overChains }),
@@ -95,7 +95,7 @@ export const timestamp = (doc: string, options: Options = {}) =>
 /** A count, or another whole number of the given unit. */
 export const count = (doc: string, options: NumberOptions & Partial<Measured<WholeUnit>> = {}) =>
   column(z.int().min(0), doc, options, { type: 'UInt64', unit: options.unit ?? 'count' });
-/** A whole number of up to 256 bits, with all its digits in JSON and CSV; text in Parquet and Arrow, which have none so wide. */
+/** A whole number of up to 256 bits: exact in JSON and CSV, text in Parquet and Arrow, which lack such a type. */
 export const wideCount = (doc: string, options: NumberOptions & Measured<WholeUnit>) =>
   column(z.number().min(0).meta({ type: 'integer' }), doc, options, {
     type: 'UInt256',
@@ -118,7 +118,7 @@ export const text = (doc: string, options: Options & Values = {}) =>
   column(textOf(options), doc, options, { type: 'String', unit: null });
 export const flag = (doc: string, options: Options = {}) =>
   column(z.boolean(), doc, options, { type: 'Bool', unit: null });
-/** A list or an object, stored as JSON text: a value in JSON, Parquet and Arrow, and that text in CSV. */
+/** A list or object, stored as JSON text: nested in JSON, Parquet and Arrow, JSON text in CSV. */
 export const nested = (
   schema: z.ZodType,
   { type: nested, ...more }: { readonly type: string } & Pick<ColumnFacts, 'columnar'>,
@@ -126,14 +126,13 @@ export const nested = (
   options: Options = {},
 ) => column(schema, doc, options, { type: 'String', unit: null, nested, ...more });
 
-/** How a served column is shown. */
 export function shownOf(column: Column): Shown {
   const { shown } = factsOf(column);
-  if (!shown) throw new Error(`a served column needs a title: ${column.description}`);
+  if (!shown) throw new Error(`a served column needs a title: add one to the column "${column.description}"`);
   return shown;
 }
 
-/** The name of the column that holds the same amounts in USD, of a column in native tokens. */
+/** The column with the USD amounts of a column in native tokens. */
 export function usdTwin(columns: Columns, name: string): string | undefined {
   const twin = `${name}_usd`;
   const [native, usd] = [columns[name], columns[twin]];
@@ -141,14 +140,13 @@ export function usdTwin(columns: Columns, name: string): string | undefined {
   return isPair ? twin : undefined;
 }
 
-/** Whether a column has few distinct values, and is served. */
+/** Tells columns with few distinct values, such as chains. */
 export const isName = (column: Column | undefined): boolean =>
   column !== undefined && clickhouseType(column) === NAME;
 
-/** The name in rows that are of all others together, where a column has one. */
+/** The name of the row that adds up all others, if the column has one. */
 export const totalOf = (column: Column): string | undefined => factsOf(column).total;
 
-/** The ClickHouse type of a column. */
 export function clickhouseType(column: Column): string {
   return factsOf(column).clickhouse;
 }
@@ -164,12 +162,12 @@ export function rendered(name: string, column: Column, shape: Shape = 'json'): s
   return render ? `${render(name)} AS ${name}` : name;
 }
 
-/** Spreadsheets run a text that begins with one of these; in some languages also with those of full width. */
+/** Spreadsheets run text that begins with one of these as a formula; some locales accept the full-width forms. */
 const FORMULA = '^[-=+@\\t\\r\\n＝＋－＠]';
-/** Behind an apostrophe it is a text. */
+/** An apostrophe makes a spreadsheet read it as text. */
 const withoutFormula = (text: string) => `if(match(${text}, '${FORMULA}'), concat('\\'', ${text}), ${text})`;
 
-/** SQL that renders a stored column for a cursor: exact, and equal to the stored value when it is parsed. */
+/** SQL of a stored column in a cursor. It is exact: parsing it gives the stored value. */
 export function pointedAt(name: string, column: Column): string {
   return /UInt128|UInt256|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }

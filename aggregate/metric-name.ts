@@ -1,7 +1,7 @@
-/** The name of the table of a metric by that of its record: `daily_fees` of `DailyFees`. */
+/** The table name of a record: `daily_fees` for `DailyFees`. */
 export function snake(record: string): string {
   return record.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();
 }
 
-/** Its name on the command line by that of its table: `daily-fees`. */
+/** The command-line name of a table: `daily-fees` for `daily_fees`. */
 export const kebab = (name: string): string => name.replaceAll('_', '-');

@@ -6,9 +6,8 @@ import { type Column, type Columns, clickhouseType, isName } from './columns.ts'
 import { snake } from './metric-name.ts';
 
 /**
- * What a window covers: hours, days, months, or the whole history of a relay chain, for metrics whose entities may
- * change over years. Rows of hourly windows have an hour or a moment as their period: of a day that has new blocks only
- * the hours of these blocks are computed.
+ * The unit of a window: hours, days, months, or the whole history of a relay chain, for metrics whose entities may
+ * change over years. Hourly windows let a new block recompute its hour instead of its day.
  */
 export type WindowSize = 'hourly' | 'daily' | 'monthly' | 'whole';
 
@@ -25,27 +24,27 @@ export const SERVED_RELAYS: readonly Relay[] = ['polkadot', 'kusama', 'solo'];
 /** One path of the API that serves a metric. */
 export interface MetricEndpoint<C extends Columns = Columns> {
   readonly path: string;
-  /** Where it is another one than that of the metric, as of a second path. */
+  /** The title of the metric when absent; a second path has its own. */
   readonly title?: string;
-  /** What it answers, in words that its title does not say. */
+  /** One phrase that adds to the title, without a full stop. */
   readonly summary: string;
   /** Relay chains that the path serves; it refuses others. */
   readonly relays: readonly Relay[];
-  /** The parameters of these two that the path has; both when absent. */
+  /** Which of the two parameters the path accepts; both when absent. */
   readonly scopeParameters?: readonly ('relay_chain' | 'chain')[];
-  /** The values of an omitted relay chain and chain, where they are not "all". */
+  /** Values of the omitted parameters; all when absent. */
   readonly defaults?: { readonly relay_chain: Relay; readonly chain?: string };
   readonly dates?: {
-    /** Null where the path accepts dates and ignores them. */
+    /** Null if the path accepts dates and ignores them. */
     readonly column: (keyof C & string) | null;
     /** Rows before this day are never served. */
     readonly floor?: string;
     readonly required: boolean;
   };
   readonly filters?: Readonly<Record<string, Filter>>;
-  /** Whether a response has a limited number of rows by default; otherwise it has all rows. */
+  /** Limits the rows of a response by default. */
   readonly isLimited?: boolean;
-  /** The order of the rows, where it is not that of the metric. */
+  /** The order of the metric when absent. */
   readonly order?: readonly Ordering[];
 }
 
@@ -61,7 +60,7 @@ export interface Filter {
 
 export type Ordering = string | { readonly column: string; readonly descending: true };
 
-/** What a metric is about, with its title: metrics are listed by it. */
+/** Domains with their titles; the catalogue lists metrics by domain. */
 export const METRIC_DOMAINS = {
   activity: 'Activity',
   staking: 'Staking',
@@ -74,14 +73,14 @@ export type MetricDomain = keyof typeof METRIC_DOMAINS;
 
 interface Definition<C extends Columns> {
   readonly record: string;
-  /** What its rows are, in the plural. */
+  /** A short noun phrase, in the plural. */
   readonly title: string;
   readonly domain: MetricDomain;
   readonly doc: string;
   readonly columns: C;
-  /** The column that is drawn where none is chosen; when absent, the one with the title of the metric, or the first. */
+  /** The column that charts draw by default; when absent, the one with the title of the metric, or the first. */
   readonly mainColumn?: keyof C & string;
-  /** SQL of columns that have another value in rows of the day that is not over yet. */
+  /** SQL of columns whose value differs while the day is running. */
   readonly whileDayRuns?: Readonly<Record<string, string>>;
   /** Columns that other metrics read and the API does not serve, with their ClickHouse types. */
   readonly internal?: Readonly<Record<string, string>>;
@@ -89,33 +88,32 @@ interface Definition<C extends Columns> {
   readonly key: readonly string[];
   /** The order of the rows of a response; the key when absent. */
   readonly order?: readonly Ordering[];
-  /** The condition for rows that the API serves, where the table has more; `chain` is the requested chain, if any. */
+  /** Selects the rows that the API serves; all when absent. `chain` is the requested chain, if any. */
   readonly served?: (chain: string | undefined) => Sql;
   readonly endpoints: readonly MetricEndpoint<C>[];
 }
 
-/** What a fold is told besides its facts. */
 interface FoldedRelay {
   readonly relay_chain: string;
 }
 
 export interface MaterializedMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: WindowSize;
-  /** Days of history that a row is computed from, its own day included: a dirty day invalidates so many days. */
+  /** Days of input of a row, its own day included; a dirty day invalidates as many days. */
   readonly lookbackDays: number;
   readonly invalidationScope: InvalidationScope;
-  /** The column that assigns a row to a window; null where the window is the whole history. */
+  /** The column that assigns a row to a window; null if the window is the whole history. */
   readonly period: string | null;
-  /** The rows of a window, or of these entities of it; with a fold, its facts. */
+  /** The rows of a window or of some of its entities; if there is a fold, its facts. */
   readonly select: (window: Window, entities?: readonly EntityId[]) => Sql;
   /**
-   * A pure function from the ordered facts of a relay chain to rows of all columns, for state machines that are hard to
-   * read in SQL. Its windows have one relay chain each.
+   * A pure function from ordered facts to rows, for state machines that are hard to read in SQL. Each window then has
+   * one relay chain.
    */
   readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
-  /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
+  /** Version of the fold, 1 when absent. Raise it when a change of its code can change rows. */
   readonly version?: number;
-  /** Set where only entities that have changed are computed. The window is the whole history. */
+  /** Set if only changed entities are computed; the window is then the whole history. */
   readonly entities?: Entities;
   /** The condition of the stored rows that a window replaces. */
   readonly stored: (window: Window) => Sql;
@@ -125,37 +123,33 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
 
 const IN_TIME = new Set(['date', 'month', 'relay_chain', 'chain']);
 
-/** The columns that tell apart the rows of a chain and day or month, as kinds of votes; most metrics have none. */
+/** The key columns besides time and chain, such as the vote type; most metrics have none. */
 export const lineParts = ({ key }: Metric): readonly string[] => key.filter((name) => !IN_TIME.has(name));
 
-/**
- * Whether a metric has one row for each chain and day or month, or a row for each of a few parts of it, so that its
- * numbers can be drawn over time.
- */
+/** Tells metrics that charts can draw: a row for each chain and day or month, or for each of a few parts of it. */
 export const isSeries = (metric: Metric): boolean =>
   (metric.key.includes('date') || metric.key.includes('month')) &&
   lineParts(metric).every((name) => isName(metric.columns[name]));
 
-/** The columns that a metric computes: those of its table but for the version of a row. */
+/** The columns of the table without `version` and `is_deleted`. */
 export const computedColumns = ({ columns, internal = {} }: MaterializedMetric): string[] => [
   ...Object.keys(columns),
   ...Object.keys(internal),
 ];
 
-/** Whether the windows of a metric have one relay chain each. */
 export const isOfOneRelay = ({ fold, entities }: MaterializedMetric): boolean =>
   fold !== undefined || entities !== undefined;
 
-/** Names an entity, such as a referendum by its index or a month by its last day. */
+/** Identifies an entity: a referendum by its index, a month by its last day. */
 export type EntityId = string | number;
 
-/** The rows of a metric belong to entities, each of which is computed from rows of other metrics. */
+/** How rows belong to entities, such as referenda, which are computed one by one from rows of other metrics. */
 export interface Entities {
   /** The column that names the entity of a row. */
   readonly column: string;
-  /** Every `entity` that rows with a version above `after` change, deleted rows included; all entities for 0. */
+  /** Selects each `entity` that rows above the version `after` change, tombstones included; all entities for 0. */
   readonly changed: (relayChain: string, after: bigint) => Sql;
-  /** Each `entity` of these, and about how many `facts` it is folded from; absent where no fold bounds the memory. */
+  /** Selects each `entity` with its approximate number of `facts`, which bounds the memory of a fold. */
   readonly sizes?: (relayChain: string, entities: readonly EntityId[]) => Sql;
 }
 
@@ -165,14 +159,14 @@ export const hasEntities = (metric: MaterializedMetric): metric is EntityMetric 
 
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: false;
-  /** All rows, or those of one chain where the endpoint has a default chain. */
+  /** All rows, or those of one chain if the endpoint has a default chain. */
   readonly select: (of: ChainOf) => Sql;
   readonly name: string;
 }
 
 export type Metric = MaterializedMetric | ViewMetric;
 
-/** What a materialized metric says of itself; all else is derived. `lookbackDays` is 1 and the scope `day` when absent. */
+/** The declaration of a materialized metric; the rest is derived. Defaults: `lookbackDays` 1, scope `day`. */
 type Declared<C extends Columns> = Omit<
   MaterializedMetric<C>,
   'name' | 'table' | 'period' | 'stored' | Invalidation
@@ -180,15 +174,15 @@ type Declared<C extends Columns> = Omit<
   Partial<Pick<MaterializedMetric, Invalidation>>;
 type Invalidation = 'lookbackDays' | 'invalidationScope';
 
-/** A column of folded rows: a hash of all others, by which a window knows the rows that are stored already. */
+/** A column of folded rows: a hash of the others, to find rows that are stored already. */
 export const DIGEST = 'digest';
-/** Finds rows by their version: new ones stand in new parts, and in few granules of merged ones. */
+/** Finds rows by version: new rows are in new parts, or in few granules of merged parts. */
 const BY_VERSION = 'INDEX by_version version TYPE minmax GRANULARITY 1';
 
-/** The statements of all windows read the same tables: any window shows them. */
+/** Statements of all windows read the same tables. */
 const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2020-01-02' };
 
-/** Declares a metric that is materialized, window by window, in a table of its own name. */
+/** Declares a metric that is materialized in a table, window by window. */
 export function metric<const C extends Columns>(declared: Declared<C>): MaterializedMetric {
   const name = snake(declared.record);
   const erased = declared as unknown as Declared<Columns>;
@@ -219,7 +213,7 @@ export function metric<const C extends Columns>(declared: Declared<C>): Material
   };
 }
 
-/** Rows of a month or day have it as a column; those of hours begin with their hour, moment or day. */
+/** The first time column of an hourly metric is its period. */
 function periodOf({ materialized }: Declared<Columns>, columns: Readonly<Record<string, string>>) {
   if (materialized === 'whole') return null;
   if (materialized === 'monthly') return 'month';
@@ -234,8 +228,8 @@ export const isWithin = (period: string, { from, until }: Window): Sql =>
   sql`${ident(period)} >= ${from} AND ${ident(period)} < ${until}`;
 
 /**
- * A table that is sorted by its period keeps each month or year of it in parts of its own: merges rewrite what is near the
- * new rows, however long the history is. Rows of hours are many, those of days few.
+ * Partitions a table that is sorted by its period, so that a merge rewrites only the month or year of the new rows:
+ * hourly tables by month, daily tables by year.
  */
 function partitionOf({ key, materialized }: Declared<Columns>, period: string | null) {
   if (period === null || key[0] !== period) return {};
@@ -243,7 +237,7 @@ function partitionOf({ key, materialized }: Declared<Columns>, period: string | 
   return materialized === 'daily' ? { partitionBy: `toYear(${period})` } : {};
 }
 
-/** Times by which rows are looked up in a table that is sorted by something else. */
+/** Time columns that need an index because the table is sorted by another column. */
 function unsortedTimes(
   { key }: Declared<Columns>,
   period: string | null,
@@ -255,12 +249,12 @@ function unsortedTimes(
 
 const byTime = (name: string) => `INDEX by_${name} ${name} TYPE minmax GRANULARITY 1`;
 
-/** Declares a metric that is a view: its rows are computed by each query. */
+/** Declares a metric whose rows each query computes. */
 export function viewMetric<const C extends Columns>(declared: Omit<ViewMetric<C>, 'name'>): ViewMetric {
   return { ...(declared as unknown as Omit<ViewMetric, 'name'>), name: snake(declared.record) };
 }
 
-/** The tables that a materialized metric reads: raw tables, and those of other metrics. */
+/** The tables that a metric reads: raw tables and tables of other metrics. */
 export function dependencies(metric: MaterializedMetric): ReadonlySet<string> {
   return metric.select(ANY_WINDOW).tables;
 }

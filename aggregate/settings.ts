@@ -1,29 +1,28 @@
 import type { z } from 'zod';
 import { integerSetting } from '../infra/config/setting-types.ts';
 
-/** Settings of the computation of metrics. */
 export const aggregateSettings = {
   WORK_CONCURRENCY: integerSetting(2, 1, 256).describe(
-    'windows that one work process computes at the same time, and as many of the last three days beside them',
+    'windows that a work process computes at the same time; windows of the last three days have as many slots of their own',
   ),
 };
 
-/** Bounds that operators have no reason to turn. */
+/** Bounds that only tests change. */
 export const aggregateBounds = {
-  /** Attempts to compute a failing metric before it waits for `rebuild`; other metrics continue. */
+  /** Attempts of a failing metric before it waits for `rebuild`; other metrics continue. */
   METRIC_ATTEMPTS: 12,
-  /** Longest time between two attempts; it doubles from one second on. */
+  /** Longest wait between two attempts; waits double from one second. */
   METRIC_RETRY_SECONDS_MAX: 900,
-  /** Time between two checks for dirty days that are not yet computed. */
+  /** Time between two checks for dirty days without a round. */
   SWEEP_SECONDS: 5,
 };
 
 type AggregateSettings = z.output<z.ZodObject<typeof aggregateSettings>> & typeof aggregateBounds;
 
-/** A day is computed once for loads that follow one another; the last days do not wait. */
+/** How long a round waits while loads follow one another, so that a day is computed once. The last days do not wait. */
 const ROUND_WAIT_MS_MAX = 30_000;
 
-/** How an aggregator works by the settings. */
+/** The limits of an aggregator, from the settings. */
 export const aggregatorLimits = (settings: AggregateSettings & { readonly LEASE_MS: number }) => ({
   concurrency: settings.WORK_CONCURRENCY,
   leaseMs: settings.LEASE_MS,

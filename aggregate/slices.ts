@@ -3,19 +3,19 @@ import { clickhouseType } from './columns.ts';
 import type { MaterializedMetric, Metric } from './metric.ts';
 
 /**
- * How the rows of a metric are divided into what changes together. A slice is of a relay chain and, where the key has
- * it, of a chain.
+ * How the rows of a metric are divided into slices, the units of `/api/changes`. A slice has one relay chain and, if the
+ * key contains the chain, one chain.
  */
 interface Slicing {
-  /** The rows of a slice share its value, or its day where it is a time; null where nothing divides them further. */
+  /** Rows of a slice share its value, or its day if it is a time; null if chains alone divide the rows. */
   readonly column: string | null;
   readonly isByDay: boolean;
   readonly isByChain: boolean;
 }
 
 /**
- * Whether the changes of a metric are told. A view has no rows, and where another table decides which rows are
- * served, an answer changes without a row of it.
+ * Tells metrics whose changes can be listed. A view has no stored rows. If another table decides which rows are served,
+ * an answer can change without a row of the metric.
  */
 export const tellsChanges = (metric: Metric): metric is MaterializedMetric =>
   metric.materialized !== false &&
@@ -30,7 +30,7 @@ export function slicingOf({ period, key, columns }: MaterializedMetric): Slicing
   return { column, isByDay: /^Date/.test(type), isByChain: key.includes('chain') };
 }
 
-/** The relay chain, chain and value of the slice of a row, as texts. */
+/** Selects the relay chain, chain and value of the slice of a row, as text. */
 export function sliceOfRow(metric: MaterializedMetric): Sql {
   const { column, isByDay, isByChain } = slicingOf(metric);
   const value =

@@ -1,19 +1,18 @@
 /**
- * What a number counts or measures. Pages, the OpenAPI document, the catalogue, exports and dashboards read it from the
- * declaration of the column.
+ * The unit of a number. Pages, the OpenAPI document, the catalogue, exports and dashboards read it from the column.
  *
- * - `count`: things, as blocks or accounts
+ * - `count`: things, such as blocks or accounts
  * - `native`: tokens of the chain
- * - `planck`: the smallest unit of these, as a decimal string
+ * - `planck`: the smallest unit of the token, as a decimal string
  * - `usd`: US dollars
  * - `ratio`: a share; 0.6 is shown as 60 %
  * - `percent`: a share times 100; 60 is shown as 60 %
  * - `seconds`, `bytes`
  * - `per_second`: things in a second
  * - `height`: the number of a block
- * - `identifier`: a number that names something, as a core or a referendum
+ * - `identifier`: a number that names something, such as a core or a referendum
  * - `weight`: computation, in Substrate's `ref_time` or in gas
- * - `number`: none of these, as coins of another asset or a multiplier; the title says what it is
+ * - `number`: none of these, such as coins of another asset or a multiplier; the title names it
  */
 export const UNITS = [
   'count',
@@ -33,29 +32,28 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
- * How the values of days make the value of a week or a month, and those of chains that of all of them. Distinct counts
- * make none: accounts that are active on two days are one account.
+ * How values of days combine to a week or month, and values of chains to a total. Distinct counts do not combine: an
+ * account that is active on two days is one account.
  */
 export const MERGES = ['sum', 'mean', 'last', 'max', 'min', 'none'] as const;
 export type Merge = (typeof MERGES)[number];
 
-/** How a column is shown. */
 export interface Shown {
-  /** What heads it: a noun in a few words, without its unit. */
+  /** A short noun phrase without the unit. */
   readonly title: string;
-  /** Null for what is no number. */
+  /** Null for values that are not numbers. */
   readonly unit: Unit | null;
   readonly overTime: Merge;
   readonly overChains: Merge;
-  /** Whether it says something on a chart. */
+  /** Whether charts offer it. */
   readonly isDrawn: boolean;
 }
 
-/** How columns of a unit are shown, unless a column says otherwise. Tokens of different chains do not add up. */
+/** Defaults by unit, which a column can override. Tokens of different chains do not add up. */
 export const SHOWN_BY_UNIT: Readonly<Record<Unit, Omit<Shown, 'title' | 'unit'>>> = {
   count: { overTime: 'sum', overChains: 'sum', isDrawn: true },
   native: { overTime: 'sum', overChains: 'none', isDrawn: true },
-  // The exact twin of a native column.
+  // Charts draw the native column instead.
   planck: { overTime: 'sum', overChains: 'none', isDrawn: false },
   usd: { overTime: 'sum', overChains: 'sum', isDrawn: true },
   ratio: { overTime: 'mean', overChains: 'none', isDrawn: true },

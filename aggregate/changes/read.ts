@@ -6,34 +6,32 @@ import { materializedMetrics } from '../metrics/index.ts';
 import { emptiedMetrics } from '../runner/ledger.ts';
 import { sliceKeyOfRow, sliceOfRow, tellsChanges } from '../slices.ts';
 
-/**
- * What has changed is told by versions: a window writes only rows that differ from the stored ones, tombstones included,
- * so that the rows above a version are those that have changed since.
- */
+// A window writes only rows that differ from the stored ones, tombstones included. So the changes since a version are the
+// rows above it.
 
-/** Clocks of processes differ by less: a day has ended on all of them so long after midnight. */
+/** Clocks of processes differ by less, so a day has ended for all of them this long after midnight. */
 const CLOCKS_APART_MS = 60_000;
 
 export const metricsWithChanges = materializedMetrics.filter(tellsChanges);
 
-/** The first day that has not ended on the clock of every process. */
+/** The first day that may still be running by the clock of some process. */
 export const firstOpenDay = (now: number): string => isoDay(now - CLOCKS_APART_MS);
 
-/** Every change that the end of a day makes before now has a lower number. */
+/** The number of the change that the end of the first open day makes. */
 export const endOfOpenDay = (now: number): bigint =>
   sequenceAt(Date.parse(firstOpenDay(now)) + DAY_MS + CLOCKS_APART_MS);
 
 interface Since {
   readonly after: bigint;
-  /** As `firstOpenDay` gives it. */
+  /** The result of `firstOpenDay`. */
   readonly openDay: string;
 }
 
-/** The last change of each slice of these metrics that changed above a number, with its `position` among them. */
+/** Selects the slices that changed after `after`, each with its last change and the `position` of that change. */
 export const changesAfter = (metrics: readonly MaterializedMetric[], since: Since): Sql =>
   join([...metrics.map((metric) => changesOf(metric, since)), emptiedAfter(metrics, since)], ' UNION ALL ');
 
-/** The condition that a row is of a slice that has changed, or of a metric that was emptied. */
+/** Selects rows of slices that changed, and of metrics that were emptied. */
 export const hasChanged = (metric: MaterializedMetric, since: Since): Sql =>
   sql`(${isOfChanged(metric, since)} OR relay_chain IN (SELECT relay_chain FROM ${emptiedMetrics} AS emptied
     WHERE metric = ${metric.name} AND emptied.sequence > ${since.after}))`;
@@ -59,16 +57,16 @@ function changesOf(metric: MaterializedMetric, since: Since): Sql {
     ) GROUP BY of_relay, of_chain, slice HAVING position > ${since.after}`;
 }
 
-/** Rows above the number; those that change when their day ends, without a computation, too. */
+/** Rows above the number, and rows that change without a computation because their day ended. */
 function mayHaveChanged({ whileDayRuns, period }: MaterializedMetric, { after, openDay }: Since): Sql {
   const isNewer = sql`version > ${after}`;
   if (!whileDayRuns || period === null) return isNewer;
-  // The last day whose end has a lower number.
+  // The last day whose end is at or before `after`.
   const dayOfAfter = isoDay(timeOfSequence(after) - DAY_MS - CLOCKS_APART_MS);
   return sql`(${isNewer} OR (${ident(period)} > ${dayOfAfter} AND ${ident(period)} < ${openDay}))`;
 }
 
-/** All rows of a relay chain, told as the slice '', of metrics that were emptied to be computed by another definition. */
+/** The slice '' stands for all rows of a relay chain: the metric was emptied because its definition changed. */
 const emptiedAfter = (metrics: readonly MaterializedMetric[], { after }: Since): Sql =>
   sql`SELECT toString(emptied.metric) AS metric, toString(relay_chain) AS relay_chain, '' AS chain, '' AS slice,
       toInt64(0) AS now_rows, max(emptied.sequence) AS last_version, last_version AS position

@@ -52,7 +52,7 @@ import { monthlyActiveValidators } from './staking/monthly-active-validators.ts'
 import { monthlyPercentStaked } from './staking/monthly-percent-staked.ts';
 import { stakingRewardHour } from './staking/staking-reward-hour.ts';
 
-/** Every metric. The planner derives the order of computation from the tables that each reads. */
+/** The planner derives the order of computation from the tables that each metric reads. */
 export const metrics: readonly Metric[] = [
   chainHour,
   chainDay,
@@ -112,5 +112,5 @@ export const materializedMetrics = metrics.filter(
   (metric): metric is MaterializedMetric => metric.materialized !== false,
 );
 
-/** A row for each chain and day with blocks; its `last_time` is that of the newest block. */
+/** Has a row for each chain and day with blocks; `last_time` is the time of its newest block. */
 export const blockDays = chainDay.table;

@@ -4,16 +4,16 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { byLevel } from '../planner/levels.ts';
 
-/** Any days and any hours do: no statement has other text on others than these themselves. */
+/** Any days and hours do, because the text of a statement differs only in the dates themselves. */
 const RANGES = [
   { from: '2020-01-01', until: '2020-01-02' },
   { from: '2020-01-01 01:00:00', until: '2020-01-01 02:00:00' },
 ];
 
 /**
- * The tables of these metrics with their recipes. A recipe covers all that makes the rows of a metric from raw tables:
- * its statement as the engine gets it, for every relay chain; the version of its fold; and the recipes of the metrics
- * that it reads. A stored table with another recipe is emptied and computed again.
+ * The tables of these metrics with their recipes. A recipe is a hash of everything that makes rows from raw tables: the
+ * statement for every relay chain, the version of the fold, and the recipes of the metrics that it reads. A stored table
+ * with another recipe is emptied and computed again.
  */
 export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table[] {
   const recipes = new Map<string, string>();

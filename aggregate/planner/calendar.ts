@@ -5,21 +5,20 @@ import { ANY_PALLET, blocks, dirtyDays } from '../../ingest/raw/tables.ts';
 import type { PlanInput } from './plan.ts';
 
 const DAYS_MAX = 92;
-/** Blocks that one statement may read: their ranks take a few tens of megabytes. */
+/** Blocks that one statement may read; their ranks take tens of megabytes. */
 const BLOCKS_MAX = 500_000;
-/** Blocks that a statement reads in about the time in which the engine plans it. */
+/** Reading this many blocks takes about as long as planning a statement. */
 const VALID_BLOCKS_MAX = 2000;
 
-/** The part of a plan's input that is read from the store, besides the dirty days. */
+/** The input of a plan from the store, except the dirty days. */
 export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax' | 'validDaysMax' | 'frozenBefore'>;
 interface CalendarRow {
   readonly what: 'blocks' | 'snapshots' | 'size' | RetentionStage;
   readonly key: string;
   /** Days as numbers since the epoch, sorted. */
   readonly days: readonly number[];
-  /** Of retention, the day before which it holds. */
+  /** For a stage of retention, the day before which it applies. */
   readonly before: string;
-  /** How many blocks and days are stored. */
   readonly size: readonly [blocks: number, days: number];
 }
 
@@ -40,15 +39,15 @@ const ofRetention = sql`SELECT stage AS what, '' AS key, CAST([], 'Array(UInt16)
   FROM ${rawRetention} AS bound GROUP BY stage`;
 
 /**
- * Reads the days with data with one statement, those that loads above `after` have changed included, and estimates how
- * many of them one window may have. `blockDays` has a row for each chain and day with blocks.
+ * Reads the days with data in one statement, including days that loads above `after` changed, and estimates how many of
+ * them fit one window. `blockDays` has a row for each chain and day with blocks.
  */
 export async function readCalendar(
   store: Pick<Store, 'rows'>,
   blockDays: NamedTable,
   after: bigint,
 ): Promise<Calendar> {
-  // Without FINAL, a height that was loaded twice counts twice until its rows are merged: an estimate is enough.
+  // Without FINAL, a height that was loaded twice counts twice until its rows are merged, which is enough for an estimate.
   const rows = await store.rows<CalendarRow>(
     sql`${ofBlocks(blockDays, after)} UNION ALL ${ofSnapshots} UNION ALL ${ofRetention}
       UNION ALL SELECT 'size', '', [], '', [(SELECT count() FROM ${blocks}),

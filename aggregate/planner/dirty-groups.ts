@@ -5,17 +5,17 @@ export interface DirtyDay {
   readonly relay_chain: string;
   readonly chain: string;
   readonly day: string;
-  /** The hours of the day that changed, 0 to 23; absent where the whole day may have. */
+  /** The hours that changed, 0 to 23; absent if the whole day may have changed. */
   readonly hours?: readonly number[];
-  /** Of a day that has lost blocks: the pallets whose facts can have gone; absent where any can. */
+  /** For a day that lost blocks, the pallets that may have lost facts; absent if any pallet may have. */
   readonly pallets?: readonly string[];
 }
 
-/** Dirty days that invalidate the same metrics: a history has many, of many chains each. */
+/** Dirty days that invalidate the same metrics. Grouping them keeps plans of a long history fast. */
 export interface DirtyGroup {
   readonly first: DirtyDay;
   readonly all: readonly DirtyDay[];
-  /** One of the chains of each day, and of the same hours. */
+  /** One dirty day for each day and set of hours, of any chain. */
   readonly ofAnyChain: readonly DirtyDay[];
 }
 

@@ -3,18 +3,20 @@ import { dependencies, type MaterializedMetric } from '../metric.ts';
 export interface Leveled {
   readonly metric: MaterializedMetric;
   readonly reads: ReadonlySet<string>;
-  /** Its distance from the raw tables. */
+  /** Distance from the raw tables. */
   readonly level: number;
 }
 
-/** Metrics after those that they read. */
+/** Sorts metrics so that each one follows those that it reads. */
 export function byLevel(metrics: readonly MaterializedMetric[]): Leveled[] {
   const names = new Set(metrics.map((metric) => metric.name));
   const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
   const levels = new Map<string, number>();
   const levelOf = (name: string, path: readonly string[]): number => {
     if (path.includes(name))
-      throw new Error(`metrics read each other in a circle: ${[...path, name].join(' → ')}`);
+      throw new Error(
+        `metrics read each other in a circle: ${[...path, name].join(' → ')}; remove one of these reads`,
+      );
     const known = levels.get(name);
     if (known !== undefined) return known;
     const below = [...(reads.get(name) ?? [])].filter((table) => names.has(table) && table !== name);

@@ -26,11 +26,11 @@ export type DaysWithBlocks = ReadonlyMap<string, readonly number[]>;
 
 export interface PlannedWindow extends Window {
   readonly metric: string;
-  /** Windows of a lower level must be computed first. */
+  /** Windows of lower levels are computed first. */
   readonly level: number;
 }
 
-/** The raw tables of each stream: a dirty day of the stream is a change of all of them. */
+/** The raw tables of each stream; a dirty day of a stream affects all of them. */
 export type StreamTables = Readonly<Record<string, readonly string[]>>;
 
 export interface PlanInput {
@@ -41,34 +41,34 @@ export interface PlanInput {
   /** Days with snapshots by relay chain, as sorted numbers since the epoch. */
   readonly snapshotDays: ReadonlyMap<string, readonly number[]>;
   readonly relays: readonly string[];
-  /** Days with data in one window at most, those of each relay chain counted. */
+  /** Most days with data in a window, summed over relay chains. */
   readonly daysMax: number;
-  /** Valid days with data that windows are joined over: to compute them again costs less than a statement. */
+  /** Windows are joined over at most this many valid days: recomputing these costs less than another statement. */
   readonly validDaysMax: number;
-  /** Rows of earlier days that were computed of all raw rows stay as they are, since these may be deleted. */
+  /** Metrics that read all raw rows keep their rows before this day, because the raw rows may be deleted. */
   readonly frozenBefore?: string;
 }
 
-/** What the plan of a relay chain is made of. */
+/** The input of the plan of one relay chain. */
 interface RelayDays {
   readonly relay: string;
   readonly dirty: readonly DirtyGroup[];
-  /** Days by chain: those with blocks, and those whose blocks are dirty. */
+  /** Days with blocks or dirty blocks, by chain. */
   readonly byChain: ReadonlyMap<string, readonly number[]>;
   /** Days with blocks of any chain, or with snapshots. */
   readonly all: readonly number[];
-  /** Invalid ranges of the metrics that are planned so far. */
+  /** Invalid ranges by metric, filled as the plan proceeds. */
   readonly ranges: Map<string, readonly HourRange[]>;
 }
 
 /**
- * Plans the windows that dirty days invalidate: for each metric the dirty days of the streams that it reads and the
- * windows of the metrics that it reads, widened by its scope and its lookback. Relay chains with the same range share a
- * window. Pure: equal input gives an equal plan.
+ * Plans the windows that dirty days invalidate. The invalid range of a metric is the dirty days of the streams that it
+ * reads plus the windows of the metrics that it reads, widened by its scope and lookback. Relay chains with the same
+ * range share a window. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
   const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
-  // One for all relay chains, so that they share windows that end there: days without data cost nothing.
+  // The same for all relay chains, so that they share windows up to the end; days without data cost nothing.
   const last = Math.max(...relays.map(({ all }) => all.at(-1) as number));
   return byLevel(input.metrics).flatMap((leveled) => {
     for (const days of relays)
@@ -105,25 +105,25 @@ function invalidRanges(
       if (metric.materialized !== 'hourly' || !hours) return [[begin, end]];
       const changed = hours.map((hour) => number * DAY_HOURS + hour);
       if (metric.invalidationScope === 'day') return changed.map((hour): HourRange => [hour, hour]);
-      // Before the hour only empty days change, and one that has lost its blocks, whose row is that of its first hour.
+      // Before the hour, only empty days change, and a day that lost its blocks, because its row is at its first hour.
       const isEmptied = pallet === ANY_PALLET;
       return [[first < number || to > number || isEmptied ? begin : Math.min(...changed), end]];
     });
-  // Metrics of this scope read raw blocks: the dirty days of one chain are narrower than windows of all chains.
+  // Metrics of this scope read raw blocks, so their own dirty days suffice and are narrower than inherited windows.
   const inherited =
     metric.invalidationScope === 'neighbours'
       ? []
       : [...reads]
           .flatMap((table) => ranges.get(table) ?? [])
           .map(([a, b]): HourRange => (metric.invalidationScope === 'onward' ? [a, end] : [a, b]));
-  // After the last day with data there are no rows to invalidate.
+  // No rows exist after the last day with data.
   const invalid = [...own, ...inherited]
     .map(([a, b]): HourRange => [a, Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
   return merge(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
 }
 
-/** The ranges of which a metric can be computed. */
+/** Widens a range to whole units of a metric. */
 const WIDENED: Readonly<Record<WindowSize, (range: HourRange) => HourRange>> = {
   hourly: (range) => range,
   daily: wholeDays,
@@ -131,7 +131,7 @@ const WIDENED: Readonly<Record<WindowSize, (range: HourRange) => HourRange>> = {
   monthly: wholeMonths,
 };
 
-/** The windows of a metric: a statement covers all relay chains that it can. */
+/** The windows of a metric. A window covers as many relay chains as possible. */
 function windowsOf(
   { metric, level, reads }: Leveled,
   relays: readonly RelayDays[],
@@ -165,15 +165,15 @@ interface Invalid {
   readonly range: HourRange;
 }
 
-/** What one window covers, before it is split. */
+/** A window before it is split. */
 interface Joined {
   readonly range: HourRange;
   readonly invalid: readonly Invalid[];
 }
 
 /**
- * Joins ranges of different relay chains where the window of all of them has few data that are valid: one statement
- * costs less than two, and days without data cost nothing.
+ * Joins ranges of different relay chains if their common window has few valid days with data: one statement costs less
+ * than two, and days without data cost nothing.
  */
 function joined(
   metric: MaterializedMetric,
@@ -197,23 +197,23 @@ function joined(
   return windows;
 }
 
-/** Days of the relay chain with data in a range, besides those of the invalid part. */
+/** Days with data in a range that are outside of the invalid part. */
 const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: HourRange): number =>
   daysIn([a, first - 1], all) + daysIn([last + 1, b], all);
 
-/** The facts of a fold are in the memory of this process, all of a window at once. */
+/** A fold holds all facts of a window in the memory of this process. */
 const FOLDED_DAYS_MAX = 7;
 
-/** Days with data, of one relay chain each, that one window may have. */
+/** The most days with data in a window of the metric, summed over relay chains. */
 function daysMaxOf({ materialized, fold }: MaterializedMetric, input: PlanInput): number {
   if (materialized === 'monthly') return Number.POSITIVE_INFINITY;
   return fold ? Math.min(FOLDED_DAYS_MAX, input.daysMax) : input.daysMax;
 }
 
-/** The window of a metric over the whole history: every value of the type `Date`. */
+/** Every value of the type `Date`. */
 export const EVERYTHING = { from: FIRST_DAY, until: LAST_DAY } as const;
 
-/** Prices belong to a token, not to the chain that they were recorded under. */
+/** A price belongs to a token, not to the chain that recorded it. */
 const isOfRelay = (day: DirtyDay, relay: string) => day.stream === 'prices' || day.relay_chain === relay;
 
 function invalidates(
@@ -227,17 +227,17 @@ function invalidates(
   return pallet === ANY_PALLET && palletsIn(reads).some((one) => !pallets || pallets.includes(one));
 }
 
-/** Whether a metric reads raw rows of other than named pallets: these may be deleted, and its rows outlive them. */
+/** Tells metrics that read all raw rows, not only those of named pallets. Their rows outlive deleted raw rows. */
 export const readsAllRows = (reads: ReadonlySet<string>): boolean =>
   DELETABLE.some(({ name }) => reads.has(name));
 
-/** The pallets by which a metric depends on blocks, where it reads only facts of these pallets. */
+/** The pallets of a metric that reads only their facts. */
 export const palletsIn = (reads: ReadonlySet<string>): string[] =>
   [...reads]
     .filter((table) => table.startsWith(dependencyOn('')))
     .map((table) => table.slice(dependencyOn('').length));
 
-/** Days by chain of a relay chain: those with blocks, and those whose blocks are dirty. */
+/** Days with blocks or dirty blocks of a relay chain, by chain. */
 function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, readonly number[]> {
   const dirty = dirtyDays.filter(({ stream, relay_chain }) => stream === 'blocks' && relay_chain === relay);
   const ofDirty = [...Map.groupBy(dirty, ({ chain }) => chain)].map(
@@ -267,8 +267,8 @@ function inScope(
 }
 
 /**
- * Splits a range into ranges of at most `daysMax` days with data, those of each relay chain counted, or of one day. Days
- * without data cost nothing.
+ * Splits a range into ranges of one day, or of at most `daysMax` days with data, summed over relay chains. Days without
+ * data do not count.
  */
 function split([a, b]: HourRange, relays: readonly RelayDays[], daysMax: number): HourRange[] {
   const inside = relays.flatMap(({ all }) => daysWithin([a, b], all));

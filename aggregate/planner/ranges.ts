@@ -5,7 +5,7 @@ export type HourRange = readonly [first: number, last: number];
 export const DAY_HOURS = 24;
 /** Days as numbers since the epoch. */
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
-/** The start of an hour: a day where it is midnight. */
+/** Formats the start of an hour; midnight as a day. */
 export function textOfHour(hour: number): string {
   const text = new Date(hour * HOUR_MS).toISOString();
   return hour % DAY_HOURS === 0 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
@@ -30,7 +30,7 @@ export function wholeMonths([a, b]: HourRange): HourRange {
   );
 }
 
-/** Joins ranges that have at most so many days with data between them. */
+/** Joins ranges with at most `between` days with data between them. */
 export function merge(ranges: readonly HourRange[], days: readonly number[], between: number): HourRange[] {
   const merged: [number, number][] = [];
   for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
@@ -41,7 +41,7 @@ export function merge(ranges: readonly HourRange[], days: readonly number[], bet
   return merged;
 }
 
-/** Those of these days, sorted, that have hours of the range. */
+/** The days that have hours in the range. `days` are sorted. */
 export const daysWithin = (range: HourRange, days: readonly number[]): readonly number[] =>
   days.slice(...placesOf(range, days));
 
@@ -53,14 +53,14 @@ export function daysIn(range: HourRange, days: readonly number[]): number {
 const placesOf = ([a, b]: HourRange, days: readonly number[]): [first: number, end: number] =>
   a > b ? [0, 0] : [countBefore(days, dayOfHour(a)), countBefore(days, dayOfHour(b) + 1)];
 
-/** All of these days, sorted. */
+/** The sorted union of these days. */
 export function unitedDays(lists: readonly (readonly number[])[]): number[] {
   const days = new Set<number>();
   for (const list of lists) for (const day of list) days.add(day);
   return [...days].sort((a, b) => a - b);
 }
 
-/** The sorted days of each key with more of them: the lists of most keys are long, and nothing is new in them. */
+/** Adds days to the sorted days of each key. Reuses lists without new days, because most lists are long. */
 export function withDays(
   days: ReadonlyMap<string, readonly number[]>,
   more: ReadonlyMap<string, readonly number[]>,
@@ -74,7 +74,7 @@ export function withDays(
   return joined;
 }
 
-/** How many of these days, sorted, are before a day. */
+/** Counts the days before a day, by binary search. */
 export function countBefore(sorted: readonly number[], day: number): number {
   let low = 0;
   let high = sorted.length;

@@ -7,21 +7,21 @@ import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { blockDays } from '../metrics/index.ts';
 import { palletsIn } from '../planner/plan.ts';
 
-/** Blocks without a timestamp have the epoch, and no day. */
+/** The partition of blocks without a timestamp. */
 const WITHOUT_TIME = '197001';
 const HOURS_OF_VIEWS = 24;
 
-/** A partition of one of the tables. */
+/** A monthly partition of a raw table. */
 interface Month {
   readonly table: Table;
   readonly id: string;
 }
 
 /**
- * Deletes the raw rows of months before a day that no metric reads any more: a metric of named pallets may look at its
- * whole history, with all rows of the extrinsics that hold one of them; views look at the last day of a chain. A month
- * is replaced in one step by its other rows, so that a repetition after a kill ends in the same. Returns the rows that
- * were deleted.
+ * Deletes raw rows of the months before a day that no metric reads any more, and returns their number. Rows of pallets
+ * whose metrics read their whole history stay, with all rows of their extrinsics, and so does the last day of each
+ * chain, which views read. The rows that stay replace the month in one step, so that a repetition after a kill has the
+ * same result.
  */
 export async function deleteRawRows(
   store: Store,
@@ -67,7 +67,7 @@ async function keptIn(store: Store, { table, id }: Month, pallets: readonly stri
   );
 }
 
-/** Chains that ended in a month or before have their last day there. */
+/** Keeps the last day of chains whose newest block is in this month or before. */
 async function lastDaysIn(store: Store, id: string): Promise<Sql[]> {
   const rows = await store.rows<{ relay_chain: string; chain: string; since: string }>(
     sql`SELECT relay_chain, chain, toString(max(last_time) - INTERVAL ${HOURS_OF_VIEWS} HOUR) AS since
@@ -94,14 +94,14 @@ async function rewriteMonth(
   };
   await store.run(dropTable(piece));
   await store.run(createTable(piece));
-  // By their names: a migration may have added a column in another place. Each once: an engine that was killed while
-  // it replaced the month may have the kept rows beside all of them.
+  // Columns by name, because a migration may have added one in another place. FINAL, because an engine that was killed
+  // while it replaced the month may hold the kept rows twice.
   const columns = join(Object.keys(table.columns).map((column) => raw(column)));
   await store.run(
     sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} FINAL WHERE _partition_id = ${id} AND (${kept})`,
   );
   const [before, after] = [await count(table), await count(piece)];
-  // Who took over meanwhile makes the kept rows again: half of them must not replace the month.
+  // Another process that took over meanwhile writes the kept rows again. A part of them must not replace the month.
   await ensure();
   await store.run(
     after > 0

@@ -5,7 +5,7 @@ import { dependencies } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { readsAllRows } from '../planner/plan.ts';
 
-/** The condition of the rows of a metric whose raw rows may be deleted; null where there are none. */
+/** Selects the rows of a metric whose raw rows may be deleted; null if there are none. */
 export async function frozenRows(store: Store, table: string): Promise<Sql | null> {
   const metric = materializedMetrics.find(({ name }) => name === table);
   if (!metric?.period || !readsAllRows(dependencies(metric))) return null;

@@ -15,24 +15,23 @@ import { readLedger } from '../runner/ledger.ts';
 import { lowestMark } from '../runner/marks.ts';
 import { deleteRawRows } from './delete-raw.ts';
 
-/** Longer than a load, or the computation of a window, that began before a stage. */
+/** Longer than any load or computation that began before a stage. */
 const STAGE_MS = 3_600_000;
-/** A backfill that fails is begun again within this time, at the latest. */
+/** A failed backfill starts again within this time. */
 const QUIET_MS = DAY_MS;
 
 export interface RawRetentionOptions {
   readonly runtime: Pick<Runtime, 'store' | 'keyValue' | 'clock'>;
-  /** Days that all raw rows are kept; 0 for ever. */
+  /** Days to keep all raw rows; 0 keeps them forever. */
   readonly days: number;
   readonly leaseMs: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly metrics?: readonly MaterializedMetric[];
   readonly stageMs?: number;
-  /** Whether a bulk load runs in this process. */
   readonly isLoading?: () => boolean;
 }
 
-/** Deletes raw rows of old months in stages, in one process at a time; what was computed of them stays. */
+/** Deletes raw rows of old months in stages, in one process at a time. Metrics computed from them stay. */
 export class RawRetention {
   readonly #options: Required<RawRetentionOptions>;
   readonly #locks: Locks;
@@ -43,7 +42,11 @@ export class RawRetention {
     this.#locks = new Locks(options.runtime.keyValue, { ttlMs: options.leaseMs });
     this.#hourly = new Hourly(
       () => this.next(),
-      (error) => options.logger.warn({ reason: reasonOf(error) }, 'old raw rows were not deleted'),
+      (error) =>
+        options.logger.warn(
+          { reason: reasonOf(error) },
+          'old raw rows were not deleted; the next attempt is in an hour',
+        ),
     );
   }
 
@@ -55,7 +58,7 @@ export class RawRetention {
     this.#hourly.stop();
   }
 
-  /** Takes the next stage where it is due; returns the rows that were deleted. */
+  /** Runs the next stage if it is due; returns the number of deleted rows. */
   async next(): Promise<number> {
     const deleted = await this.#locks.tryRun('raw-retention', (lease) => this.#next(() => lease.ensure()));
     return deleted ?? 0;
@@ -82,12 +85,15 @@ export class RawRetention {
       return 0;
     }
     const old = at - days * DAY_MS;
-    // A clock that was ahead for a moment must not close the days to come: no stage is taken back.
+    // The newest block bounds the day: stages are final, and a clock that was ahead must not close future days.
     const before = monthOf(Math.min(old, await this.#newestBlockAt()));
     if (before <= closed.before || !(await this.#isFilled(closed.before, before, { old, at }))) return 0;
     await ensure();
     await noteRetention(store, 'closed', { before, at });
-    logger.info({ before }, 'blocks of earlier days are refused from now on; their raw rows will be deleted');
+    logger.info(
+      { before },
+      'blocks before this day are refused from now on, and their raw rows will be deleted',
+    );
     return 0;
   }
 
@@ -99,8 +105,8 @@ export class RawRetention {
   }
 
   /**
-   * Whether there are blocks of these days, and nothing is being added to days that are old enough: the first of a
-   * backfill of years would otherwise close the days of the rest, also of chains that are behind it.
+   * True if these days have blocks and no load of old days is running or recent. Otherwise the first days of a backfill
+   * of years would close the days that it has yet to load.
    */
   async #isFilled(
     from: string,
@@ -116,7 +122,7 @@ export class RawRetention {
     return (row?.days ?? 0) > 0 && isQuiet && this.#isComputed(before);
   }
 
-  /** Whether every metric has computed everything that was loaded of the days before this one. */
+  /** True if no metric lacks loaded data of earlier days. */
   async #isComputed(before: string): Promise<boolean> {
     const { runtime, metrics } = this.#options;
     const { marks, failures } = await readLedger(runtime.store);
@@ -129,5 +135,5 @@ export class RawRetention {
   }
 }
 
-/** The first day of the month of a time. */
+/** The first day of a month. */
 const monthOf = (time: number): string => `${new Date(time).toISOString().slice(0, 7)}-01`;

@@ -31,26 +31,26 @@ import { createRunnerMetrics, type RunnerMetrics } from './runner-metrics.ts';
 import { MetricVersions } from './versions.ts';
 import { type ComputedRound, type ComputeOptions, STOPPED, WindowQueue } from './window-queue.ts';
 
-/** Windows of the rounds and rebuilds that run; both are 0 when none runs. */
+/** Windows of the running rounds and rebuilds; both are 0 when none runs. */
 export interface ComputeProgress {
   readonly done: number;
   readonly total: number;
 }
 
-/** Numbers up to which changes may be told. */
+/** Bounds of the changes that may be listed. */
 interface ChangeProgress {
-  /** Every change up to it is visible, and no other one will be. */
+  /** All changes up to this number are visible, and no more will come. */
   readonly visible: bigint;
-  /** No change up to it comes later, also after clocks were set back: a higher number is stored. */
+  /** No later change has a number up to this one, even if clocks are set back: a number as high is stored. */
   readonly passed: bigint;
 }
 
 const COMPUTED_POLL_MS = 10;
-/** A queue may lose a request: the process that waits for the round repeats it after this time. */
+/** A queue may lose a request, so a process that waits for a round repeats the request after this time. */
 const REQUEST_RETRY_MS = 2000;
-/** How long a server may answer with the version of a metric that another process has replaced. */
+/** Interval to read versions of other processes; a server may use an old version for this long. */
 const VERSIONS_MS = 50;
-/** While rounds fail, the sweep requests one so often. */
+/** While rounds fail, the sweep requests one at this interval. */
 const SWEEP_FAILED_MS = 60_000;
 
 interface AggregatorOptions {
@@ -58,9 +58,9 @@ interface AggregatorOptions {
   readonly numbers: Numbers;
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** Time between two checks for dirty days whose round was not requested. */
+  /** Time between two checks for dirty days without a round. */
   readonly sweepMs: number;
-  /** The longest wait of a round for loads that follow one another. */
+  /** Longest wait of a round while loads follow one another. */
   readonly roundWaitMsMax: number;
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
@@ -70,12 +70,12 @@ interface AggregatorOptions {
 
 /**
  * Keeps the metrics up to date in rounds. A round reads the days above the watermarks, plans their windows and computes
- * them, the newest first. Newly loaded blocks of the last days go before old days; other days wait for the next round. One
- * round runs at a time over all processes. A metric that fails stops only the metrics that read it, until its next
+ * them, newest first. One round runs at a time over all processes. Meanwhile newly loaded blocks of the last days are
+ * computed too; other days wait for the next round. A failing metric stops only the metrics that read it, until its next
  * attempt.
  *
- * Windows are jobs of a queue that any process computes, each process polls for what the others have loaded and computed,
- * and a lost request is repeated.
+ * Windows are jobs of a queue that any process computes. Processes poll for the loads and results of others, and repeat
+ * lost requests.
  */
 export class Aggregator {
   readonly #options: AggregatorOptions;
@@ -91,7 +91,7 @@ export class Aggregator {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #runs = new Set<{ done: number; readonly total: number }>();
   #pauses = 0;
-  /** Calls that wait until everything is computed. */
+  /** Number of calls that wait until everything is computed. */
   #waiters = 0;
   #isStopped = false;
   #sweptAt = 0;
@@ -132,7 +132,7 @@ export class Aggregator {
     });
   }
 
-  /** Computes the days that are dirty now, and those that become dirty later. */
+  /** Computes days that are dirty now or become dirty later. */
   async start(): Promise<void> {
     await this.followVersions();
     await this.#windows.start();
@@ -154,7 +154,7 @@ export class Aggregator {
     await this.#requests.request();
   }
 
-  /** Computes only the last days while a bulk load runs: it changes a day many times, and the day is computed once. */
+  /** Computes only the last days while a bulk load runs, because it changes a day many times. */
   async pauseCompute<T>(load: () => Promise<T>): Promise<T> {
     this.#pauses++;
     try {
@@ -166,15 +166,15 @@ export class Aggregator {
   }
 
   /**
-   * Resolves when all days that were dirty at the call are computed; throws when a round has failed for good, and
-   * `metrics_failed` when everything is computed save some metrics.
+   * Resolves when all days that were dirty at the call are computed. Throws `metrics_failed` if some metrics failed, or
+   * another error if a round used up its attempts.
    */
   async waitUntilComputed(): Promise<void> {
     const failures = await this.settled();
     if (failures.length > 0) throw new ProductError('metrics_failed', describeFailures(failures));
   }
 
-  /** As `waitUntilComputed`, but returns the metrics that fail. */
+  /** As `waitUntilComputed`, but returns the failed metrics. */
   async settled(): Promise<readonly FailedMetric[]> {
     this.#waiters++;
     try {
@@ -197,8 +197,11 @@ export class Aggregator {
       if ((await this.#requests.computedUpTo()) >= upTo) return readFailedMetrics(store);
       const failed = await this.#requests.failed();
       if (failed) {
-        // The first failure may be of attempts from before the call, when a service was away.
-        if (isTriedAgain) throw new Error(`failed after ${failed.attempts} attempts: ${failed.reason}`);
+        // The first failure may have been before the call, while a service was down.
+        if (isTriedAgain)
+          throw new Error(
+            `a round failed ${failed.attempts} times: ${failed.reason}; loaded data stay pending, and the next round retries`,
+          );
         isTriedAgain = true;
         await this.#requests.request();
       }
@@ -211,8 +214,8 @@ export class Aggregator {
   }
 
   /**
-   * Computes the windows of these metrics again, whatever the watermarks say, and returns their number. A metric that
-   * had failed is then tried again at once.
+   * Recomputes the windows of these metrics regardless of the watermarks, and returns their number. A failed metric is
+   * then retried at once.
    */
   async rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
@@ -234,7 +237,7 @@ export class Aggregator {
     return count;
   }
 
-  /** Stops after the windows that are being computed; the next start continues from the watermarks. */
+  /** Stops after the running windows; the next start continues from the watermarks. */
   stop(): void {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
@@ -253,24 +256,23 @@ export class Aggregator {
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
   }
 
-  /** Changes with every load and every round, and never before `version`. */
+  /** Changes with every load and every round, but not before `version` does. */
   get dataToken(): string {
     return this.#dataSignal.token;
   }
 
-  /** Reads what is loaded and not yet in the rows of the metrics. */
+  /** Reads which loaded data the metrics lack. */
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
     const hasFailed = (await this.#requests.failed()) !== undefined;
     const failures = await readFailedMetrics(store);
     return readPending(store, { metrics: this.#metrics, failures, hasFailed });
   }
 
-  /** Reads the newest block of each chain that the rows of the metrics hold. */
+  /** Reads the newest block of each chain in the rows of the metrics. */
   async chainsAsOf(store: Pick<Store, 'rows'>): Promise<readonly ChainAsOf[]> {
     return readChainsAsOf(store, { metrics: this.#metrics, failures: await readFailedMetrics(store) });
   }
 
-  /** Reads what may be told of the changes of metrics. */
   async changeProgress(): Promise<ChangeProgress> {
     const told = this.#metrics.filter(tellsChanges).map(({ name }) => name);
     const stored = await readNewestNumber(this.#runtime.store);
@@ -298,14 +300,14 @@ export class Aggregator {
     const run = async () => {
       if (isBusy || this.#isStopped) return;
       isBusy = true;
-      // When a service does not answer, the next interval tries again.
+      // If a service does not answer, the next interval retries.
       await work().catch(ignore('compute.poll'));
       isBusy = false;
     };
     this.#timers.push(setInterval(run, ms).unref());
   }
 
-  /** Requests a round for dirty days whose request was lost: a queue may be emptied at any time. */
+  /** Requests a round for dirty days whose request was lost. A queue can lose its jobs at any time. */
   async #sweep(): Promise<void> {
     const now = performance.now();
     if ((await this.#requests.failed()) && now - this.#sweptAt < SWEEP_FAILED_MS) return;

@@ -4,13 +4,13 @@ import type { MaterializedMetric } from '../metric.ts';
 import { type FailedMetric, readsOf, stalledBy } from './failures.ts';
 import { computedChains, laggingChains } from './ledger.ts';
 
-/** The newest block of a chain that the rows of the metrics hold, with all that was loaded before some round. */
+/** The newest block of a chain in the rows of the metrics. */
 export interface ChainAsOf {
   readonly relay_chain: string;
   readonly chain: string;
-  /** In milliseconds; of every metric that is not in `lagging`. */
+  /** Milliseconds since the epoch, for metrics that are not in `lagging`. */
   readonly as_of: number;
-  /** The same of metrics that fail and of those that read them; null where they may hold none. */
+  /** As `as_of`, for failed metrics and those that read them; null if they may hold no block. */
   readonly lagging: ReadonlyMap<string, number | null>;
 }
 

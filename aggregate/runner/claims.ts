@@ -9,21 +9,20 @@ import type { PlannedWindow } from '../planner/plan.ts';
 
 const POLL_MS = 5;
 const POLL_MS_MAX = 100;
-/** A statement of a process that died or gave up may go on in the store, but for no longer. */
+/** The store may run a statement of a process that died or gave up, but for no longer than this. */
 const UNFINISHED_MS = 2 * DAY_MS;
 
 interface ClaimsOptions {
   readonly keyValue: KeyValue;
   readonly numbers: Numbers;
-  /** Time after which the claim of a process that died is free. */
+  /** The claim of a dead process expires after this time. */
   readonly leaseMs: number;
 }
 
 /**
- * The windows that are computed at this moment, in whatever process. If two that overlap were computed at the same time,
- * the one with older facts could have the higher version: overlapping windows of a metric are computed one after the
- * other. And rows become visible in another order than that of their versions: who reads what is newer than a version
- * has to know which versions may yet come.
+ * The windows that any process is computing. Overlapping windows of a metric are computed one after the other; otherwise
+ * the one with older facts could get the higher version. Rows do not become visible in the order of their versions, so
+ * `visibleUpTo` tells readers of changes which versions may still come.
  */
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -35,9 +34,9 @@ export class Claims {
   }
 
   /**
-   * Computes a window alone, under versions that are taken while it is claimed. It is computed again where its claim was
-   * lost, since another process may have computed it at the same time. `writesEqualRows` tells that a computation of a
-   * part of the window began and did not end: its rows may yet arrive, under a lower version.
+   * Computes a window under a claim; `compute` must take its versions while it runs. Repeats it if the claim was lost,
+   * because another process may have computed the window meanwhile. `writesEqualRows` is true if an overlapping
+   * computation did not end: its rows may still arrive, under a lower version.
    */
   async run<T>(window: PlannedWindow, compute: (writesEqualRows: boolean) => Promise<T>): Promise<T> {
     for (;;) {
@@ -67,7 +66,7 @@ export class Claims {
     return compute(writesEqualRows);
   }
 
-  /** Of computations that did not end, those stay noted of which rows may still differ from the ones of this window. */
+  /** Forgets unfinished computations that this window covers. Rows of others may still differ from its rows. */
   async #end(window: PlannedWindow, member: string): Promise<void> {
     const { keyValue } = this.#options;
     const group = unfinishedKey(window.metric);
@@ -75,7 +74,7 @@ export class Claims {
       if (one === member || covers(window, one)) await keyValue.leave(group, one);
   }
 
-  /** The highest version up to which all rows of these metrics are visible, `version` at most, which was taken before. */
+  /** The highest version, at most `version`, up to which all rows are visible. Take `version` before the call. */
   async visibleUpTo(version: bigint, metrics: Iterable<string>): Promise<bigint> {
     const { keyValue } = this.#options;
     const members = await Promise.all([...metrics].map((metric) => keyValue.members(claimsKey(metric))));
@@ -94,7 +93,7 @@ export class Claims {
         if ((await keyValue.members(group)).some((one) => overlaps(window, one))) return null;
         const member = [await numbers.take(1), from, until, relays.join('+'), randomUUID()].join('|');
         const lease = (await Lease.acquire(keyValue, group, leaseMs, 0, member)) as Lease;
-        // An unknown lock counts as lost: the window is claimed once more.
+        // If the state of the lock is unknown, it counts as lost and the window is claimed again.
         if (await lock.isHeld().catch(ignore('windows.lock', false))) return { lease, member };
         await lease.release();
         return null;
@@ -108,7 +107,7 @@ export class Claims {
 const claimsKey = (metric: string) => `windows/${metric}`;
 const unfinishedKey = (metric: string) => `unfinished-windows/${metric}`;
 
-/** `number` is lower than every version of the rows. */
+/** `number` is lower than every version that the claim writes. */
 function parsedClaim(member: string) {
   const [number = '', from = '', until = '', relays = ''] = member.split('|');
   return { number, from, until, relays: relays.split('+') };

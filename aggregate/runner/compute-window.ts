@@ -24,15 +24,15 @@ interface Computation {
   readonly metric: MaterializedMetric;
   readonly window: PlannedWindow;
   readonly writesEqualRows: boolean;
-  /** What an attempt tells the next one of the same claim: after which version it looked for changed entities. */
+  /** Shared by the attempts of a claim. `since`: the version after which the first one looked for changed entities. */
   readonly attempt: { since?: bigint };
 }
 
-/** Computes windows: reads them, and writes what differs from the stored rows. */
+/** Computes windows, and writes the rows that differ from the stored ones. */
 export class WindowComputer {
   readonly #options: WindowComputerOptions;
   readonly #metrics: ReadonlyMap<string, MaterializedMetric>;
-  /** Metrics whose rows outlive the raw rows that they are made of. */
+  /** Metrics whose rows outlive their raw rows. */
   readonly #outliving: ReadonlySet<string>;
   readonly #retention: RetentionReader;
 
@@ -47,8 +47,8 @@ export class WindowComputer {
   }
 
   /**
-   * Computes one window, as a span of its round; null where there was nothing to compute. Throws `unknown_metric`, or the
-   * error of the store with the window in its message.
+   * Computes a window as a span of its round; returns null if there was nothing to compute. Throws `unknown_metric`, or
+   * the error of the store with the window in its message.
    */
   async compute(window: PlannedWindow, round?: Traceparent): Promise<LedgerEntry | null> {
     const { claims } = this.#options;
@@ -69,7 +69,11 @@ export class WindowComputer {
     const { window } = of;
     const { runnerMetrics, runtime } = this.#options;
     const metric = this.#metrics.get(window.metric);
-    if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
+    if (!metric)
+      throw new ProductError(
+        'unknown_metric',
+        `this version has no metric ${window.metric}: another version of the product planned its window`,
+      );
     const end = runnerMetrics.windowSeconds.startTimer();
     const started = runtime.clock.now();
     try {
@@ -92,7 +96,7 @@ export class WindowComputer {
     }
   }
 
-  /** A window that needs more memory than the store has is computed in parts, and these in theirs. */
+  /** Splits a window that needs more memory than the store has, and its parts again if needed. */
   async #computeFitting(computation: Computation): Promise<bigint | null> {
     const { metric, window } = computation;
     try {
@@ -106,7 +110,7 @@ export class WindowComputer {
     }
   }
 
-  /** The days of a window that are not frozen: a plan may be older than that, and raw rows of the others may be gone. */
+  /** Skips frozen days, whose raw rows may be deleted: the plan may be older than the freeze. */
   async #computeUnfrozen(computation: Computation): Promise<bigint | null> {
     const { metric, window } = computation;
     if (!this.#outliving.has(metric.name)) return this.#computeAtOnce(computation);
@@ -116,7 +120,7 @@ export class WindowComputer {
     return this.#computeAtOnce({ ...computation, window: open });
   }
 
-  /** Returns the version of the rows; null where no entity has changed. */
+  /** Returns the version of the rows; null if no entity changed. */
   async #computeAtOnce({ metric, window, writesEqualRows, attempt }: Computation): Promise<bigint | null> {
     const { runtime, numbers, claims } = this.#options;
     const { store } = runtime;
@@ -141,14 +145,14 @@ export class WindowComputer {
 const isTooLarge = (error: unknown) =>
   error instanceof ProductError && (error.code === 'store_memory' || error.code === 'store_exhausted');
 
-/** Where the ledger says that a window is. */
+/** The columns of the ledger that identify a window. */
 const placeOf = (window: Window) => ({
   relay_chain: window.relays.join(' '),
   from_day: daysOf(window).from,
   until_day: daysOf(window).until,
 });
 
-/** Adds the window that failed to the error of the store, which names a generated statement only. */
+/** Adds the failed window to the error of the store, which only shows a generated statement. */
 function failureOf(
   metric: MaterializedMetric,
   { relays, from, until }: Window,

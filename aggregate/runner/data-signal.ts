@@ -2,12 +2,12 @@ import { ignore } from '../../infra/ignore.ts';
 import type { KeyValue } from '../../infra/ports.ts';
 
 const KEY = 'changes';
-/** How long other processes remember that something has changed; each change sets it again. */
+/** Time to live of the key; each change renews it. */
 const KEY_MS = 3_600_000;
-/** After this time a process assumes that it has missed a change: keys of a key-value store may be evicted. */
+/** A process assumes a missed change after this time, because a key-value store may evict keys. */
 const ASSUMED_MS = 2000;
 
-/** Tells whether data were loaded or computed since one has looked, in this process or in another. */
+/** A token that changes when any process has loaded or computed data. */
 export class DataSignal {
   readonly #keyValue: KeyValue;
   #own = 0;
@@ -17,7 +17,7 @@ export class DataSignal {
     this.#keyValue = keyValue;
   }
 
-  /** Another text after every change. */
+  /** Differs after every change. */
   get token(): string {
     const assumed = Math.floor(performance.now() / ASSUMED_MS);
     return `${this.#own} ${this.#others} ${assumed}`;
@@ -29,11 +29,11 @@ export class DataSignal {
   }
 
   /**
-   * Reads what other processes have published, then runs `before`, and only then gives the token: what `before` reads
-   * is at least as new as the changes.
+   * Reads the signals of other processes, runs `before`, and only then changes the token, so that `before` reads data at
+   * least as new as the signals.
    */
   async follow(before: () => Promise<void>): Promise<void> {
-    // What is not told is assumed after a while.
+    // If the key-value store does not answer, `ASSUMED_MS` covers the missed change.
     const others = (await this.#keyValue.get(KEY).catch(ignore('changes.signal', null))) ?? '';
     await before();
     this.#others = others;

@@ -22,13 +22,13 @@ export const STREAM_TABLES: StreamTables = {
   [UNTIMED]: [UNTIMED],
 };
 
-/** Values of `pallet` in the dirty days that invalidate any of these metrics. */
+/** The values of `pallet` of dirty days that invalidate any of these metrics. */
 export function palletsOf(metrics: readonly MaterializedMetric[]): string[] {
   return ['', ANY_PALLET, ...new Set(metrics.flatMap((metric) => palletsIn(dependencies(metric))))];
 }
 
 export interface NumberedDirtyDay extends DirtyDay {
-  /** Of the last load that changed the day. */
+  /** Number of the last load that changed the day. */
   readonly sequence: string;
 }
 
@@ -48,7 +48,6 @@ function isDirty({ after, pallets, from, before }: DirtyScope): Sql {
   return sql`dirty.sequence > ${after}${isFrom}${isBefore} AND pallet IN ${pallets}`;
 }
 
-/** Reads the days that loads have changed. */
 export async function readDirty(store: Store, scope: DirtyScope): Promise<readonly NumberedDirtyDay[]> {
   const days = await store.rows<NumberedDirtyDay>(
     sql`SELECT stream, pallet, relay_chain, chain, toString(dirty.day) AS day, toString(max(dirty.sequence)) AS sequence
@@ -59,8 +58,8 @@ export async function readDirty(store: Store, scope: DirtyScope): Promise<readon
 }
 
 /**
- * The days, those that have lost blocks with the pallets that ever stood in them: facts of no other pallet can have
- * gone. A load writes each pallet of its blocks with their day, and what it wrote stays when the blocks are replaced.
+ * Adds to each day that lost blocks the pallets that it ever had; no other pallet can have lost facts. A load records
+ * the pallets of its blocks by day, and these records stay when the blocks are replaced.
  */
 async function withPallets(
   store: Store,
@@ -86,7 +85,7 @@ async function withPallets(
   );
 }
 
-/** The first and the last dirty day, by chain, stream and pallet. */
+/** The first and the last dirty day of each chain, stream and pallet. */
 export async function readEndsOfDirtyDays(
   store: Pick<Store, 'rows'>,
   scope: DirtyScope,
@@ -102,7 +101,7 @@ export async function readEndsOfDirtyDays(
   ]);
 }
 
-/** Counts the days of chains that are dirty. */
+/** Counts dirty days, one for each chain and day. */
 export async function countDirtyDays(store: Pick<Store, 'rows'>, scope: DirtyScope): Promise<number> {
   const [row] = await store.rows<{ days: number }>(
     sql`SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} AS dirty WHERE ${isDirty(scope)}`,
@@ -110,7 +109,7 @@ export async function countDirtyDays(store: Pick<Store, 'rows'>, scope: DirtySco
   return row?.days ?? 0;
 }
 
-/** Every day with data from `from` up to `until`, as if all of its pallets had changed. */
+/** Every day with data from `from` to before `until`, as if all its pallets had changed. */
 export function readDaysToRebuild(store: Store, from: string, until: string): Promise<readonly DirtyDay[]> {
   return store.rows<DirtyDay>(
     sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day

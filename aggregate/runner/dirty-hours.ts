@@ -3,9 +3,9 @@ import { sql } from '../../infra/sql.ts';
 import { ANY_PALLET, dirtyHours } from '../../ingest/raw/tables.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
 
-/** The hours of a chain's day that have changed, each with the number of the last load. */
+/** The changed hours of a chain and day, each with the number of the last load that changed it. */
 export interface NumberedDirtyHours {
-  /** `*` for hours that blocks were taken from. */
+  /** `*` for hours that lost blocks. */
   readonly pallet: string;
   readonly relay_chain: string;
   readonly chain: string;
@@ -13,10 +13,10 @@ export interface NumberedDirtyHours {
   readonly hours: readonly (readonly [hour: number, sequence: string])[];
 }
 
-/** Days that are computed by their hours at most: many whole days are few statements, their hours are many. */
+/** Computes at most this many days by hours. Many whole days take few statements, their hours would take many. */
 const DAYS_MAX = 3;
 
-/** The hours of these days that loads above `after` have changed; none of many days. */
+/** The hours of these days that loads above `after` changed; empty if there are many days. */
 export async function readDirtyHours(
   store: Pick<Store, 'rows'>,
   days: readonly NumberedDirtyDay[],
@@ -34,8 +34,8 @@ export async function readDirtyHours(
 }
 
 /**
- * The days, each with its hours that have changed. A load writes the hours with the days: a day that is newer than its
- * hours comes from a rebuild or from a load that wrote only a part.
+ * Adds the changed hours to each day. A load records hours together with days. A day that is newer than its hours comes
+ * from a rebuild, or from a load that wrote only a part, and stays a whole day.
  */
 export function withHours(
   days: readonly NumberedDirtyDay[],
@@ -54,14 +54,14 @@ export function withHours(
   });
 }
 
-/** When the first of these days or hours with blocks begins; undefined where none has blocks. */
+/** The start of the earliest day or hour with blocks; undefined if none has blocks. */
 export const firstOf = (days: readonly NumberedDirtyDay[]): string | undefined =>
   days
     .filter(({ stream }) => stream === 'blocks')
     .map(({ day, hours }) => (hours ? `${day} ${String(Math.min(...hours)).padStart(2, '0')}:00:00` : day))
     .sort()[0];
 
-/** The days with blocks that have changed. */
+/** The distinct days whose blocks changed. */
 const daysOf = (days: readonly NumberedDirtyDay[]): string[] => [
   ...new Set(days.filter(({ stream }) => stream === 'blocks').map(({ day }) => day)),
 ];

@@ -23,7 +23,7 @@ interface FailureRecordsOptions {
   readonly logger: Pick<Logger, 'info' | 'error'>;
 }
 
-/** Stores and logs which metrics fail, and which are computed again. */
+/** Stores and logs failures of metrics and their recovery. */
 export class FailureRecords {
   readonly #options: FailureRecordsOptions;
   readonly #reads: ReadsByMetric;
@@ -33,7 +33,7 @@ export class FailureRecords {
     this.#reads = reads;
   }
 
-  /** Stores what failed in a round that found these failures, and had every load up to `loaded`. */
+  /** Stores the failed metrics of a round. `failures`: those before the round. `loaded`: it had all loads up to this number. */
   async record(
     { loaded, failures }: { readonly loaded: bigint; readonly failures: readonly FailedMetric[] },
     failed: ReadonlyMap<string, WindowFailure & FailureTexts>,
@@ -54,14 +54,14 @@ export class FailureRecords {
     for (const record of records) {
       const advice =
         record.next_attempt_at === null
-          ? `it is not tried again: mend the cause, then \`chain-metrics rebuild ${kebab(record.metric)}\``
-          : 'it and the metrics that read it wait for the next attempt';
+          ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${kebab(record.metric)}\``
+          : 'this metric and the metrics that read it wait for the next attempt';
       logger.error({ ...record, detail: failed.get(record.metric)?.detail }, `a metric failed: ${advice}`);
     }
     return records;
   }
 
-  /** Removes the failures of metrics that are computed again; returns those that stay as they were. */
+  /** Removes the failures of metrics that recovered; returns the failures that are neither over nor recorded again. */
   async end(
     failures: readonly FailedMetric[],
     done: readonly MaterializedMetric[],
@@ -71,7 +71,7 @@ export class FailureRecords {
     const names = new Set(done.map(({ name }) => name));
     const ended = failures.filter((failure) => names.has(failure.metric));
     await writeFailedMetrics({ store: runtime.store, numbers }, ended, true);
-    for (const { metric } of ended) logger.info({ metric }, 'the metric is computed again');
+    for (const { metric } of ended) logger.info({ metric }, 'the metric recovered');
     return failures.filter(
       (failure) => !ended.includes(failure) && !recorded.some(({ metric }) => metric === failure.metric),
     );

@@ -9,7 +9,7 @@ const time = "DateTime64(3, 'UTC')";
 
 export const failedMetrics = table({
   name: 'failed_metrics',
-  doc: 'Per metric that fails, the window, the error and the next attempt.',
+  doc: 'Failed metrics with the window, the error and the next attempt.',
   columns: {
     metric: 'LowCardinality(String)',
     relay_chains: 'Array(String)',
@@ -19,7 +19,7 @@ export const failedMetrics = table({
     failed_since: time,
     tried_at: time,
     attempts: 'UInt32',
-    // Null after the last attempt: it waits for a person.
+    // Null when retries are exhausted.
     next_attempt_at: `Nullable(${time})`,
     version: 'UInt64',
     is_deleted: 'UInt8',
@@ -39,14 +39,14 @@ export interface FailedMetric {
   readonly failed_since: string;
   readonly tried_at: string;
   readonly attempts: number;
-  /** Null when it waits for a person. */
+  /** Null when retries are exhausted. */
   readonly next_attempt_at: string | null;
 }
 
 /** The window that failed and why. */
 export type WindowFailure = Pick<FailedMetric, 'relay_chains' | 'from_day' | 'until_day' | 'reason'>;
 
-/** What an error says to everybody, and what it says to the log. */
+/** The public text of an error, and its detail for the log. */
 export interface FailureTexts {
   readonly reason: string;
   readonly detail?: string | undefined;
@@ -62,7 +62,7 @@ export const readFailedMetrics = (store: Pick<Store, 'rows'>): Promise<readonly 
     sql`SELECT * EXCEPT (version, is_deleted) FROM ${failedMetrics} FINAL ORDER BY metric`,
   );
 
-/** Stores or, with `isOver`, removes failures. */
+/** Stores failures, or removes them if `isOver`. */
 export async function writeFailedMetrics(
   { store, numbers }: { readonly store: Store; readonly numbers: Numbers },
   failures: readonly FailedMetric[],
@@ -77,7 +77,7 @@ export async function writeFailedMetrics(
 }
 
 export interface MetricAttempts {
-  /** Attempts of a metric before it waits for a person. */
+  /** Attempts before a metric waits for `rebuild`. */
   readonly attemptsMax: number;
   /** The longest wait between two attempts. */
   readonly waitMsMax: number;
@@ -85,7 +85,7 @@ export interface MetricAttempts {
 
 const WAIT_MS = 1000;
 
-/** The failure after one more attempt. The wait doubles, and half of it is random, so that metrics spread. */
+/** The failure after one more attempt. The wait doubles; half of it is random, so that retries spread out. */
 export function failedAgain(
   known: FailedMetric | undefined,
   failed: WindowFailure & Pick<FailedMetric, 'metric'>,
@@ -105,11 +105,11 @@ export function failedAgain(
   };
 }
 
-/** Whether a round may try the metric again; a clock that was set back must not put it off for longer. */
+/** True if a round may retry the metric, also if the clock was set back since the last attempt. */
 export const isDue = ({ next_attempt_at, tried_at }: FailedMetric, now: number): boolean =>
   next_attempt_at !== null && (now >= Date.parse(next_attempt_at) || now < Date.parse(tried_at));
 
-/** What each metric reads. */
+/** The tables that each metric reads. */
 export type ReadsByMetric = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** These metrics and all that read them, directly or through others. */
@@ -124,7 +124,7 @@ export function withReaders(names: Iterable<string>, reads: ReadsByMetric): Set<
   return reached;
 }
 
-/** The metrics that a round leaves out: those that failed, unless `isTried`, and all that read them. */
+/** The metrics that a round skips: failed ones, unless `isTried`, and all metrics that read them. */
 export const stalledBy = (
   failures: readonly FailedMetric[],
   reads: ReadsByMetric,
@@ -143,8 +143,8 @@ export const causesOf = (
 ): FailedMetric[] => failures.filter((failure) => withReaders([failure.metric], reads).has(metric));
 
 /**
- * When a round may try the first failed metric again, in milliseconds: a metric waits for those that it reads. Null if all
- * wait for a person.
+ * The time of the next retry of any failed metric, in milliseconds since the epoch. A metric waits for those that it
+ * reads. Null if all retries are exhausted.
  */
 export function nextAttemptAt(failures: readonly FailedMetric[], reads: ReadsByMetric): number | null {
   const attempts = failures.map(({ metric }) => {
@@ -160,16 +160,15 @@ export function nextAttemptAt(failures: readonly FailedMetric[], reads: ReadsByM
 export const readsOf = (metrics: readonly MaterializedMetric[]): ReadsByMetric =>
   new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
 
-/** What fails, and when it is tried again. */
 export function describeFailures(failures: readonly FailedMetric[]): string {
   const texts = failures.map(({ metric, reason, next_attempt_at: at }) => {
     const name = kebab(metric);
-    return `${name} (${at === null ? `it waits for \`chain-metrics rebuild ${name}\`` : `tried again at ${at}`}): ${reason}`;
+    return `${name} (${at === null ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${name}\`` : `next attempt at ${at}`}): ${reason}`;
   });
-  return `everything else is computed, these failed: ${texts.join('; ')}`;
+  return `these metrics failed, all others are computed: ${texts.join('; ')}`;
 }
 
-/** Lets the next round try these failures again, as if they had just begun. */
+/** Resets the attempts of these failures, so that the next round retries them. */
 export const tryAtOnce = (
   ports: { readonly store: Store; readonly numbers: Numbers },
   failures: readonly FailedMetric[],

@@ -5,7 +5,7 @@ import { computedColumns, DIGEST, type MaterializedMetric } from '../metric.ts';
 const ROWS_PER_PIECE = 10_000;
 const NEWLINE = 0x0a;
 
-/** Columns of the rows that `foldLines` makes. */
+/** The columns of the rows of `foldLines`. */
 export const foldedColumns = (metric: MaterializedMetric): string[] => [
   ...computedColumns(metric),
   'version',
@@ -14,21 +14,21 @@ export const foldedColumns = (metric: MaterializedMetric): string[] => [
 
 export interface FoldInput {
   readonly relay: string;
-  /** Of tombstones; the next one is that of rows. */
+  /** The version of tombstones; rows have the next one. */
   readonly version: string;
   /** One JSON document per line. */
   readonly facts: Uint8Array;
   /** Keys and digests of the rows of the window, one JSON document per line. */
   readonly stored: Uint8Array;
-  /** Whether rows are written that are stored already. */
+  /** Writes rows even if equal ones are stored. */
   readonly writesEqualRows: boolean;
 }
 
 type FoldedRow = Readonly<Record<string, unknown>>;
 
 /**
- * Folds facts to the rows that differ from the stored ones, and tombstones of those that the fold does not give any more:
- * rows of the metric's table as JSON lines, some thousands at a time.
+ * Folds facts to rows. Yields the rows that differ from the stored ones, and tombstones for stored rows that no longer
+ * exist, as JSON lines, some thousands at a time.
  */
 export function* foldLines(metric: MaterializedMetric, input: FoldInput): Generator<string> {
   const rows = differing(metric, input);

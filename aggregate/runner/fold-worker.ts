@@ -4,7 +4,7 @@ import { reasonOf } from '../../infra/errors.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { type FoldInput, foldLines } from './fold-lines.ts';
 
-/** A fold, and the port for its rows: the worker sends each piece when the reader has confirmed the last one. */
+/** A fold, and the port for its rows. The worker sends a piece after the reader has confirmed the previous one. */
 export interface FoldTask {
   readonly metric: string;
   readonly input: FoldInput;
@@ -18,7 +18,7 @@ parentPort?.on('message', async ({ port, ...task }: FoldTask) => {
   const reply = (message: FoldReply) => port.postMessage(message);
   try {
     const metric = materializedMetrics.find(({ name }) => name === task.metric);
-    if (!metric) throw new Error(`no metric ${task.metric}`);
+    if (!metric) throw new Error(`no metric is called ${task.metric}`);
     for (const lines of foldLines(metric, task.input)) {
       const isRead = once(port, 'message');
       reply({ lines });

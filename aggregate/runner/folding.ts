@@ -4,12 +4,12 @@ import type { MaterializedMetric } from '../metric.ts';
 import { type FoldInput, foldLines } from './fold-lines.ts';
 import type { FoldReply, FoldTask } from './fold-worker.ts';
 
-/** A fold of so many bytes is much faster than a request; a longer one would block the requests of the server. */
+/** Larger folds run in a worker thread, because they would block the requests of the server. */
 export const INLINE_FOLD_BYTES_MAX = 1024 * 1024;
 
 /**
- * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded in this thread, many in a worker
- * thread, which makes the next piece when the last one has been read.
+ * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded in this thread, many in a worker thread,
+ * which makes a piece after the previous one was read.
  */
 export function foldInPieces(
   metric: MaterializedMetric,
@@ -22,7 +22,7 @@ export function foldInPieces(
 
 let thread: Worker | undefined;
 
-/** Starts with the first large fold, and does not keep the process alive. */
+/** Starts at the first large fold. The thread does not keep the process alive. */
 function foldWorker(): Worker {
   if (thread) return thread;
   const started = new Worker(new URL('./fold-worker.ts', import.meta.url), { execArgv: [] });
@@ -40,8 +40,8 @@ async function* foldInWorker(task: Omit<FoldTask, 'port'>): AsyncGenerator<strin
   const { port1, port2 } = new MessageChannel();
   const broken = new AbortController();
   const isBroken = (error: unknown) => broken.abort(error);
-  // Whoever asks after its error, and before its end, hears of the end only.
-  const isOver = () => broken.abort(new Error('the thread of folds ended before all rows were read'));
+  // A listener that is added after the `error` event of the worker gets its `exit` event only.
+  const isOver = () => broken.abort(new Error('the worker thread of folds ended before all rows were read'));
   worker.once('error', isBroken).once('exit', isOver);
   try {
     worker.postMessage({ ...task, port: port2 }, [port2]);

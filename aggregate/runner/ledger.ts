@@ -6,7 +6,6 @@ import { dirtyDays } from '../../ingest/raw/tables.ts';
 import { type FailedMetric, failedMetrics, readFailedMetrics } from './failures.ts';
 import type { Marks } from './marks.ts';
 
-/** Every window that was computed: when, under which version, and how long it took. */
 export const computedWindows = table({
   name: 'windows',
   doc: 'Ledger of computed windows.',
@@ -26,16 +25,15 @@ export const computedWindows = table({
 /** A row of `computedWindows`. */
 export type LedgerEntry = Readonly<Record<keyof typeof computedWindows.columns, string | number>>;
 
-/** Per metric, the number up to which every load has been computed. */
 export const watermarks = table({
   name: 'watermarks',
-  doc: 'Per metric, the load up to which nothing waits to be computed.',
+  doc: 'Per metric, the number up to which every load is computed.',
   columns: { metric: 'LowCardinality(String)', sequence: 'UInt64' },
   engine: 'ReplacingMergeTree(sequence)',
   orderBy: ['metric'],
 });
 
-/** Written when rows were computed, so that it is true of them whatever is pending. */
+/** Written after the rows, so it holds for them even while newer loads are pending. */
 export const computedChains = table({
   name: 'computed_chains',
   doc: 'Per chain, the newest block of the loads up to which every metric was computed.',
@@ -49,7 +47,7 @@ export const computedChains = table({
   orderBy: ['relay_chain', 'chain'],
 });
 
-/** A copy of `computedChains` for each metric that failed since, and for those that read it. */
+/** A copy of `computedChains` from before the failure, for each failed metric and the metrics that read it. */
 export const laggingChains = table({
   name: 'lagging_chains',
   doc: 'Per metric that has failed and chain, the newest block of its rows.',
@@ -58,16 +56,15 @@ export const laggingChains = table({
   orderBy: ['metric', 'relay_chain', 'chain'],
 });
 
-/** What is told of the rows of a metric that were deleted to be computed again: slices that have none then are among them. */
+/** Lists emptied metrics as changes, including slices that have no rows after the recomputation. */
 export const emptiedMetrics = table({
   name: 'emptied_metrics',
-  doc: 'Per metric and relay chain, the version at which all rows were deleted, to be computed by another definition.',
+  doc: 'Per metric and relay chain, the version at which all rows were deleted because the definition changed.',
   columns: { metric: 'LowCardinality(String)', relay_chain: 'LowCardinality(String)', sequence: 'UInt64' },
   engine: 'ReplacingMergeTree(sequence)',
   orderBy: ['metric', 'relay_chain'],
 });
 
-/** Up to which load each metric is computed, and which fail. */
 interface Ledger {
   readonly marks: Marks;
   readonly failures: readonly FailedMetric[];
@@ -78,7 +75,7 @@ export const readLedger = async (store: Pick<Store, 'rows'>): Promise<Ledger> =>
   return { marks, failures };
 };
 
-/** Reads up to which load each metric is computed. */
+/** Reads the number up to which each metric is computed. */
 export async function readMarks(store: Pick<Store, 'rows'>): Promise<Marks> {
   const rows = await store.rows<{ metric: string; newest: string }>(
     sql`SELECT metric, toString(max(mark.sequence)) AS newest FROM ${watermarks} AS mark GROUP BY metric`,
@@ -95,7 +92,7 @@ export const ledgerTables = [
   emptiedMetrics,
 ];
 
-/** The newest version of every metric's table, from which its ETag is made. */
+/** The newest version of each metric, for ETags. */
 export async function readVersions(store: Store): Promise<Map<string, string>> {
   const rows = await store.rows<{ metric: string; version: string }>(
     sql`SELECT metric, toString(max(entry.version)) AS version FROM ${computedWindows} AS entry GROUP BY metric`,
@@ -103,7 +100,7 @@ export async function readVersions(store: Store): Promise<Map<string, string>> {
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
 
-/** The highest number of loads and computations that is stored. */
+/** The highest stored number of any load or computation. */
 export async function readNewestNumber(store: Pick<Store, 'rows'>): Promise<bigint> {
   const numbered = [dirtyDays, watermarks, emptiedMetrics];
   const newest = numbered.map((one) => sql`(SELECT max(one.sequence) FROM ${one} AS one)`);
@@ -115,8 +112,8 @@ export async function readNewestNumber(store: Pick<Store, 'rows'>): Promise<bigi
 }
 
 /**
- * Resets the watermark of a metric whose rows were deleted: the next round computes its whole history, also where it
- * had failed. All of its slices have changed.
+ * Resets the watermark of a metric whose rows were deleted, so that the next round computes its whole history. Clears
+ * its failure, and marks all its slices as changed.
  */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
   await deleteWatermark(store, metric);
@@ -128,7 +125,7 @@ export async function resetWatermark(store: Store, metric: string): Promise<void
   await store.insert(watermarks, [{ metric, sequence: 0 }]);
 }
 
-/** Deletes what is known of the computation of a metric. */
+/** Deletes the watermark and the failure of a metric. */
 async function deleteWatermark(store: Store, metric: string): Promise<void> {
   for (const table of [failedMetrics, watermarks]) {
     const [row] = await store.rows<{ n: number }>(

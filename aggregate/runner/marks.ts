@@ -2,12 +2,12 @@ import { lowestOf } from '../../infra/coordination/sequence.ts';
 import { DAY_MS, isoDay } from '../../infra/days.ts';
 
 /**
- * Per metric, the load up to which it is computed: 0 if its rows were deleted, absent if it was never computed here. A
- * change of a day by a load above it is due.
+ * Per metric, the number up to which every load is computed: 0 if its rows were deleted, absent if it was never computed
+ * in this store. Changes by loads above it are due.
  */
 export type Marks = ReadonlyMap<string, bigint>;
 
-/** The running day and those before it that are computed before all other days. */
+/** The running day and the days before it that go ahead of older days. */
 const LAST_DAYS = 3;
 
 /** The first of the last days. */
@@ -15,14 +15,14 @@ export const firstOfLastDays = (now: number): string => isoDay(now - (LAST_DAYS 
 
 const MAX_SEQUENCE = 2n ** 64n - 1n;
 
-/** Every load up to this number is in the rows of all of these metrics. */
+/** The number up to which the rows of all these metrics hold every load. */
 export const lowestMark = (metrics: readonly { readonly name: string }[], marks: Marks): bigint =>
   lowestOf(
     metrics.map(({ name }) => marks.get(name) ?? 0n),
     MAX_SEQUENCE,
   );
 
-/** Metrics with the same mark, which share a plan. */
+/** Groups metrics that share a plan because they have the same watermark. */
 export const byMark = <M extends { readonly name: string }>(
   metrics: readonly M[],
   marks: Marks,

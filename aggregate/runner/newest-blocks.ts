@@ -12,10 +12,10 @@ export interface ComputedChain {
 }
 
 interface NewestOptions {
-  /** Of chains whose newest day is one of the last days, or of the other chains. */
+  /** True: only chains whose newest day is one of the last days. False: only the others. */
   readonly isOfLastDays: boolean;
   readonly lastDaysFrom: string;
-  /** Every load up to this number has ended. */
+  /** All loads up to this number have ended. */
   readonly loaded: bigint;
   /** The days that the round computes. */
   readonly days: readonly NumberedDirtyDay[];
@@ -26,8 +26,8 @@ interface NewestOptions {
 }
 
 /**
- * The newest block of each chain of these relay chains, among those from then on. Of loads that have ended: one that
- * runs may have written only some of its tables.
+ * The newest block of each chain with dirty days, from `from` on. Counts only loads that have ended, because a running
+ * load may have written only some tables.
  */
 export async function readNewestBlocks(
   store: Store,
@@ -35,7 +35,7 @@ export async function readNewestBlocks(
 ): Promise<readonly ComputedChain[]> {
   const dirty = new Set(days.flatMap(({ stream, relay_chain }) => (stream === 'blocks' ? relay_chain : [])));
   const isOfThese = (day: number) => day >= dayNumber(lastDaysFrom) === isOfLastDays;
-  // Behind an old day may be years of blocks, nearly all of chains that go on.
+  // After an old day there may be years of blocks, nearly all of chains that are still running.
   const chains = [...known].flatMap(([key, own]) => {
     const [relay = '', chain = ''] = key.split('/');
     return dirty.has(relay) && isOfThese(own.at(-1) ?? 0) ? [[relay, chain] as const] : [];
@@ -43,7 +43,7 @@ export async function readNewestBlocks(
   if (chains.length === 0) return [];
   const relays = [...new Set(chains.map(([relay]) => relay))].sort();
   const window = { ...EVERYTHING, relays, from: isOfLastDays && from < lastDaysFrom ? lastDaysFrom : from };
-  // To name the heights of years takes gigabytes.
+  // A list of the heights of years would take gigabytes.
   const found = isOfLastDays ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
   const newest = await store.rows<ComputedChain>(
     sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
@@ -55,7 +55,7 @@ export async function readNewestBlocks(
   return newest.filter((found) => isOfThese(dayNumber(found.as_of.slice(0, 10))) && isDirty(found));
 }
 
-/** Whether a block is of a day or hour that the round computes: one of another hour was loaded after the plan. */
+/** Tells blocks in days and hours that the round computes. Others were loaded after its plan. */
 function dirtyTimesOf(days: readonly NumberedDirtyDay[]): (block: ComputedChain) => boolean {
   const keyOf = (relay: string, chain: string, time: string) => `${relay}/${chain}/${time}`;
   const times = new Set(

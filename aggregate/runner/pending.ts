@@ -12,40 +12,41 @@ import { readMarks } from './ledger.ts';
 import { byMark, lowestMark, type Marks } from './marks.ts';
 
 /**
- * Why rows wait: data were loaded; the metric was never computed here; its recipe has changed, so that its rows were
- * deleted; or the metric, or one that it reads, has failed: `status` tells when it is tried again.
+ * Why rows are pending. `loaded`: new data. `never_computed`: the metric is new in this store. `recipe_changed`: its rows
+ * were deleted. `failed`: the metric or one that it reads failed; `status` shows the next attempt.
  */
 export const PENDING_REASONS = ['loaded', 'never_computed', 'recipe_changed', 'failed'] as const;
 export type PendingReason = (typeof PENDING_REASONS)[number];
 
-/** Loaded data that are not in the rows of a metric. */
+/** Loaded data that the rows of a metric lack. */
 export interface Pending {
   readonly relay_chain: string;
   /** The earliest day of these data. */
   readonly since: string;
-  /** All rows that they may change are of these days; `until` is not one of them. */
+  /** The days whose rows may change; `until` is exclusive. */
   readonly from: string;
   readonly until: string;
   readonly reason: PendingReason;
-  /** Whether the rows hold all data of a former round; otherwise they may hold any part of the data. */
+  /** True if the rows hold all data of an earlier round; otherwise they may hold any part of the data. */
   readonly hasRows: boolean;
 }
 
-/** Of the windows only their ends count. */
+/** Only the ends of the windows matter here, so they are not split. */
 const WHOLE_WINDOWS = { daysMax: Number.POSITIVE_INFINITY, validDaysMax: 0 };
 
-/** What is pending by metric; metrics whose rows hold everything that is loaded are not in it. */
+/** By metric; up-to-date metrics are absent. */
 export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
 interface PendingOptions {
   readonly metrics: readonly MaterializedMetric[];
   readonly failures: readonly FailedMetric[];
-  /** Whether rounds fail as a whole. */
+  /** True if rounds fail as a whole. */
   readonly hasFailed: boolean;
 }
 
 /**
- * Reads the range of days that the next round would compute. Rows that are read afterwards hold all other loaded data.
+ * Reads the ranges of days that the next round would compute. Rows that are read after this call hold all other loaded
+ * data.
  */
 export async function readPending(
   store: Pick<Store, 'rows'>,
@@ -59,7 +60,7 @@ export async function readPending(
     const days = await readEndsOfDirtyDays(store, { after: mark ?? 0n, pallets: palletsOf(ofMark) });
     if (days.length === 0) continue;
     calendar ??= await readCalendar(store, blockDays, lowestMark(metrics, marks));
-    // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
+    // Windows of one metric invalidate metrics that read it, so the plan covers all metrics.
     const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
     for (const { name } of ofMark) {
       const reason = hasFailed || stalled.has(name) ? 'failed' : reasonOf(mark);
@@ -96,15 +97,14 @@ function pendingByRelay(
   });
 }
 
-/** What a round found dirty. */
 interface DirtyInput {
   readonly days: readonly NumberedDirtyDay[];
   readonly hours: readonly NumberedDirtyHours[];
 }
 
 /**
- * The windows that dirty days invalidate, for each of the active metrics by the days that it lacks. Metrics with the same
- * mark share a plan; a metric that is new to this store gets its whole history.
+ * The windows of the active metrics for the days that each one lacks. Metrics with the same watermark share a plan. A
+ * metric that is new in this store gets its whole history.
  */
 export function planPending(
   metrics: readonly MaterializedMetric[],

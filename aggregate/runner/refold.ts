@@ -15,7 +15,6 @@ import {
 import type { Claims } from './claims.ts';
 import { writeRows } from './write-rows.ts';
 
-/** How far the entities of a metric are computed. */
 export const foldedEntities = table({
   name: 'folded_entities',
   doc: 'Per metric and relay chain, the version of the rows up to which its entities are computed.',
@@ -23,7 +22,7 @@ export const foldedEntities = table({
     metric: 'LowCardinality(String)',
     relay_chain: 'LowCardinality(String)',
     up_to: 'UInt64',
-    // Of the chains that the rows were made with: their tokens, decimals and prefixes.
+    // A hash of the tokens, decimals and prefixes of the chains that the rows were computed with.
     registry: 'String',
     version: 'UInt64',
   },
@@ -31,13 +30,13 @@ export const foldedEntities = table({
   orderBy: ['metric', 'relay_chain'],
 });
 
-/** Facts of one piece: they bound the memory of a fold, unless a single entity has more. */
+/** Most facts of one piece, to bound the memory of a fold. A single entity may have more. */
 const PIECE_FACTS_MAX = 20_000;
-/** What an entity weighs beside its facts: they bound the entities of a piece. */
+/** Each entity counts as this many extra facts, to bound the entities of a piece. */
 const ENTITY_FACTS = 10;
 
 interface Progress {
-  /** All rows up to this version are in the entities; 0 before the first computation. */
+  /** The entities include all rows up to this version; 0 before the first computation. */
   readonly upTo: bigint;
   readonly registry: string;
 }
@@ -45,14 +44,14 @@ interface Progress {
 interface RefoldOptions {
   readonly store: Store;
   readonly claims: Pick<Claims, 'visibleUpTo'>;
-  /** Whether the rows of a table have versions. */
+  /** True for tables whose rows have versions. */
   readonly isWritten: (table: string) => boolean;
 }
 
 /**
- * Computes the entities of a metric that have changed since it was computed last; returns whether any has, and the
- * version since then. The rows of an entity are replaced whole. What was interrupted is repeated, since the progress is
- * stored last; a computation that another process may have overtaken begins where it began before.
+ * Computes the entities of a metric that changed since its last computation, and replaces all rows of each. Returns
+ * `isChanged`, and the version `since` which it looked for changes. Progress is stored last, so an interrupted
+ * computation is repeated. Pass the previous `since` if another process may have computed the window meanwhile.
  */
 export async function refold(
   { store, claims, isWritten }: RefoldOptions,
@@ -75,7 +74,7 @@ export async function refold(
   return { isChanged: true, since: after };
 }
 
-/** Lets all entities of these metrics be computed again. */
+/** Resets the progress of these metrics, so that all entities are computed again. */
 export async function forgetEntities(
   { store, numbers }: { readonly store: Store; readonly numbers: Numbers },
   metrics: readonly MaterializedMetric[],
@@ -92,7 +91,7 @@ export async function forgetEntities(
   );
 }
 
-/** Reads how far the entities of a metric are computed. Another registry changes all entities of a relay chain. */
+/** A changed registry resets the progress, because it changes all entities of a relay chain. */
 async function readProgress(store: Store, metric: string, relayChain: string): Promise<Progress> {
   const [row] = await store.rows<{ up_to: string; registry: string; registry_then: string }>(
     sql`SELECT toString(argMax(up_to, folded.version)) AS up_to, argMax(folded.registry, folded.version) AS registry_then,
@@ -104,7 +103,7 @@ async function readProgress(store: Store, metric: string, relayChain: string): P
   return { upTo: registry_then === registry ? BigInt(up_to) : 0n, registry };
 }
 
-/** The entities that rows above a version change, in pieces of about as many facts. */
+/** The entities that rows above a version change, in pieces of similar size. */
 async function readChanged(
   store: Store,
   metric: EntityMetric,
@@ -114,13 +113,13 @@ async function readChanged(
   const { table } = metric;
   const { changed, sizes, column } = metric.entities;
   const named = changed(relayChain, after);
-  // Rows of an entity that nothing names any more go too.
+  // From 0, includes stored entities that no row names any more, so that their rows are deleted.
   const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
   const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
   const rows = await store.rows<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
   for (const some of chunkForIn(rows.map(({ entity }) => entity))) {
-    // One alone is a piece, whatever its size.
+    // A single entity is one piece of any size.
     const counted =
       sizes && some.length > 1
         ? await store.rows<{ entity: EntityId; facts: number }>(sizes(relayChain, some))

@@ -10,15 +10,15 @@ import type { RunnerMetrics } from './runner-metrics.ts';
 import { STOPPED } from './window-queue.ts';
 
 const QUEUE = 'rounds';
-/** One id for all requests, so that a request joins the one that waits. */
+/** All requests have the same id, so that a request joins the waiting one. */
 const ROUND_JOB = 'round';
-/** Key of the number up to which every load is computed for all metrics that do not fail. */
+/** Key of the number up to which every load is computed, except for failing metrics. */
 const COMPUTED_UP_TO = 'computed_up_to';
-/** Loads that follow one another do so in less. */
+/** Loads within this time of each other count as one series. */
 const QUIET_MS = 300;
 
 interface RequestedRound {
-  /** Of the load that requested it first; the others join its job. */
+  /** The trace of the first load that requested the round. */
   readonly traceparent?: Traceparent;
 }
 
@@ -27,17 +27,17 @@ interface RoundRequestsOptions {
   readonly rounds: Rounds;
   readonly leaseMs: number;
   readonly attempts: MetricAttempts;
-  /** The longest wait for loads that follow one another: each changes days that the next round would compute again. */
+  /** Longest wait while loads follow one another; each would make the next round recompute the same days. */
   readonly roundWaitMsMax: number;
-  /** Whether a bulk load runs: meanwhile only the last days are computed. */
+  /** True while a bulk load runs; only the last days are computed then. */
   readonly isPaused: () => boolean;
-  /** Whether somebody waits until everything is computed. */
+  /** True while a caller waits until everything is computed. */
   readonly isAwaited: () => boolean;
   readonly onEnded: () => Promise<void>;
   readonly runnerMetrics: RunnerMetrics;
 }
 
-/** Runs the rounds that are requested, one at a time over all processes. */
+/** Runs requested rounds, one at a time over all processes. */
 export class RoundRequests {
   readonly queues: readonly string[] = [QUEUE];
   readonly #options: RoundRequestsOptions;
@@ -69,14 +69,14 @@ export class RoundRequests {
     await this.#options.runtime.queue.add(QUEUE, { id: ROUND_JOB, data });
   }
 
-  /** Every load up to this number is computed for all metrics that do not fail. */
+  /** The number up to which every load is computed, except for failing metrics. */
   async computedUpTo(): Promise<bigint> {
     return BigInt((await this.#options.runtime.keyValue.get(COMPUTED_UP_TO)) ?? 0);
   }
 
   /** The round that has used up its attempts, if any. */
   async failed(): Promise<FailedJob | undefined> {
-    // If the queue does not answer, no failure is known; loaded data stay pending either way.
+    // If the queue does not answer, this reports no failure; loaded data stay pending either way.
     const jobs = await this.#options.runtime.queue.failed(QUEUE).catch(ignore('rounds.failed', []));
     return jobs[0];
   }
@@ -98,7 +98,7 @@ export class RoundRequests {
     }
   }
 
-  /** Runs a round; while loads follow one another, of the last days only. */
+  /** Runs a round; of the last days only while loads follow one another. */
   async #runAfter(cause: Traceparent | undefined): Promise<void> {
     const { rounds, isPaused, isAwaited, roundWaitMsMax, runtime } = this.#options;
     const waitsUntil = performance.now() + roundWaitMsMax;
@@ -114,12 +114,12 @@ export class RoundRequests {
         this.#planAttempt(round.nextAttemptAt);
         return;
       }
-      // The end of the pause requests a round. Until then other processes may compute.
+      // The end of the pause requests a round; until then the lock is free for other processes.
       if (isPaused()) return;
     }
   }
 
-  /** A process that has lost the lock may have told of later loads. */
+  /** Never lowers the number: another process may have published a later one after this one lost the lock. */
   async #publish(computedUpTo: bigint): Promise<void> {
     if (computedUpTo > (await this.computedUpTo()))
       await this.#options.runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
@@ -130,9 +130,9 @@ export class RoundRequests {
     clearTimeout(this.#nextAttempt);
     if (atMs === null || this.#isStopped) return;
     const { runtime, attempts } = this.#options;
-    // A clock that was set back must not put it off.
+    // A clock that was set back must not delay it further.
     const waitMs = Math.min(atMs - runtime.clock.now(), attempts.waitMsMax);
-    // The sweep requests it too.
+    // If this request fails, the sweep repeats it.
     const request = () => this.request().catch(ignore('rounds.request'));
     this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
   }

@@ -17,19 +17,19 @@ import { firstOfLastDays, lowestMark, type Marks } from './marks.ts';
 import { planDays } from './pending.ts';
 import type { RunnerMetrics } from './runner-metrics.ts';
 
-/** What a round found, before it computes. */
+/** The input of a round. */
 export interface RoundState {
   /** The first of the last days. */
   readonly lastDaysFrom: string;
-  /** Every load up to this number has ended. */
+  /** All loads up to this number have ended. */
   readonly loaded: bigint;
   readonly marks: Marks;
   readonly lowestWatermark: bigint;
   readonly failures: readonly FailedMetric[];
-  /** The metrics that it computes. */
+  /** The metrics that the round computes. */
   readonly active: readonly MaterializedMetric[];
   readonly days: readonly NumberedDirtyDay[];
-  /** Called when its windows are planned. */
+  /** Call when the windows are planned. */
   readonly endPlanning: () => void;
 }
 
@@ -40,7 +40,7 @@ interface RoundStateOptions {
   readonly runnerMetrics: RunnerMetrics;
 }
 
-/** Reads which days are dirty, and for which metrics. */
+/** Reads the dirty days and the metrics to compute. */
 export class RoundStateReader {
   readonly #options: RoundStateOptions;
   readonly #reads: ReadsByMetric;
@@ -52,7 +52,7 @@ export class RoundStateReader {
     this.#pallets = palletsOf(options.metrics);
   }
 
-  /** Reads all days that are dirty, or the last days that loads above `lastDaysAfter` have changed. */
+  /** Reads all dirty days, or only the last days that loads above `lastDaysAfter` changed. */
   async read(lastDaysAfter?: bigint): Promise<RoundState> {
     const { runtime, numbers, runnerMetrics, metrics } = this.#options;
     const endPlanning = runnerMetrics.planSeconds.startTimer();
@@ -62,7 +62,7 @@ export class RoundStateReader {
     const now = clock.now();
     const lastDaysFrom = firstOfLastDays(now);
     const isWhole = lastDaysAfter === undefined;
-    // Failed metrics are tried again by whole rounds alone, which count the attempts.
+    // Only whole rounds retry failed metrics, because they count the attempts.
     const active = this.#activeOf(ledger.failures, now, isWhole);
     const marks = isWhole ? ledger.marks : withFloor(metrics, ledger.marks, lastDaysAfter);
     const lowestWatermark = lowestMark(metrics, ledger.marks);
@@ -76,7 +76,7 @@ export class RoundStateReader {
     return { lastDaysFrom, loaded, marks, lowestWatermark, failures, active, days, endPlanning };
   }
 
-  /** The metrics that neither wait for their next attempt nor read one that does. */
+  /** The metrics that neither wait for a retry nor read one that does. */
   #activeOf(
     failures: readonly FailedMetric[],
     now: number,
@@ -86,7 +86,7 @@ export class RoundStateReader {
     return this.#options.metrics.filter(({ name }) => !stalled.has(name));
   }
 
-  /** Whether a round would find something, of the days before one if it is given. */
+  /** True if a round would find dirty days, or dirty days before `before`. */
   async hasDirtyDays(before?: string): Promise<boolean> {
     const { store, clock } = this.#options.runtime;
     const { marks, failures } = await readLedger(store);
@@ -95,7 +95,7 @@ export class RoundStateReader {
     return (await countDirtyDays(store, before === undefined ? dirty : { ...dirty, before })) > 0;
   }
 
-  /** All windows of these metrics that days from `from` up to `until` invalidate. */
+  /** All windows of these metrics that the days from `from` to before `until` invalidate. */
   async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
     const { runtime, metrics } = this.#options;
     const { marks } = await readLedger(runtime.store);
@@ -105,7 +105,7 @@ export class RoundStateReader {
   }
 }
 
-/** The marks, none of them below a number. */
+/** Raises every watermark to at least `floor`. */
 const withFloor = (metrics: readonly MaterializedMetric[], marks: Marks, floor: bigint): Marks =>
   new Map(
     metrics.map(({ name }) => {

@@ -29,7 +29,8 @@ import type { RoundState, RoundStateReader } from './round-state.ts';
 import type { RunnerMetrics } from './runner-metrics.ts';
 import type { ComputedRound, ComputeOptions } from './window-queue.ts';
 
-const LOCK_LOST = 'another process may have planned meanwhile';
+const LOCK_LOST =
+  'the lock of rounds was lost, so another process may have run a round; this round is retried';
 
 interface RoundsOptions {
   readonly runtime: Runtime;
@@ -47,31 +48,31 @@ interface RoundsOptions {
   readonly dataSignal: Pick<DataSignal, 'token' | 'publish'>;
 }
 
-/** What came of the windows of a round, and the blocks that its rows hold then. */
+/** The failed metrics of a round, and the newest blocks in its rows. */
 interface ComputedDays {
   readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
   readonly newest: readonly ComputedChain[];
 }
 
 interface RoundResult {
-  /** Every load up to this number is computed for all metrics that do not fail. */
+  /** The number up to which every load is computed, except for failing metrics. */
   readonly computedUpTo: bigint;
-  /** When the next of the metrics that fail may be tried again; null if none will be. */
+  /** The time of the next retry of a failed metric, in milliseconds since the epoch; null if there is none. */
   readonly nextAttemptAt: number | null;
 }
 
 /**
- * A round reads the days that are dirty, plans their windows, computes them and moves the watermarks of the metrics that
- * did not fail. It computes what it finds loaded; a load that still runs only holds the watermarks back.
+ * A round reads the dirty days, plans their windows, computes them, and moves the watermarks of metrics that did not
+ * fail. It also computes rows of loads that still run, but the watermarks stay below these loads.
  *
- * Years of old days take minutes, and what happens now does not wait for them: while they are computed, the last days
- * are planned and computed again and again. That moves no watermark, so the next round repeats these days.
+ * Years of old days take minutes. Meanwhile the last days are planned and computed again and again, so that new blocks do
+ * not wait. That moves no watermark, so the next round repeats these days.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
   readonly #reads: ReadsByMetric;
   readonly #failures: FailureRecords;
-  /** The last days were computed with all loads up to this number, and with what was dirty above it. */
+  /** State of the last `computeLastDays`: all loads up to `upTo`, and the days that were dirty above it. */
   #lastDays: { readonly upTo: bigint; readonly token: string; readonly dirty: string } = {
     upTo: 0n,
     token: '',
@@ -85,8 +86,8 @@ export class Rounds {
   }
 
   /**
-   * Runs a round that follows from `causes`. With `onlyLastDays`, if older days are dirty too, it computes the last days
-   * alone, moves no watermark and returns null.
+   * Runs a round. With `onlyLastDays`, if older days are dirty too, it computes only the last days, moves no watermark
+   * and returns null.
    */
   async run(
     lease: Lease,
@@ -101,11 +102,11 @@ export class Rounds {
     const { days, active, loaded } = state;
     const { failures, newest } = days.length > 0 ? await this.#traced(state, cause) : NOTHING;
     if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
-    // In this order: whatever a kill leaves undone, no answer claims blocks that its rows lack.
+    // The order matters: after a kill at any point, no response claims blocks that its rows lack.
     const recorded = await this.#failures.record(state, failures);
     const without = withReaders(failures.keys(), this.#reads);
     const done = active.filter(({ name }) => !without.has(name));
-    // Before the marks say that it is computed: who waits for them reads the failures then.
+    // Before the watermarks move, because callers that wait for them then read the failures.
     const left = [...(await this.#failures.end(state.failures, done, recorded)), ...recorded];
     if (days.length > 0) {
       await this.#noteNewest(state, newest);
@@ -128,14 +129,17 @@ export class Rounds {
     try {
       await this.#computeLastDays();
     } catch (error) {
-      logger.error({ reason: reasonOf(error) }, 'the last days were not computed beside a round');
+      logger.error(
+        { reason: reasonOf(error) },
+        'the last days were not computed while a round runs; the next round computes them',
+      );
     }
     this.#lastDays = { ...this.#lastDays, token: dataSignal.token };
   }
 
   async #computeLastDays(): Promise<void> {
     const state = await this.#options.state.read(this.#lastDays.upTo);
-    // While a load runs, what others have loaded since it began stays dirty.
+    // While a load runs, days of later loads stay dirty.
     const dirty = state.days
       .map((day) => JSON.stringify(day))
       .sort()
@@ -157,7 +161,7 @@ export class Rounds {
     const { runtime, numbers, metrics, compute, runnerMetrics } = this.#options;
     const { marks, active, days, lowestWatermark, endPlanning } = state;
     const { store } = runtime;
-    // Their tables are empty, whatever entities were computed before.
+    // The tables of these metrics are empty, so progress from before does not apply.
     const empty = active.filter(({ name }) => !marks.get(name));
     await forgetEntities({ store, numbers }, empty, RELAY_CHAINS);
     const hours = await readDirtyHours(store, days, lowestMark(active, marks));
@@ -173,20 +177,20 @@ export class Rounds {
     endPlanning();
     runnerMetrics.plannedWindows.inc(windows.length);
     const { computed, failures } = await compute(windows, this.#queueOf(state));
-    // If nothing can be computed, the metrics are not at fault, unless they have failed before.
+    // If every window failed, the cause is not a metric, unless one of these failed before.
     const [first] = failures.values();
     const areNew = !state.failures.some(({ metric }) => failures.has(metric));
     if (first && failures.size > 1 && computed === 0 && areNew) throw new Error(first.reason);
     return { failures, newest };
   }
 
-  /** Old days take long: meanwhile the last days go on. */
+  /** While old days are computed, the last days are computed too. */
   #queueOf(state: RoundState): Pick<ComputeOptions, 'queue' | 'meanwhile'> {
     if (!hasOlderDays(state)) return { queue: 'lastDays' };
     return { queue: 'others', meanwhile: () => this.computeLastDays() };
   }
 
-  /** Notes up to which block the rows of all metrics hold the data of their chains. */
+  /** Records the newest blocks that the rows of all metrics hold. */
   async #noteNewest({ loaded }: RoundState, newest: readonly ComputedChain[]): Promise<void> {
     await this.#options.runtime.store.insert(
       computedChains,

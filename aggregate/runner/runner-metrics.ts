@@ -5,7 +5,7 @@ import { DURATION_BUCKETS } from '../../infra/runtime/port-metrics.ts';
 export const createRunnerMetrics = () => ({
   dirtyDays: new Gauge({
     name: 'chain_metrics_plan_dirty_dates',
-    help: 'Dirty days of chains that the newest round found.',
+    help: 'Dirty days, one for each chain and day, that the newest round found.',
     registers: [],
   }),
   planSeconds: new Histogram({
@@ -16,23 +16,23 @@ export const createRunnerMetrics = () => ({
   }),
   plannedWindows: new Counter({
     name: 'chain_metrics_plan_windows_total',
-    help: 'Windows that were planned.',
+    help: 'Planned windows.',
     registers: [],
   }),
   failedRounds: new Counter({
     name: 'chain_metrics_compute_failed_rounds_total',
-    help: 'Rounds that ended with an error, other than those of single metrics.',
+    help: 'Rounds that failed as a whole. Failures of single metrics do not count.',
     registers: [],
   }),
   windowSeconds: new Histogram({
     name: 'chain_metrics_compute_window_duration_seconds',
-    help: 'Time to compute a window, or to fail with it.',
+    help: 'Time to compute a window, failed attempts included.',
     buckets: DURATION_BUCKETS,
     registers: [],
   }),
   failedWindows: new Counter({
     name: 'chain_metrics_compute_failed_windows_total',
-    help: 'Windows that could not be computed, by metric.',
+    help: 'Failed windows, by metric.',
     labelNames: ['metric'],
     registers: [],
   }),

@@ -3,14 +3,14 @@ import type { PlannedWindow } from '../planner/plan.ts';
 import { type FailureTexts, type ReadsByMetric, type WindowFailure, withReaders } from './failures.ts';
 
 /**
- * The order of the windows of a round, the newest first: a window may be computed when all windows of the metrics that
- * its metric reads are. The windows of a metric that fails, and of all that read it, are left out; the others go on.
+ * Orders the windows of a round, newest first. A window is ready when all windows of the metrics that it reads are
+ * computed. If a metric fails, its windows and those of all metrics that read it are skipped; the others continue.
  */
 export class Schedule {
   readonly failures = new Map<string, WindowFailure & FailureTexts>();
   readonly #reads: ReadsByMetric;
   readonly #waiting: PlannedWindow[];
-  /** Windows of each metric that are not computed yet. */
+  /** Number of windows of each metric that are not computed yet. */
   readonly #left = new Map<string, number>();
   #stalled: ReadonlySet<string> = new Set();
   #taken = 0;
@@ -21,12 +21,12 @@ export class Schedule {
     for (const { metric } of windows) this.#left.set(metric, (this.#left.get(metric) ?? 0) + 1);
   }
 
-  /** Whether nothing is being computed and nothing more can be. */
+  /** True if no window is running and none is left. */
   get isOver(): boolean {
     return this.#taken === 0 && this.#waiting.length === 0;
   }
 
-  /** A window that may be computed now; undefined while none may. */
+  /** The next ready window; undefined if none is ready. */
   take(): PlannedWindow | undefined {
     const index = this.#waiting.findIndex(({ metric }) => this.#isReady(metric));
     if (index < 0) return undefined;
@@ -41,7 +41,7 @@ export class Schedule {
     else this.#left.delete(metric);
   }
 
-  /** Leaves out the rest of the metric and all that read it; returns how many windows that are. */
+  /** Skips the other windows of the metric and of all metrics that read it; returns their number. */
   failed(window: PlannedWindow, texts: FailureTexts): number {
     const { metric, relays } = window;
     const { from, until } = daysOf(window);

@@ -2,21 +2,20 @@ import { ignore } from '../../infra/ignore.ts';
 import type { KeyValue, Runtime } from '../../infra/ports.ts';
 import { readVersions } from './ledger.ts';
 
-/** Changes with every computed window, so that one read tells a process whether any version has changed. */
+/** Changes with every computed window, so that one read shows a process that some version changed. */
 const LAST_COMPUTED_KEY = 'computed';
 const versionKey = (metric: string) => `version/${metric}`;
-/** After this time the ledger is read too: keys of a key-value store may have been evicted. */
+/** Reads the ledger at this interval, because a key-value store may evict keys. */
 const LEDGER_MS = 2000;
 
-/** Tells the other processes that a window of a metric has been computed. */
 export async function publishVersion(keyValue: KeyValue, metric: string, version: string): Promise<void> {
   await keyValue.set(versionKey(metric), version);
   await keyValue.set(LAST_COMPUTED_KEY, `${metric} ${version}`);
 }
 
 /**
- * The version of every metric's table that this process knows. It is that of the window that was computed last,
- * which need not be the highest: windows of a metric are computed side by side.
+ * The latest version of each metric, as this process knows it: the version of the window that was computed last. It need
+ * not be the highest, because windows of a metric run in parallel.
  */
 export class MetricVersions {
   readonly #runtime: Runtime;
@@ -38,10 +37,10 @@ export class MetricVersions {
     this.#known.set(metric, version);
   }
 
-  /** Reads the versions that other processes have published. */
+  /** Reads the versions of other processes. */
   async refresh(): Promise<void> {
     const { keyValue, store } = this.#runtime;
-    // While the key-value store does not answer, the ledger tells.
+    // If the key-value store does not answer, the ledger is read.
     const lastComputed = await keyValue.get(LAST_COMPUTED_KEY).catch(ignore('versions', null));
     const isLedgerDue = performance.now() - this.#ledgerReadAt > LEDGER_MS;
     if (lastComputed === this.#lastComputed && !isLedgerDue) return;

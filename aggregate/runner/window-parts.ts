@@ -6,12 +6,12 @@ import type { MaterializedMetric, WindowSize } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { DAY_HOURS, textOfHour } from '../planner/ranges.ts';
 
-/** Into so many parts, by their blocks, a window is split that needs too much memory. */
+/** Number of parts, by blocks, of a window that needs too much memory. */
 const PARTS = 4;
-/** Hours of the smallest window of a metric; others are not split. */
+/** Hours of the smallest window; metrics of other sizes are not split. */
 const UNIT_HOURS: Partial<Record<WindowSize, number>> = { hourly: 1, daily: DAY_HOURS };
 
-/** Days come first: a window of whole days replaces all rows of its days, whatever made them. */
+/** Splits into days first, because a window of whole days replaces all rows of its days. */
 const unitOf = (materialized: WindowSize, window: Window): number | undefined => {
   const least = UNIT_HOURS[materialized];
   return least === undefined || isOfOneDay(window) ? least : DAY_HOURS;
@@ -25,8 +25,8 @@ interface HourSize {
 }
 
 /**
- * Parts of a window that hold about the same number of blocks, in the order of time and each of one relay chain; one or
- * none where it cannot be split.
+ * Splits a window into parts of one relay chain each, with about the same number of blocks, in order of time. Returns at
+ * most one part if the window cannot be split.
  */
 export async function partsOf(
   store: Pick<Store, 'rows'>,
@@ -53,14 +53,14 @@ export async function partsOf(
   });
 }
 
-/** The first hour of the only day that has blocks, and of the day after it: by itself, the day can be split by its hours. */
+/** Bounds of the only day with blocks, so that it becomes a window of its own that hours can split. */
 function edgesOf([first]: readonly HourSize[]): number[] {
   if (first === undefined) return [];
   const start = Math.floor(first.hour / DAY_HOURS) * DAY_HOURS;
   return [start, start + DAY_HOURS];
 }
 
-/** The hours at which parts begin, but for the first of them. */
+/** The start hours of all parts except the first. */
 function startsOf(hours: readonly HourSize[], unit: number, sizeMax: number): number[] {
   const units = Map.groupBy(hours, ({ hour }) => Math.floor(hour / unit) * unit);
   const starts: number[] = [];

@@ -19,43 +19,42 @@ interface WindowQueueOptions {
   readonly onComputed: (metric: string, version: string) => void;
 }
 
-/** What came of the windows of a round. */
 export interface ComputedRound {
   readonly computed: number;
-  /** By metric; the windows of those that read it were left out. */
+  /** By metric. Windows of metrics that read a failed one were skipped. */
   readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
 }
 
 export interface ComputeOptions {
   readonly queue: keyof typeof QUEUES;
-  /** Called with the number of windows that are computed or left out. */
+  /** Called with the number of windows that were computed or skipped. */
   readonly onDone: (windows: number) => void;
   readonly isStopped: () => boolean;
-  /** Called again and again while windows are computed, which goes on meanwhile. */
+  /** Called repeatedly while windows are computed. */
   readonly meanwhile?: (() => Promise<void>) | undefined;
 }
 
-export const STOPPED = 'the process stops; what is left is computed at its next start';
+export const STOPPED = 'the process is stopping; its next start computes the rest';
 
-/** The last days have places of their own in every process: their windows do not wait for one of years. */
+/** The last days have their own queue and slots, so that they do not wait for windows of years. */
 const QUEUES = { lastDays: 'windows-of-last-days', others: 'windows' } as const;
-/** Windows of a round that wait in the queue; the others wait in the process that planned them. */
+/** Most windows of a round in the queue; the rest wait in the process that planned them. */
 const QUEUED_MAX = 256;
 const POLL_MS = 20;
-/** What came of a window is remembered for longer than its round looks for it; a forgotten one is computed again. */
+/** Time to live of an outcome. If it is evicted, the window is computed again. */
 const OUTCOME_MS = 3_600_000;
-/** Entries of the ledger are written together: each write is a part that the engine has to merge. */
+/** Ledger entries are written in batches, because each write adds a part that the engine has to merge. */
 const LEDGER_MS = 1000;
 
 interface QueuedWindow {
   readonly window: PlannedWindow;
   /** The round that waits for it. */
   readonly run: string;
-  /** Of the round, where it is traced. */
+  /** The trace of the round, if any. */
   readonly traceparent?: Traceparent;
 }
 
-/** What came of a window: why it failed, or what the ledger has to say of it, if it had anything to compute. */
+/** The failure of a window, or its ledger entry; null if there was nothing to compute. */
 type Outcome = { readonly failure: FailureTexts } | { readonly entry: LedgerEntry | null };
 
 /** Queues the windows of a round as jobs that any process computes. */
@@ -67,14 +66,14 @@ export class WindowQueue {
     this.#options = options;
   }
 
-  /** Computes what is queued, in this process too. */
+  /** Computes queued windows in this process. */
   async start(): Promise<void> {
     const { runtime, concurrency } = this.#options;
     for (const name of this.queues)
       await runtime.queue.process<QueuedWindow>(name, concurrency, (job) => this.#process(job));
   }
 
-  /** Computes a window and records what came of it; a window that fails is tried again by a later round. */
+  /** Computes a window and stores its outcome. A later round retries a failed window. */
   async #process({ window, run, traceparent }: QueuedWindow): Promise<void> {
     const { keyValue } = this.#options.runtime;
     const outcome = await this.#compute(window, traceparent);
@@ -97,7 +96,7 @@ export class WindowQueue {
     }
   }
 
-  /** Resolves when all windows are computed, save those of metrics that fail and of those that read them. */
+  /** Resolves when all windows are computed, except those of failed metrics and of metrics that read them. */
   async run(
     windows: readonly PlannedWindow[],
     { queue: place, onDone, isStopped, meanwhile }: ComputeOptions,
@@ -109,7 +108,7 @@ export class WindowQueue {
     const traceparent = activeTraceparent();
     const traced = traceparent === undefined ? {} : { traceparent };
     const jobOf = (window: PlannedWindow): Job<QueuedWindow> => ({
-      // Another run may wait for the same window, of another time.
+      // Another run may wait for the same window.
       id: `${run}/${idOf(window)}`,
       data: { window, run, ...traced },
     });
@@ -130,7 +129,7 @@ export class WindowQueue {
       if (!idle.isAwaited) idle.follow(queue.idle(name));
       await pause(POLL_MS);
       await meanwhile?.();
-      // A queue that was emptied is idle too: what it has lost is queued again.
+      // A queue that lost its jobs is idle too, so the windows are queued again below.
       const wasIdle = idle.isOver;
       for (const [window, outcome] of await this.#outcomes(run, queued)) {
         if ('failure' in outcome) {
@@ -151,7 +150,7 @@ export class WindowQueue {
     return { computed, failures: schedule.failures };
   }
 
-  /** Takes the windows that are done from those that are queued. */
+  /** Removes finished windows from `queued` and returns them with their outcomes. */
   async #outcomes(run: string, queued: Map<string, PlannedWindow>): Promise<[PlannedWindow, Outcome][]> {
     const { keyValue } = this.#options.runtime;
     const outcomes: [PlannedWindow, Outcome][] = [];
@@ -159,7 +158,7 @@ export class WindowQueue {
       const outcome = await keyValue.take(outcomeKey(run, id));
       await keyValue.leave(doneKey(run), id);
       const window = queued.get(id);
-      // An outcome that was evicted is found again by computing the window again.
+      // If the outcome was evicted, the window stays queued and is computed again.
       if (!window || outcome === null) continue;
       queued.delete(id);
       outcomes.push([window, JSON.parse(outcome) as Outcome]);
@@ -168,7 +167,7 @@ export class WindowQueue {
   }
 }
 
-/** Writes what a run has computed into the ledger. */
+/** Writes ledger entries in batches. */
 class LedgerWriter {
   readonly #runtime: Pick<Runtime, 'store' | 'clock'>;
   #entries: LedgerEntry[] = [];
@@ -198,14 +197,14 @@ class LedgerWriter {
 const next = (schedule: Schedule, queued: ReadonlyMap<string, PlannedWindow>) =>
   queued.size < QUEUED_MAX ? schedule.take() : undefined;
 
-/** Follows whether a queue has become idle. */
+/** Watches a queue until it is idle. */
 class Idle {
   isAwaited = false;
   isOver = false;
 
   follow(idle: Promise<void>): void {
     this.isAwaited = true;
-    // A queue that does not answer is asked again with the next window.
+    // If the queue does not answer, the next pass of the loop asks again.
     idle.then(
       () => {
         this.isOver = true;

@@ -5,21 +5,19 @@ import { computedColumns, DIGEST, type EntityId, type MaterializedMetric } from 
 import { foldedColumns } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
 
-/**
- * How the rows of a window are replaced, whatever computes them: they are compared with the stored ones, and what is
- * written is the changed rows, and a tombstone for each row that is gone. Twice changes nothing, and what has changed has
- * a higher version. After an interruption the next computation finds what was written, and writes the rest.
- */
+// Replaces the rows of a window: compares them with the stored ones, and writes changed rows and a tombstone for each row
+// that no longer exists. A repetition changes nothing, changed rows have a higher version, and after an interruption the
+// next computation writes the rest.
 
-/** A window may reach over more months than the engine takes at once by itself. */
+/** A window may have more monthly partitions than the engine accepts by default. */
 const ANY_MONTHS = 'max_partitions_per_insert_block = 0';
-/** All reads of a statement see the same parts: rows must not count of one table what another one lacks. */
+/** All reads of a statement see the same parts, so that tables are consistent with each other. */
 const ROW_SETTINGS = `precise_float_parsing = 1, enable_shared_storage_snapshot_in_query = 1, ${ANY_MONTHS}`;
 
-/** Rows of a fold are a version above the tombstones of its window, of which one may have the key of a new row. */
+/** Rows of a fold have a version above the tombstones of its window, because a tombstone can have the key of a new row. */
 export const VERSIONS = 2;
 
-/** What is replaced: the rows of a window, or those of some entities of it. */
+/** The rows of a window, or of some of its entities. */
 interface Replaced {
   readonly metric: MaterializedMetric;
   readonly window: Window;
@@ -27,13 +25,12 @@ interface Replaced {
 }
 
 interface Writing {
-  /** The first of `VERSIONS` numbers that were taken before the window is read: a higher one never has older facts. */
+  /** The first of `VERSIONS` numbers, taken before the window is read, so that a higher version never has older facts. */
   readonly version: bigint;
-  /** Set where rows of a computation that did not end may yet arrive under a lower version, which must not win. */
+  /** Set if rows of an unfinished computation may still arrive under a lower version; they must not win. */
   readonly writesEqualRows: boolean;
 }
 
-/** Resolves when the rows that the metric has of the window now are those that are stored. */
 export async function writeRows(store: Store, replaced: Replaced, writing: Writing): Promise<void> {
   await (replaced.metric.fold ? writeFolded : writeSelected)(store, replaced, writing);
 }
@@ -58,10 +55,10 @@ async function writeSelected(
     names.map((name) => sql`CAST(${ident(name)}, ${table.columns[name] as string}) AS ${ident(name)}`),
   );
   const keys = join(key.map(ident));
-  // A tuple, since null would not be a value that a row has. Its first element is the 0.
+  // A tuple, because aggregate functions skip null. Its first element is the constant 0, so columns start at 2.
   const values = sql`tuple(0${join([sql``, ...others.map(ident)])}) AS others`;
   const kept = others.map((name, i) => sql`(argMax(others, is_new) AS kept).${i + 2} AS ${ident(name)}`);
-  // Only new, only stored, or different.
+  // Only new, only stored, or with different values.
   const differing = raw(writesEqualRows ? '' : 'HAVING count() = 1 OR uniqExact(others) = 2');
   await store.run(sql`INSERT INTO ${table} (${join([...key, ...others].map(ident))}, version, is_deleted)
     SELECT ${join([keys, ...kept])}, ${version} AS version, 1 - max(is_new) AS is_deleted
@@ -89,13 +86,13 @@ async function writeFolded(
     await store.insertLines(metric.table, foldedColumns(metric), lines);
 }
 
-/** Whether any row or tombstone is stored: most windows of a backfill are the first of their time. */
+/** True if any row or tombstone is stored. Most windows of a backfill are empty, which allows a cheaper statement. */
 async function hasRows(store: Store, metric: MaterializedMetric, where: Sql): Promise<boolean> {
   const rows = await store.rows(sql`SELECT 1 FROM ${metric.table} WHERE ${where} LIMIT 1`);
   return rows.length > 0;
 }
 
-/** The condition of the rows that the window makes. */
+/** Selects the stored rows of the window. */
 function storedRows({ metric, window, entities }: Replaced): Sql {
   const ofEntities =
     entities && metric.entities ? sql` AND ${ident(metric.entities.column)} IN ${entities}` : sql``;

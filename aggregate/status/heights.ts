@@ -5,14 +5,14 @@ import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { isOutdatedBlock } from '../../ingest/raw/decoders.ts';
 import { blocks, replacedBlocks } from '../../ingest/raw/tables.ts';
 
-/** Inclusive ranges that are missing: the first of them, their number, and the number of points in all of them. */
+/** Missing ranges, inclusive: the first ones, their number, and the number of points in all of them. */
 export interface Missing<Point> {
   readonly total: number;
   readonly ranges_total: number;
   readonly ranges: readonly { readonly from: Point; readonly to: Point }[];
 }
 
-/** Ranges that are listed; the rest is counted. */
+/** Most ranges that are listed; the others only count. */
 export const RANGES_MAX = 1000;
 
 /** The columns of a query for missing ranges. */
@@ -37,25 +37,25 @@ export interface ChainHeights {
   readonly lowest_block: number;
   readonly highest_block: number;
   readonly newest_block_at: string | null;
-  /** Blocks without a timestamp: stored, and in no metric. */
+  /** Blocks without a timestamp: stored, but in no metric. */
   readonly untimed_blocks: number;
-  /** Blocks with extrinsics of which it is not known whether they succeeded: none or several events tell it. */
+  /** Blocks that have an extrinsic without exactly one outcome event. */
   readonly inconsistent_blocks: number;
-  /** Blocks that other decoders loaded: ingested again they are as these decode them. */
+  /** Blocks that another decoder version loaded. Ingest them again to apply the current one. */
   readonly outdated_blocks: number;
   readonly missing_blocks: Missing<number>;
 }
 
 /** The heights of the blocks of one partition. */
 interface PartitionHeights {
-  /** A hash of the partition's active parts: the heights are valid while it is the same. */
+  /** A hash of the active parts; the heights are valid until it changes. */
   readonly parts: string;
   readonly chains: readonly ChainHeights[];
 }
 
 interface Scan {
   readonly began: number;
-  /** A hash of the parts that say which blocks are replaced by one of another partition. */
+  /** A hash of the parts of the table of replaced blocks. */
   readonly replaced: string;
   readonly partitions: ReadonlyMap<string, PartitionHeights>;
   readonly heights: readonly ChainHeights[];
@@ -64,8 +64,8 @@ interface Scan {
 const scans = new WeakMap<Pick<Store, 'rows'>, { mutex: Mutex; last: Scan | null }>();
 
 /**
- * Reads the heights of every chain. A scan takes seconds in a large store, so one runs at a time, and only partitions
- * are scanned whose parts have changed.
+ * Reads the heights of every chain. A scan takes seconds in a large store, so one runs at a time and reads only
+ * partitions whose parts changed.
  */
 export function readHeights(store: Pick<Store, 'rows'>): Promise<readonly ChainHeights[]> {
   const scan = scans.get(store) ?? { mutex: new Mutex(), last: null };
@@ -136,7 +136,7 @@ function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<S
           PARTITION BY partition, relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
       FROM ${blocks} FINAL WHERE ${where}
     ) GROUP BY partition, relay_chain, chain ORDER BY relay_chain, chain, partition`;
-  // Of no table: rows that the store keeps may be of a moment before the parts that were read here.
+  // As text without its tables, so that the store does not answer from a cache older than the parts that were read here.
   return store.rows<ScannedRow>(raw(statement.text));
 }
 
@@ -145,7 +145,7 @@ const chainHeights = ({ partition: _, total, ranges_total, ranges, ...chain }: S
   missing_blocks: missing({ total, ranges_total, ranges }),
 });
 
-/** The heights of all partitions; null when those of two partitions of a chain overlap, which no month of a chain should. */
+/** Joins the heights of all partitions; null if two partitions of a chain overlap, which should not happen. */
 function joined(parts: readonly ChainHeights[]): ChainHeights[] | null {
   const chains = Map.groupBy(parts, ({ relay_chain, chain }) => `${relay_chain}\n${chain}`);
   const heights: ChainHeights[] = [];

@@ -39,7 +39,7 @@ export interface ChainStatus extends ChainHeights {
 }
 
 export interface SystemStatus {
-  /** Whether what is stored was made up to look at. */
+  /** True if the store holds generated demo data. */
   readonly demo_data: boolean;
   readonly chains: readonly ChainStatus[];
   readonly dead_letters: {
@@ -48,9 +48,9 @@ export interface SystemStatus {
   };
   readonly refused_facts: number;
   readonly unknown_wrappers: UnreadCalls;
-  /** Snapshots and prices that other decoders loaded. */
+  /** Snapshots and prices that another decoder version loaded. */
   readonly outdated_snapshots: number;
-  /** Null where no raw rows are deleted. */
+  /** Null if no raw rows are deleted. */
   readonly retention: {
     /** Blocks of earlier days are refused. */
     readonly blocks_from: string | null;
@@ -62,14 +62,14 @@ export interface SystemStatus {
     version: string;
     computed_at: string | null;
     windows: number;
-    /** The earliest day of loaded data that are not in its rows, and why; null when all are. */
+    /** The earliest day of loaded data that its rows lack, and the reason; null if they lack nothing. */
     pending_from: string | null;
     pending_reason: PendingReason | null;
-    /** What keeps it from being computed: its own failures and those of metrics that it reads. */
+    /** Its own failure, and failures of metrics that it reads. */
     failures: readonly FailedMetric[];
   }[];
   readonly computing: {
-    /** A bulk load is running: its days are computed when it ends. */
+    /** True while a bulk load runs; its days are computed when it ends. */
     readonly held: boolean;
     readonly touched_days_waiting: number;
     readonly jobs_waiting: number;
@@ -85,7 +85,7 @@ export interface ChainCoverage
   readonly highest_block: number;
   readonly first_day: string | null;
   readonly last_day: string | null;
-  /** Days between the first and the last that have no block and are not proven to be empty. */
+  /** Days between the first and the last day without blocks that are not proven empty. */
   readonly missing_days: Missing<string>;
   /** Days with blocks for which the chain's token has no price. */
   readonly days_without_price: Missing<string> & { readonly token: string };
@@ -147,7 +147,7 @@ export async function readStatus(
       skipped_heights: skipped.find((row) => isSameChain(row, chain))?.heights ?? 0,
       missing_blocks: { ...chain.missing_blocks, ranges: chain.missing_blocks.ranges.slice(0, RANGES_SHOWN) },
     })),
-    // The name of a file is public, its directory is not.
+    // File names are public, directories are not.
     dead_letters: {
       total: deadLetterCount,
       latest: latest.map(({ origin, ...deadLetter }) => ({ ...deadLetter, file: basename(origin) })),
@@ -233,7 +233,7 @@ export async function readCoverage(
     });
 }
 
-/** Reads the days with blocks for which the token of their chain has no price, of the chains that a condition names. */
+/** Reads the days with blocks but without a price of the chain's token, for the chains that match `where`. */
 export const readDaysWithoutPrice = (
   store: Pick<Store, 'rows'>,
   where: Sql,
@@ -280,7 +280,7 @@ async function readMetricVersions(
   });
 }
 
-/** Counts the days that any metric lacks. */
+/** Counts the days that some metric lacks. */
 async function readDaysWaiting(store: Pick<Store, 'rows'>): Promise<number> {
   const after = lowestMark(materializedMetrics, await readMarks(store));
   return countDirtyDays(store, { after, pallets: palletsOf(materializedMetrics) });

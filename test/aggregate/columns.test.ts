@@ -90,7 +90,7 @@ describe('a column', () => {
       'x-over-chains': 'none',
     });
     expect(shownOf(day('a day', { title: 'Day' }))).toMatchObject({ unit: null, isDrawn: false });
-    expect(() => shownOf(day('a day'))).toThrow('needs a title: a day');
+    expect(() => shownOf(day('a day'))).toThrow('add one to the column "a day"');
   });
 
   test('is rendered under its own name; amounts as text, since JSON numbers would round them', () => {

@@ -9,25 +9,24 @@ import { accountHour, hasRole, ROLE } from './account-hour.ts';
 const startOfMonth = ({ from }: Window) => `${from.slice(0, 'YYYY-MM'.length)}-01`;
 const isActive = hasRole(ROLE.signed, ROLE.ethereumSent);
 const isCreated = hasRole(ROLE.created);
-/** A chain and the union of the chains of its relay; solo chains have no relay. */
+/** A chain, and the union of all chains of its relay chain; solo chains have no relay chain. */
 const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}]))`;
 
-/** Rows of accounts that a window looks up. */
+/** Earlier rows to look up for the accounts of a window. */
 interface Sought {
-  /** The condition of the roles that an account has in the window to be looked up. */
+  /** Selects the accounts of the window by their roles. */
   readonly isWanted: Sql;
-  /** The condition of the parts that have these rows. */
+  /** Selects the parts that hold these rows. */
   readonly parts: Sql;
-  /** Facts of a row beside its account, chain and hour. */
+  /** Columns to read besides account, chain and hour. */
   readonly facts: readonly string[];
 }
 
 /**
- * What is known, until a window ends, of the accounts that have any of these roles in it: no other account has its first
- * one there.
+ * The rows up to the end of a window of the accounts that it selects; other accounts cannot have a first role in it.
  *
- * A window of hours has few accounts. FINAL would read all columns of every granule that may hold one of them, and most
- * granules hold none, so versions are told apart here; those of years would take memory.
+ * A window of hours has few accounts. FINAL would read all columns of every granule that may hold one of them, so this
+ * picks the newest versions itself. For windows of years that would take too much memory.
  */
 const historyOf = (window: Window, { isWanted, parts, facts }: Sought): Sql => {
   const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${parts}
@@ -47,14 +46,14 @@ const historyOf = (window: Window, { isWanted, parts, facts }: Sought): Sql => {
   WHERE newest.1 = 0)`;
 };
 
-/** In which hour of a month each account has its first transaction, and is created for the first time; 0 for none. */
+/** The hours of the first transaction and the first creation of each account in a month; 0 for none. */
 const firsts = (window: Window): Sql => sql`
   SELECT relay_chain, ${homes} AS home, account, toStartOfMonth(hour) AS month,
     minIf(hour, ${isActive}) AS first_active, minIf(hour, ${isCreated}) AS first_created
   FROM ${historyOf(window, { isWanted: isFirst, parts: sql`is_life = 0 AND hour >= ${startOfMonth(window)}`, facts: ['roles'] })}
   GROUP BY relay_chain, home, account, month`;
 
-/** How the life of each account changes by the hour, 1 or -1 or 0. It lives by its last event up to then. */
+/** By hour, 1 if the account came into existence, -1 if it was removed, else 0; its last event up to then decides. */
 const lives = (window: Window): Sql => sql`
   SELECT relay_chain, chain, account, hour,
     toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER up_to)
@@ -63,7 +62,7 @@ const lives = (window: Window): Sql => sql`
   WINDOW up_to AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
     earlier AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
 
-/** The same, also of all chains of a relay. */
+/** As `lives`, with the union of all chains of each relay chain. */
 const livesOfHomes = (window: Window): Sql => sql`
   SELECT relay_chain, hour, arrayJoin(if(relay_chain = 'solo', of_chains,
       arrayPushBack(of_chains, (${ECOSYSTEM}, toInt64(alive > 0) - toInt64(alive - changed > 0))))) AS of_home,
@@ -74,7 +73,7 @@ const livesOfHomes = (window: Window): Sql => sql`
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS alive
     FROM (${lives(window)}) GROUP BY relay_chain, account, hour)`;
 
-/** Sums over the hours of a month are counts of distinct accounts of the month; no endpoint serves it. */
+/** The sum over the hours of a month is the number of distinct accounts of the month. No endpoint serves it. */
 export const accountChange = metric({
   record: 'AccountChange',
   title: 'New accounts by hour',
@@ -87,7 +86,7 @@ export const accountChange = metric({
     active: count('signers and Ethereum senders that were not active in an earlier hour of the month'),
     created: count('created accounts that were not created in an earlier hour of the month'),
   },
-  // Accounts that exist after the hour less those that existed before it.
+  // The change in the number of existing accounts.
   internal: { existing: 'Int64' },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',

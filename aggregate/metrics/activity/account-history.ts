@@ -7,7 +7,7 @@ import { accountHour, hasRole, ROLE } from './account-hour.ts';
 const ofItsHours = (window: Window) =>
   sql`${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}`;
 
-/** Roles that count once in a month, and those that tell whether an account lives. */
+/** Roles that count once a month, and roles that decide whether an account exists. */
 export const isFirst = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
 export const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
 
@@ -22,7 +22,7 @@ const history = metric({
     hour: timestamp('start of the UTC hour'),
     roles: count('bits of `ROLE`'),
   },
-  // Rows of lives tell when an account came and went, the others in which hours it acted or was created.
+  // Rows with `is_life` hold creations and removals, the others hold activity and creations.
   internal: { account: 'String', life_block: 'UInt64', life_event: 'UInt64', is_life: 'UInt8' },
   key: ['relay_chain', 'account', 'chain', 'hour', 'is_life'],
   materialized: 'hourly',
@@ -35,18 +35,18 @@ const history = metric({
 });
 
 /**
- * What was before an hour is looked up by account; no endpoint serves it. Whether an account lives is known from all
- * years, whether it has acted from the month alone: each reads parts that have nothing of the other.
+ * Looks up the earlier hours of an account. No endpoint serves it. Existence depends on all years, activity on the month
+ * alone, so the two have separate partitions.
  */
 export const accountHistory: MaterializedMetric = {
   ...history,
-  // The table is sorted by account. Tombstones count too: of accounts that are in no block of the hours any more.
+  // The table is sorted by account. Reads tombstones too, for accounts that no block of these hours holds any more.
   stored: (window) => sql`${ofItsHours(window)} AND (relay_chain, account, chain) IN (
     SELECT relay_chain, account, chain FROM ${accountHour.table} WHERE ${ofItsHours(window)})`,
   table: {
     ...history.table,
     partitionBy: 'if(is_life = 1, 0, toYYYYMM(hour))',
-    // An hour looks up accounts from all over the table: for each of them a granule is read.
+    // An hour looks up accounts all over the table, and reads a granule for each.
     settings: ['index_granularity = 128', 'min_compress_block_size = 8192'],
   },
 };

@@ -4,7 +4,7 @@ import { chains } from '../../../ingest/raw/tables.ts';
 import { count, name, timestamp } from '../../columns.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
-/** Roles of an account in some time as bits, so that a test for any of several roles is one `bitAnd`. */
+/** Roles of an account as bits, so that one `bitAnd` tests for several roles. */
 export const ROLE = {
   signed: 1,
   received: 2,
@@ -12,26 +12,25 @@ export const ROLE = {
   ethereumSucceeded: 8,
   ethereumReceived: 16,
   created: 32,
-  /** Whether the account existed after its last creation or removal of that time. */
+  /** Set if the last creation or removal is a creation; `endsDead` if it is a removal. */
   endsAlive: 64,
   endsDead: 128,
 } as const;
 
-/** The condition that an account has any of these roles. */
 export const hasRole = (...roles: readonly number[]) =>
   raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
 
 /** Bytes of an Ethereum address. */
 export const H160_BYTES = 20;
 
-/** The account that a key counts as: on an asset hub that which its runtime gives to an Ethereum address. */
+/** The account of a key. An asset hub maps an Ethereum address to an account of 32 bytes. */
 export const accountSql = (key: string): Sql =>
   sql`if(length(${raw(key)}) = ${H160_BYTES} AND (relay_chain, chain) IN (
       SELECT relay_chain, chain FROM ${chains} FINAL WHERE role = 'asset-hub'),
     concat(${raw(key)}, repeat('\\xEE', 12)), ${raw(key)})`;
 
 const HOUR = sql`${hourSql('time')} AS hour`;
-/** Parts of an extrinsic: an account and its role in it, 0 for none. */
+/** The accounts of an extrinsic with their roles, 0 for none. */
 const IN_EXTRINSIC = raw(`arrayJoin([
         (signer_key, if(signed, ${ROLE.signed}, 0)),
         (ethereum_from, if(ethereum, ${ROLE.ethereumSent} + if(succeeded = 1, ${ROLE.ethereumSucceeded}, 0), 0)),
@@ -40,8 +39,8 @@ const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 
         OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount')))`;
 
 /**
- * One row per account and hour with any activity; no endpoint serves it. Distinct counts of days and over chains are unions
- * of these rows by account; one of 20 and one of 32 bytes are never the same.
+ * One row per account and hour with any activity. No endpoint serves it. Distinct counts over days and chains are unions
+ * of these rows by account. Keys of 20 and of 32 bytes are always different accounts.
  */
 export const accountHour: MaterializedMetric = metric({
   record: 'AccountHour',
@@ -56,7 +55,7 @@ export const accountHour: MaterializedMetric = metric({
   },
   internal: {
     account: 'String',
-    // Where its last creation or removal of the hour stands, events from 1; 0 without one.
+    // Position of the last creation or removal in the hour, events from 1; 0 without one.
     life_block: 'UInt64',
     life_event: 'UInt64',
   },

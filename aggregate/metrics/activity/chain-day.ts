@@ -15,10 +15,10 @@ const ENDS_OF_HOURS = {
 } as const satisfies Record<keyof typeof ENDS, string>;
 const ends = Object.entries(ENDS_OF_HOURS).map(([column, of]) => `${of} AS ${column}`);
 
-/** The fees of a row of `chainDay` or of its hours; null where there were some and none is known. */
+/** The fees of a row of `chainDay` or `chainHour`; null if all of them are unknown. */
 export const KNOWN_FEES = raw('if(fee_unknown > 0 AND fee_known = 0, NULL, fees)');
 
-/** The input of the daily metrics, of the calendar and of rolling sums; no endpoint serves it. */
+/** The input of the daily metrics and of the calendar. No endpoint serves it. */
 export const chainDay = metric({
   record: 'ChainDay',
   title: 'Counts by day',

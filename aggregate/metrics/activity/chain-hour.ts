@@ -11,7 +11,7 @@ import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { clickhouseType, count, name, timestamp, widePlanck } from '../../columns.ts';
 import { type MaterializedMetric, metric } from '../../metric.ts';
 
-/** Numbers of blocks, extrinsics, events and calls: those of a day are the sums of its hours. */
+/** Counts and amounts that add up over the hours of a day. */
 export const SUMS = {
   num_blocks: count('blocks with a timestamp'),
   num_extrinsics: count('extrinsics, inherents included'),
@@ -55,7 +55,7 @@ export const ENDS = {
 const HOUR = sql`${hourSql('assumeNotNull(time)')} AS hour`;
 const MINUTES = 60;
 
-/** What a table tells of an hour, beside sums, where it tells nothing of it. */
+/** Defaults of the columns that are not sums, for the parts that lack them. */
 const PARTS = {
   is_of_blocks: '0',
   first_block: 'toUInt64(0)',
@@ -68,7 +68,7 @@ const PARTS = {
   paras: "CAST([], 'Array(String)')",
   runs: "CAST([], 'Array(Tuple(UInt64, UInt64))')",
 };
-/** Sums that may be wider than 64 bits, and the others. */
+/** Sums that may need more than 64 bits, and the others. */
 const WIDE = sumsOf((type) => type === 'UInt256');
 const COUNTED = sumsOf((type) => type !== 'UInt256');
 function sumsOf(isOne: (type: string) => boolean): (keyof Sums)[] {
@@ -78,8 +78,8 @@ type Part = Partial<Record<keyof typeof PARTS, string>>;
 type Sums = Partial<Record<keyof typeof SUMS, string>>;
 
 /**
- * The columns of a part of an hour, in the order of all parts. All counts are one array: the engine plans that in less
- * time than an aggregate for each, and a union of parts in less than joins of them.
+ * The columns of one part of an hour, in the order of all parts. All counts are one array, and parts are united instead
+ * of joined, because the engine plans that faster.
  */
 function partOf(sums: Sums, part: Part): Sql {
   const totals = COUNTED.map((column) => sums[column] ?? '0');
@@ -130,7 +130,6 @@ const extrinsicCounts = (window: Window): Sql => sql`
   FROM (SELECT *, signed OR ethereum OR general AS is_transaction
     FROM ${canonicalExtrinsics(window)}) GROUP BY relay_chain, chain, hour`;
 
-/** Counts of events by their names in the block. */
 const eventCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
@@ -163,7 +162,7 @@ const eventCounts = (window: Window): Sql => sql`
       OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-/** Counts of executed calls, nested ones included. */
+/** Nested calls included. */
 const callCounts = (window: Window): Sql => sql`
   SELECT ${HOUR}, ${partOf(
     {
@@ -181,7 +180,7 @@ const callCounts = (window: Window): Sql => sql`
         'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-/** How the parts of an hour become its row: one of them is of blocks, and the others have zeros there. */
+/** Combines the parts of an hour to its row. Only the part of blocks has the ends; the others have zeros. */
 const UNITED = {
   ...Object.fromEntries(COUNTED.map((column, index) => [column, `totals[${index + 1}]`])),
   ...Object.fromEntries(WIDE.map((column) => [column, `sum(part.${column})`])),
@@ -191,7 +190,7 @@ const UNITED = {
   runs: 'groupArrayArray(part.runs)',
 };
 
-/** Everything that metrics of days count in raw rows, counted once; no endpoint serves it. */
+/** Counts raw rows once for all daily metrics. No endpoint serves it. */
 export const chainHour: MaterializedMetric = metric({
   record: 'ChainHour',
   title: 'Counts by hour',
@@ -205,11 +204,11 @@ export const chainHour: MaterializedMetric = metric({
     ...ENDS,
   },
   internal: {
-    // Transactions by minute; empty where the hour has none.
+    // Transactions by minute; empty if the hour has none.
     minutes: 'Array(UInt64)',
     // Parachains of the included candidates, each once.
     paras: 'Array(String)',
-    // First and last of heights that follow each other without a hole.
+    // First and last height of each run of consecutive blocks.
     runs: 'Array(Tuple(UInt64, UInt64))',
   },
   key: ['hour', 'relay_chain', 'chain'],

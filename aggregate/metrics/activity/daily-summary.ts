@@ -16,11 +16,11 @@ import { accountHour, H160_BYTES, hasRole, ROLE } from './account-hour.ts';
 import { chainDay, KNOWN_FEES } from './chain-day.ts';
 
 const withRole = (...roles: number[]) => sql`countIf(${hasRole(...roles)})`;
-/** H160 addresses: that of an asset hub is the same as that of another chain, though their accounts are two. */
+/** Distinct H160 addresses: the same address on two chains counts once, even if their accounts differ. */
 const addressesWith = (...roles: number[]) =>
   sql`uniqExactIf(substring(account, 1, ${H160_BYTES}), ${hasRole(...roles)})`;
 
-/** Distinct accounts by role; for the ecosystem the union of its chains by key. */
+/** Distinct accounts by role; the ecosystem is the union of its chains by key. */
 const accountCounts = (window: Window): Sql => sql`
   SELECT relay_chain, chain_name, date,
     ${addressesWith(ROLE.ethereumSent)} AS unique_evm_from_addresses,
@@ -39,7 +39,7 @@ const accountCounts = (window: Window): Sql => sql`
     GROUP BY relay_chain, chain_name, date, account
   ) GROUP BY relay_chain, chain_name, date`;
 
-/** What an amount of all chains of the row is worth. */
+/** The USD value of an amount, summed over the chains of the row. */
 const usdSum = (amount: string, column = amount): Sql =>
   usdAs(
     (part) => `sum(${part})`,

@@ -3,17 +3,17 @@ import { type ChainOf, ofChain } from '../../../ingest/raw/canonical.ts';
 import { blocks, extrinsics } from '../../../ingest/raw/tables.ts';
 import { chainDay } from './chain-day.ts';
 
-/** Time of a chain's newest block, and the greatest height of those that have a time. */
+/** Time and height of the newest timed block of a chain. */
 export const newestBlock = (of: ChainOf): Sql =>
   sql`(SELECT max(last_time) AS as_of, max(last_block) AS last_timed FROM ${chainDay.table} FINAL
     WHERE ${ofChain(of)} HAVING count() > 0)`;
 
-/** The greatest height of a chain that has a block with a time; few are above those. */
+/** The highest block of a chain, untimed blocks included; reads only heights from the newest timed block on. */
 export const greatestHeight = (of: ChainOf): Sql =>
   sql`(SELECT max(number) FROM ${blocks} FINAL
     WHERE ${ofChain(of)} AND number >= (SELECT last_timed FROM ${newestBlock(of)}))`;
 
-/** Extrinsics of the 24 hours that end at the chain's newest block: later than as_of - 24 h, up to as_of. */
+/** Extrinsics of the 24 hours up to the newest block: after as_of - 24 h, up to as_of. */
 export const lastDayExtrinsics = (of: ChainOf): Sql => {
   const mine = ofChain(of);
   const recent = sql`time > (SELECT as_of - INTERVAL 24 HOUR FROM ${newestBlock(of)})`;

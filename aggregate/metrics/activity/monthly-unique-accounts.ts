@@ -6,7 +6,7 @@ import { type MaterializedMetric, metric, SERVED_RELAYS } from '../../metric.ts'
 import { accountChange } from './account-change.ts';
 import { chainDay } from './chain-day.ts';
 
-/** A chain and the union of the chains of its relay; solo chains have no relay. */
+/** A chain, and the union of all chains of its relay chain; solo chains have no relay chain. */
 const withEcosystem = sql`if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}])`;
 export const monthlyUniqueAccounts: MaterializedMetric = metric({
   record: 'MonthlyUniqueAccounts',
@@ -36,8 +36,8 @@ export const monthlyUniqueAccounts: MaterializedMetric = metric({
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',
   invalidationScope: 'onward',
-  // All months from the first that changes on are one window: the row before it is the sum of everything earlier. Until
-  // that row is there, as after an upgrade, more accounts may have gone in a month than are known.
+  // All months from the first changed one on are one window, because the row before it is the sum of everything earlier.
+  // While that row is missing, as after an upgrade, the sum can be negative.
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, month,
       greatest(ifNull(existed, 0) + sum(existing) OVER (PARTITION BY relay_chain, chain_name ORDER BY month

@@ -5,7 +5,7 @@ import { count, day, name } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 import { chainHour } from './chain-hour.ts';
 
-/** Shows which days of an asset hub are complete; no endpoint serves it. */
+/** Finds the complete days of an asset hub. No endpoint serves it. */
 export const storedRun = metric({
   record: 'StoredRun',
   title: 'Runs of consecutive blocks',

@@ -6,9 +6,8 @@ import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
 
 /**
- * Gaps between a block and its parent, by the UTC hour of the child; no endpoint serves it. A day without blocks has a
- * row, of its first hour, only when it is proven empty: the last block before it and the first one after it, by their
- * times, are parent and child.
+ * Gaps between a block and its parent, by the UTC hour of the child. No endpoint serves it. A day without blocks has a
+ * row in its first hour only if it is proven empty: the last block before it is the parent of the first block after it.
  */
 export const uptimeHour = metric({
   record: 'UptimeHour',
@@ -28,12 +27,12 @@ export const uptimeHour = metric({
   materialized: 'hourly',
   invalidationScope: 'neighbours',
   select: (window) => {
-    // The blocks of the window and of what follows it, which may prove days at its end empty, each with its parent.
+    // The blocks of the window, and the first block after it, which can prove days at its end empty; each with its parent.
     const days = daysOf(window);
     const following = sql`SELECT relay_chain, chain, argMin(earliest_block, date) AS number FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
-    // A parent is of the day of its child, of the last day before it that has blocks or, where heights do not rise with
-    // time, of any month that holds its height.
+    // A parent is in the day of its child, in the last day with blocks before it or, if times do not rise with heights, in
+    // any month that holds its height.
     const isOfWindow = sql`date >= ${days.from} AND date < ${days.until}`;
     const monthsOfParents = sql`SELECT toString(arrayJoin(arrayConcat(
           [toYYYYMM(max(before)), toYYYYMM(minIf(after, after >= ${days.until}))],
@@ -51,8 +50,8 @@ export const uptimeHour = metric({
     const heights = sql`
       SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)])
       FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
-    // Where heights do not rise with time, a parent and its child may have days with other blocks between them: of the
-    // days around an empty one alone it can be told whether it has a row, and so they are what a change computes again.
+    // If times do not rise with heights, days with other blocks can lie between a parent and its child. Only the days next
+    // to an empty day decide whether it has a row, so a change of these recomputes it.
     const afterEmptyDays = sql`SELECT relay_chain, chain, earliest_block FROM (
         SELECT relay_chain, chain, earliest_block,
           lagInFrame(latest_block) OVER (PARTITION BY relay_chain, chain ORDER BY date) AS block_before

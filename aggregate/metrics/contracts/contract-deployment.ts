@@ -12,7 +12,7 @@ import {
 import { contractExtrinsics } from './folds/contract-extrinsics.ts';
 import { type ContractFact, creationFacts } from './folds/contract-facts.ts';
 
-/** Creations of contracts, of which one address may have several; no endpoint serves it. */
+/** Creations of contracts; an address may have several. No endpoint serves it. */
 export const contractDeployment = metric({
   record: 'ContractDeployment',
   title: 'Contract creations',
@@ -63,6 +63,6 @@ export const contractDeployment = metric({
   endpoints: [],
 });
 
-/** The account of the signer; for an Ethereum transaction the account of its address. */
+/** The account of the actor, or of the deployer's address for an Ethereum transaction. */
 const accountOf = ({ actor }: ContractCall, deployer: string) =>
   actor === '' ? accountOfH160(deployer) : actor;

@@ -4,7 +4,7 @@ import { snapshots } from '../../../ingest/raw/tables.ts';
 import { day, name, text } from '../../columns.ts';
 import { metric } from '../../metric.ts';
 
-/** Contracts in snapshots, for contracts that are older than the stored blocks; no endpoint serves it. */
+/** Finds contracts that are older than the stored blocks. No endpoint serves it. */
 export const contractListing = metric({
   record: 'ContractListing',
   title: 'Contracts in snapshots',

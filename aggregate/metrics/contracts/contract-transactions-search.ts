@@ -9,7 +9,6 @@ import { type ContractFact, contractFacts } from './folds/contract-facts.ts';
 import { contractTransactions } from './folds/contract-transactions.ts';
 import { isKnownContract } from './known-contract.ts';
 
-/** The columns of both contract transactions and contract calls. */
 export const transactionColumns = {
   relay_chain: name('relay chain', { title: 'Relay chain' }),
   chain: name('chain', { title: 'Chain' }),
@@ -69,8 +68,8 @@ export const newestFirst: readonly Ordering[] = [
 ];
 
 /**
- * Whether the target of an Ethereum transaction is a contract may become known later, from another block or a snapshot.
- * So the table also has plain transfers, and each query selects the rows of known contracts.
+ * A later block or snapshot can show that the target of an Ethereum transaction is a contract. So the table also holds
+ * plain transfers, and each query selects the rows of known contracts.
  */
 export const contractTransaction = metric({
   record: 'ContractTransaction',
@@ -84,7 +83,8 @@ export const contractTransaction = metric({
     selector: 'Nullable(String)',
     num_events: 'UInt64',
     is_ethereum: 'UInt8',
-    // In order: target of any call; of a native call, created or emitter of an event; target of a native call.
+    // `is_target`: target of any call. `is_contract`: target of a native call, created, or emitter of an event.
+    // `is_contract_target`: target of a native call.
     is_target: 'UInt8',
     is_contract: 'UInt8',
     is_contract_target: 'UInt8',

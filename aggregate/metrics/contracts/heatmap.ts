@@ -14,7 +14,7 @@ export const heatmapColumns = (
   count: count(doc, { title, ...options }),
 });
 
-/** Counts by day and asset hub, from a SELECT of `relay_chain`, `chain`, `date` and `num`, which is null where it is unknown. */
+/** Counts by day and asset hub. `counts` selects `relay_chain`, `chain`, `date` and `num`, which is null if unknown. */
 export const heatmap = (window: Window, counts: Sql): Sql => sql`
   SELECT relay_chain, chain, date, if(is_counted = 1, num, 0) AS count
   FROM (${days(window)}) AS days
@@ -22,8 +22,8 @@ export const heatmap = (window: Window, counts: Sql): Sql => sql`
   WHERE (is_counted = 1 AND (isNull(num) OR num > 0)) OR is_complete`;
 
 /**
- * Days with blocks. On a complete one, each run of heights that begins or ends on the day adjoins the one before or after
- * it, if there is any. A block without a time is of no day, and it is stored.
+ * Days with blocks. A day is complete if each of its runs of heights adjoins the stored runs before and after it. Blocks
+ * without a timestamp belong to no day, but they fill holes between runs.
  */
 function days(window: Window): Sql {
   const runs = sql`SELECT relay_chain, chain, toNullable(date) AS day_of, first_block, last_block

@@ -5,7 +5,7 @@ import { metric } from '../../metric.ts';
 import { contractDeployment } from './contract-deployment.ts';
 import { contractListing } from './contract-listing.ts';
 
-/** Distinguishes contract calls from plain transfers, which are Ethereum transactions as well; no endpoint serves it. */
+/** Distinguishes Ethereum transactions that call contracts from plain transfers. No endpoint serves it. */
 export const knownContract = metric({
   record: 'KnownContract',
   title: 'Known contracts',
@@ -27,6 +27,6 @@ export const knownContract = metric({
   endpoints: [],
 });
 
-/** Whether the address of a row is a known contract, over all relay chains. */
+/** The condition that `contract_address` is a known contract. */
 export const isKnownContract = sql`(relay_chain, chain, contract_address) IN (
   SELECT relay_chain, chain, contract_address FROM ${knownContract.table} FINAL)`;

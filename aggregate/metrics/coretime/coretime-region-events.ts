@@ -103,7 +103,7 @@ export const coretimeRegionEvent = metric({
       scopeParameters: ['relay_chain'],
       isLimited: true,
       order,
-      // A partition keeps core and mask, an interlacing keeps begin and core: each part of the id is a filter of its own.
+      // A partition keeps core and mask, an interlacing keeps begin and core, so each part of the id has its own filter.
       filters: {
         region_begin: {
           ...regionBegin,

@@ -77,7 +77,7 @@ export const coretimeRegion = metric({
     }),
     parent_region: nested(
       regionSchema,
-      // A structure of Parquet cannot be null in every version of ClickHouse, but its fields can.
+      // Some versions of ClickHouse cannot write a null structure to Parquet, but all can write null fields.
       {
         type: `Variant(${REGION_TYPE})`,
         columnar: (name) => `JSONExtract(ifNull(${name}, '{}'), '${NO_REGION_TYPE}')`,

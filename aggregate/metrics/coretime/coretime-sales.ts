@@ -112,7 +112,7 @@ export const coretimeSale = metric({
     const ends = sql`SELECT relay_chain, relay_chain AS chain,
           toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} AS height
         FROM ${brokerEvent.table} WHERE ${ofRelays(window)} AND kind = 'SaleInitialized'`;
-    // Of a chain that grows, a height is in the range of one day.
+    // Heights rise with time, so each height is in the range of one day.
     const months = sql`SELECT toString(toYYYYMM(date)) FROM ${chainDay.table} WHERE ${ofRelays(window)}
           AND chain = relay_chain AND arrayExists(height -> height BETWEEN first_block AND last_block, heights)`;
     return oldestFirst(
@@ -121,7 +121,7 @@ export const coretimeSale = metric({
       otherFacts(
         'relay block',
         sql`relay_chain, chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
-        // By an index of times the engine would read the granules beside in each part.
+        // The time index would make the engine read adjacent granules in each part.
         sql`(WITH (SELECT groupUniqArray(height) FROM (${ends})) AS heights
           SELECT relay_chain, chain, number, time FROM ${blocks} FINAL
           WHERE ${ofRelays(window)} AND (_partition_id = 'all' OR _partition_id IN (${months}))

@@ -14,8 +14,8 @@ const OF_REFERENDUM = ['referendum', 'vote'];
 const NEVER = 2 ** 52;
 
 /**
- * Referenda whose votes may count otherwise: those with changed steps, and those that were open on a track when a
- * delegation on it changed, or at a changed snapshot of all delegations.
+ * Referenda whose results may change: those with changed steps, and those that were open when a delegation on their
+ * track or a snapshot of delegations changed.
  */
 export function changedReferenda(relayChain: string, after: bigint): Sql {
   const newer = sql`FROM ${table} WHERE relay_chain = ${relayChain} AND version > ${after}`;
@@ -32,14 +32,13 @@ export function changedReferenda(relayChain: string, after: bigint): Sql {
     WHERE has_track AND (is_listed AND ended >= listed OR mapContains(delegated, track) AND ended >= delegated[track])`;
 }
 
-/** The number of steps of these referenda. */
 export const countSteps = (relayChain: string, referenda: readonly EntityId[]): Sql =>
   sql`SELECT entity, count() AS facts FROM ${table}
     WHERE relay_chain = ${relayChain} AND subject IN ${OF_REFERENDUM} AND entity IN ${referenda} GROUP BY entity`;
 
 /**
- * The chains, then the steps of these referenda, and of delegations on their tracks, in chain order. Of an account that
- * never delegated to one of their voters no delegation is read: it adds to no vote on them.
+ * The chains, then the steps of these referenda and of delegations on their tracks, in chain order. Skips accounts that
+ * never delegated to a voter of these referenda, because they add to no vote.
  */
 export function stepsOfReferenda(window: Window, referenda: readonly EntityId[] = []): Sql {
   const relay_chain = relayOf(window);
@@ -66,7 +65,7 @@ export function stepsOfReferenda(window: Window, referenda: readonly EntityId[] 
     ORDER BY at, after_blocks, chain, number, place, position`;
 }
 
-/** What `stepsOfReferenda` selects. */
+/** Reads the rows of `stepsOfReferenda`. */
 export function readSteps(
   relayChain: string,
   rows: readonly (Fact | StoredStep)[],

@@ -1,8 +1,8 @@
 import { raw, type Sql } from '../../../infra/sql.ts';
 
 /**
- * Exact amounts, once as SQL text and once for folds in bigint: sums and products are integers, and the number
- * with decimals is rounded to a double once, in the last step. Names that end in `Sql` take and give SQL text.
+ * Exact amounts, as SQL text and as bigint for folds. Sums and products are integers; the last step rounds once, to a
+ * double. Functions whose name ends in `Sql` take and return SQL text.
  */
 
 /** Decimals of an exact USD amount: 18 of the smallest unit of any token and 30 of the price. */
@@ -10,11 +10,11 @@ export const USD_SCALE = 48;
 /** Decimals of a stored price in USD. */
 export const PRICE_SCALE = 30;
 const TOKEN_SCALE = USD_SCALE - PRICE_SCALE;
-/** Half of the digits that the worth of one planck has at the highest price, so that both parts have room for sums. */
+/** Half of the digits of one planck in USD at the highest price, so that both parts leave room for sums. */
 const LOW_DIGITS = 34;
 /**
- * About as many bits a quotient has before it is rounded to the 53 of a double. The last one is set as well where
- * anything is left below it, so that what lies between two doubles, or just beside, is rounded as the exact quotient.
+ * Approximate bits of a quotient before it is rounded to the 53 bits of a double. A remainder sets the last bit, so that
+ * a value at or next to a tie rounds as the exact quotient does.
  */
 const QUOTIENT_BITS = 60;
 
@@ -32,7 +32,7 @@ export function scaledDown(integer: bigint, scale: number): number {
   return Number(`${digits.slice(0, digits.length - scale)}.${digits.slice(digits.length - scale)}`);
 }
 
-/** `integer / divisor / 10^scale` as the nearest double, however far apart the two are. */
+/** `integer / divisor / 10^scale` as the nearest double, for any magnitudes. */
 export function dividedDownSql(integer: string, divisor: string, scale: string): string {
   const [whole, exact] = [`toUInt256(${integer})`, `(toUInt256(${divisor}) * ${powerSql(scale)})`];
   const bits = (of: string) => `toInt32(log2(greatest(toFloat64(${of}), 1)))`;
@@ -42,7 +42,7 @@ export function dividedDownSql(integer: string, divisor: string, scale: string):
   return `toFloat64(bitOr(toUInt64(intDiv(${part}, ${of})), toUInt64(${part} % ${of} != 0))) * exp2(-${shift})`;
 }
 
-/** `integer / divisor / 10^scale` as the nearest double, however far apart the two are. */
+/** `integer / divisor / 10^scale` as the nearest double, for any magnitudes. */
 export function dividedDown(integer: bigint, divisor: bigint, scale: number): number {
   const exact = divisor * power(scale);
   const bits = (of: bigint) => of.toString(2).length;
@@ -51,7 +51,7 @@ export function dividedDown(integer: bigint, divisor: bigint, scale: number): nu
   return Number((shifted / exact) | BigInt(shifted % exact !== 0n)) * 2 ** -shift;
 }
 
-/** The two parts of an exact USD amount, as SQL: neither fits 256 bits with the other, and each may be summed by itself. */
+/** The two parts of an exact USD amount, as SQL. Together they exceed 256 bits; each can be summed alone. */
 type UsdParts = { readonly high: string; readonly low: string };
 
 /** Planck times price (`usd_scaled` of the prices table), as `high * 10^34 + low` of 10^-48 USD. */
@@ -64,10 +64,9 @@ export function usdPartsSql(planck: string, decimals: string, priceScaled: strin
   };
 }
 
-/** The parts of a USD amount as columns. */
 export const usdColumns = (amount: string): UsdParts => ({ high: `${amount}_high`, low: `${amount}_low` });
 
-/** Columns of the parts that `made` makes of other parts. */
+/** Applies an expression to both parts, and names the results as columns of `amount`. */
 export function usdAs(made: (part: string) => string, { high, low }: UsdParts, amount: string): Sql {
   const columns = usdColumns(amount);
   return raw(`${made(high)} AS ${columns.high}, ${made(low)} AS ${columns.low}`);

@@ -3,7 +3,7 @@ import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { scaledDown, usd, usdExact } from './amounts.ts';
 import type { Fact } from './facts.ts';
 
-/** Rows that tell of chains and prices, which precede all others. */
+/** Rows of chains and prices, which precede all other facts. */
 type ChainRow = Pick<Fact, 'kind' | 'chain' | 'name' | 'data'>;
 
 interface ChainFacts {
@@ -12,7 +12,7 @@ interface ChainFacts {
   readonly prefix: number;
 }
 
-/** Encodes accounts and converts amounts in folds, by the registry and the prices of a relay chain. */
+/** Encodes accounts and converts amounts in folds, with the registry and the prices of a relay chain. */
 export class Chains {
   readonly #chains = new Map<string, ChainFacts>();
   /** Exact prices by `token day`. */
@@ -60,10 +60,12 @@ export class Chains {
 
   #of(chain: string): ChainFacts {
     const facts = this.#chains.get(chain);
-    if (!facts) throw new Error(`chain ${chain} is not in the registry of ${this.#relayChain}`);
+    if (!facts)
+      throw new Error(
+        `chain ${chain} is not in the registry of ${this.#relayChain}: add it with CHAINS_FILE`,
+      );
     return facts;
   }
 }
 
-/** An exact USD amount as a number; null stays null. */
 export const usdOrNull = (exact: bigint | null): number | null => (exact === null ? null : usd(exact));

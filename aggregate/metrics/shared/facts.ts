@@ -9,10 +9,10 @@ import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts'
 import { chainsOf, dateSql, pricesOf } from './sql.ts';
 
 /**
- * The input of a fold, in chain order: over all chains of a relay by block time, chain and height; within a block its
- * initialization, its extrinsics, its finalization; within an extrinsic its events, then its executed calls. A snapshot
- * follows the blocks of its time; one that tells what a block changes precedes those of its chain. Chains and prices
- * precede all other facts.
+ * The input of a fold, in chain order. Facts of all chains of a relay chain are sorted by block time, chain and height;
+ * within a block by initialization, extrinsics and finalization; within an extrinsic events precede executed calls. A
+ * snapshot follows the blocks of its time, except the kinds in `BEFORE_BLOCKS`. Chains and prices precede all other
+ * facts.
  */
 export interface Fact {
   /** Its position in the input. */
@@ -30,7 +30,7 @@ export interface Fact {
   readonly name: string;
   /** Fields of an event; arguments of a call or payload of a snapshot as one JSON text. */
   readonly data: readonly string[];
-  /** Key of the account on whose behalf a call was executed; empty for root and where it is unknown. */
+  /** Key of the account on whose behalf a call was executed; empty for root and if it is unknown. */
   readonly actor: string;
   /** Whether the decoder has refused the event. */
   readonly refused: boolean;
@@ -43,7 +43,7 @@ interface FactSelection {
   readonly prices?: boolean;
 }
 
-/** The facts of one relay chain over all time, after its chains. A condition may use the columns of its raw table. */
+/** The chains of a relay chain, then its facts over all time. Conditions may use the columns of the raw tables. */
 export const orderedFacts = (relayChain: string, selection: FactSelection): Sql =>
   inOrder([
     chainRows(relayChain),
@@ -61,7 +61,7 @@ const factRows = (relayChain: string, { events, calls, snapshots }: FactSelectio
   ...(snapshots ? [snapshotRows(relayChain, snapshots, window)] : []),
 ];
 
-/** Snapshots of what a block of their time changes, so that its events are read with it. */
+/** Kinds of snapshots that precede the blocks of their time, because these already use the new state. */
 const BEFORE_BLOCKS: readonly SnapshotKind[] = ['child_bounty_ids'];
 
 const inOrder = (parts: readonly Sql[]): Sql => sql`SELECT
@@ -107,7 +107,7 @@ const snapshotRows = (relayChain: string, kinds: readonly string[], window?: Win
     toString(snapshots.kind) AS name, [payload] AS data, ${NO_ACTOR}
   FROM ${snapshots} FINAL WHERE relay_chain = ${relayChain} AND snapshots.kind IN ${kinds} AND ${window ? within(window, raw('as_of')) : raw('1')}`;
 
-/** When and where something happened. */
+/** The time and place of a fact. */
 export type Moment = Pick<Fact, 'order' | 'at' | 'chain' | 'number' | 'extrinsic_index' | 'place'>;
 
 /** Groups facts by extrinsic; a fact outside of extrinsics is a group of its own. */
@@ -140,7 +140,7 @@ export function extrinsicId({
   return number === null || extrinsic_index === null ? null : `${number}-${extrinsic_index}`;
 }
 
-/** An index or id: digits, or a JSON integer. */
+/** Reads an index or id from digits or a JSON integer. */
 export function parseIndex(value: unknown): number | null {
   const index = parseAmount(value);
   return index !== null && index <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(index) : null;
@@ -156,7 +156,7 @@ export function parseNested(text: string | undefined): unknown {
   }
 }
 
-/** The key of an account in an event's field. */
+/** The account key in a field of an event. */
 export function accountKeyOf(text: string | undefined): string | null {
   if (text === undefined) return null;
   return keyOf(text.startsWith('{') ? parseNested(text) : text);

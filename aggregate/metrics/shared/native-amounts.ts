@@ -1,12 +1,11 @@
 import { type Column, type NumberOptions, planck, real, widePlanck } from '../../columns.ts';
 import { scaledDown } from './amounts.ts';
 
-// An amount of one account is served in two columns: in native tokens, and exact in planck.
+// An amount is served in two columns: in native tokens, and exact in planck.
 
 type Both<Name extends string> = Name | `${Name}_planck`;
 type AmountOptions = NumberOptions & { readonly title: string };
 
-/** Both columns of an amount. */
 export function amountColumns<const Name extends string>(
   name: Name,
   doc: string,
@@ -18,7 +17,7 @@ export function amountColumns<const Name extends string>(
   } as Record<Both<Name>, Column>;
 }
 
-/** Both columns of a sum of such amounts. */
+/** As `amountColumns`, for sums that may exceed 128 bits. */
 export function sumColumns<const Name extends string>(
   name: Name,
   doc: string,

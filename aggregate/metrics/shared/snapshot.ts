@@ -4,8 +4,6 @@ import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { count, timestamp } from '../../columns.ts';
 
-/** SQL for the last snapshot of a day or month, and for fields of its payload. */
-
 /** The last snapshot of a kind per chain and UTC day of a window. */
 export const snapshotOfDay = (window: Window, kind: SnapshotKind): Sql =>
   sql`(SELECT relay_chain, chain, day AS date, latest.1 AS as_of, latest.2 AS payload, latest.3 AS block_number

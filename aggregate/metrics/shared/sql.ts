@@ -5,18 +5,18 @@ import { chains, prices } from '../../../ingest/raw/tables.ts';
 
 type OfRelays = Pick<Window, 'relays'>;
 
-/** Token, decimals and nominal block times of every chain. */
+/** The registry: token, decimals, prefix, role and nominal block times of every chain. */
 export const registryOf = (window: OfRelays): Sql =>
   sql`(SELECT relay_chain, chain, token, decimals, prefix, role, block_times FROM ${chains} FINAL WHERE ${ofRelays(window)})`;
 
-/** The chains of a relay chain as folds read them: token, decimals and prefix. */
+/** The chains of a relay chain, with token, decimals and prefix for folds. */
 export const chainsOf = (relayChain: string): Sql =>
   sql`(SELECT toString(chain) AS chain, [toString(token), toString(decimals), toString(prefix)] AS data
     FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
 
 /**
- * One price per token and UTC day: the latest of the day, over all chains that recorded it. Nullable, so that a day
- * without a price joins as null.
+ * The last price of each token and UTC day, from any chain that recorded it. Nullable, so that a day without a price
+ * joins as null.
  */
 export const pricesOf = (from: Sql, until: Sql): Sql =>
   sql`(SELECT symbol AS token, toDate(as_of) AS date, toNullable(argMax(usd_scaled, (as_of, rank))) AS price
@@ -26,7 +26,7 @@ export const dateSql = (text: string): Sql => sql`toDate(${text})`;
 /** The first of the 30 days that end with a day. */
 export const firstOf30Days = (day: string): Sql => sql`(toDate(${day}) - 29)`;
 
-/** Groups rows of chains by day, and once more over all chains of a relay; solo chains have no relay. */
+/** Groups rows by chain and day, and by relay chain and day; solo chains have no relay chain. */
 export const perChainAndEcosystem =
   raw(`GROUP BY GROUPING SETS ((relay_chain, chain, date), (relay_chain, date))
     HAVING grouping(chain) = 0 OR relay_chain != 'solo'`);

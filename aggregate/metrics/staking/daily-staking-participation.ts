@@ -6,9 +6,9 @@ import { amountOf, countOf, snapshotOfDay } from '../shared/snapshot.ts';
 import { registryOf } from '../shared/sql.ts';
 
 /**
- * Staking moved from the relay chain to its asset hub. So that a request for the relay chain returns one series, the
- * table has the row of the asset hub a second time under the name of the relay chain, on days without a snapshot of the
- * relay chain. A response over all chains omits these rows.
+ * Staking moved from the relay chain to its asset hub. To give a request for the relay chain one series, the table
+ * repeats the row of the asset hub under the name of the relay chain on days without a snapshot of the relay chain. A
+ * response for all chains omits these rows.
  */
 export const dailyStakingParticipation = metric({
   record: 'DailyStakingParticipation',

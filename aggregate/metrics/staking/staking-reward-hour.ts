@@ -10,15 +10,15 @@ const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = ''
   ('staking', 'PayoutStarted'), ('staking', 'ValidatorIncentivePaid'), ('nominationPools', 'PaidOut'))`;
 
 const isReward = raw(`event IN ('Rewarded', 'ValidatorIncentivePaid')`);
-/** The payee in an event; a reward with `None` is not paid. */
+/** A reward with the destination `None` is not paid. */
 const isUnpaid = raw(`length(data) > 2 AND match(${paidField(2)}, '(?i)^([{] *")?none')`);
 
-/** The input of the rewards of days; no endpoint serves it. */
+/** The input of the daily rewards. No endpoint serves it. */
 export const stakingRewardHour = metric({
   record: 'StakingRewardHour',
   title: 'Staking rewards by hour',
   domain: 'staking',
-  doc: 'What staking paid to and took from an account of one chain in a UTC hour.',
+  doc: 'Rewards and slashes of an account of a chain by UTC hour.',
   columns: {
     hour: timestamp('start of the UTC hour'),
     relay_chain: name('relay chain'),
@@ -30,7 +30,7 @@ export const stakingRewardHour = metric({
     era_min: count('first era of the rewards', { nullable: true }),
     era_max: count('last era of the rewards', { nullable: true }),
   },
-  // The address in an event, where that has the prefix of the chain.
+  // The address in an event, if it has the prefix of the chain.
   internal: { account: 'String', written_here: 'String' },
   key: ['hour', 'relay_chain', 'chain', 'account'],
   materialized: 'hourly',

@@ -12,10 +12,10 @@ export interface ContractCall {
   /** Key of the account on whose behalf it was executed; empty for root and for Ethereum transactions. */
   readonly actor: string;
   readonly from: string | null;
-  /** The contract or account that it calls; null for creations. */
+  /** The contract or account called; null for creations. */
   readonly target: string | null;
   readonly isEthereum: boolean;
-  /** The name of its way to create a contract; null when it creates none. */
+  /** Its deploy method; null when it creates no contract. */
   readonly deploys: string | null;
   readonly value: CallValue;
   readonly gas_limit: string | null;
@@ -27,7 +27,6 @@ export interface ContractCall {
   readonly selector: string | null;
 }
 
-/** What is sent along, in native tokens and in planck. */
 interface CallValue {
   readonly native: number | null;
   readonly planck: bigint | null;
@@ -36,7 +35,7 @@ export const NO_VALUE: CallValue = { native: null, planck: null };
 
 type CallFields = ContractFact['fields'];
 
-/** Calls of contracts; other calls of the pallet upload code or map accounts. */
+/** Other calls of the pallet upload code or map accounts. */
 const OF_CONTRACTS: ReadonlySet<string> = new Set([
   'call',
   'instantiate',
@@ -56,13 +55,13 @@ export const DEPLOY_METHODS = [
   'internal',
 ] as const;
 
-/** Names of the calls that create contracts. */
+/** Deploy methods by call. */
 const DEPLOYS: Readonly<Record<string, string>> = {
   instantiate: 'instantiate',
   instantiateWithCode: 'instantiate_with_code',
   ethInstantiateWithCode: 'eth_instantiate_with_code',
 };
-/** Calls with the arguments of an Ethereum transaction. */
+/** Calls whose arguments are those of an Ethereum transaction. */
 const OF_ETHEREUM = new Set(['ethCall', 'ethInstantiateWithCode']);
 const WEI_DECIMALS = 18;
 
@@ -124,7 +123,7 @@ function tryRead(payload: string | undefined): ReturnType<typeof readEthereumFie
   }
 }
 
-/** The facts contain the first ten characters of the hex input and its length in characters. */
+/** Facts have the first ten characters of the hex input, and its length. */
 function inputOf({ input_start = '', input_chars = '0' }: CallFields) {
   if (!/^0x([0-9a-f]{2})*$/i.test(input_start)) return { input_size: null, selector: null };
   const input_size = (Number(input_chars) - 2) / 2;
@@ -136,14 +135,13 @@ function valueOfPlanck(amount: string | undefined, decimals: number): CallValue 
   return exact === null ? NO_VALUE : { native: scaledDown(exact, decimals), planck: exact };
 }
 
-/** A wei is smaller than a planck: what is left below a whole one is in the native amount only. */
+/** A wei is smaller than a planck, so only the native amount holds the rest. */
 function valueOfWei(amount: string | undefined, decimals: number): CallValue {
   const wei = parseWideAmount(amount);
   if (wei === null) return NO_VALUE;
   return { native: scaledDown(wei, WEI_DECIMALS), planck: wei / 10n ** BigInt(WEI_DECIMALS - decimals) };
 }
 
-/** The columns of a value. */
 export const valueColumns = {
   value: real('value sent with the call, in native tokens: planck / 10^decimals, or wei / 10^18', {
     title: 'Value',
@@ -156,7 +154,6 @@ export const valueColumns = {
   }),
 } as const;
 
-/** The values of both columns. */
 export const valueFields = ({ native, planck: exact }: CallValue) => ({
   value: native,
   value_planck: exact?.toString() ?? null,
@@ -168,7 +165,7 @@ export function unsigned64(value: unknown): string | null {
   return integer !== null && integer < 1n << 64n ? integer.toString() : null;
 }
 
-/** Computation time of a weight: a field, or the whole weight of old runtimes. */
+/** The `ref_time` of a weight; in old runtimes the weight is that number. */
 export const refTime = (weight: string | undefined): string | null => unsigned64(refTimeOf(weight));
 
 function refTimeOf(weight: string | undefined): unknown {

@@ -38,7 +38,7 @@ export const newestCodes = (relayChain: string): Sql =>
       USING (chain)
     ORDER BY chain`;
 
-/** Codes by hash, with the owner's key and its address on the chain. */
+/** Codes by hash, with the key and the address of the owner. */
 export function codesIn({ payload, prefix }: ContractCodeFact) {
   const { code } = JSON.parse(payload) as { code: readonly Code[] };
   return new Map(

@@ -28,14 +28,14 @@ export interface ContractExtrinsic {
   readonly time: string;
   readonly hash: string | null;
   readonly fee: bigint | null;
-  /** Whether its calls were executed; an Ethereum transaction may have been reverted afterwards. */
+  /** True if its calls were executed, even if an Ethereum transaction reverted afterwards. */
   readonly ran: boolean;
   /** Null when the source does not have it. */
   readonly success: boolean | null;
   readonly error: string | null;
   readonly weight_ref_time: string | null;
   readonly weight_proof_size: string | null;
-  /** Executed calls in order; for a failed extrinsic its own call. */
+  /** Executed calls in order; for a failed extrinsic, its outer call. */
   readonly calls: readonly ContractCall[];
   readonly created: readonly CreatedContract[];
   /** Number of events by the contract that emitted them. */
@@ -104,7 +104,7 @@ function callsOf(facts: readonly ContractFact[], extrinsic: ContractFact | undef
   );
 }
 
-/** A creation belongs to the next deploying call when its deployer is the account of the call. */
+/** A creation belongs to the next deploying call if its deployer is the account of that call. */
 function createdBy(instantiated: readonly ContractFact[], calls: readonly ContractCall[]): CreatedContract[] {
   const deploying = calls.filter(({ deploys }) => deploys !== null);
   let next = 0;
@@ -127,7 +127,7 @@ function emittedIn(facts: readonly ContractFact[]): Map<string, number> {
   return emitted;
 }
 
-/** The weight of the dispatch; the weight of old runtimes is one number. */
+/** The weight in the dispatch info; old runtimes have one number. */
 function weightOf(result: ContractFact | undefined) {
   const { weight } = asFields(parseNested(result?.fields.info));
   const { proofSize, proof_size = proofSize } = asFields(weight);

@@ -9,9 +9,9 @@ import {
 import { calls, chains, events, extrinsics } from '../../../../ingest/raw/tables.ts';
 
 /**
- * The input of the contract folds, by relay chain, chain, height and place in the block: extrinsics with contract calls or events,
- * and for each its executed contract calls in order, its contract events, and its result. Contract events outside of
- * extrinsics have no extrinsic.
+ * The input of the contract folds, sorted by relay chain, chain, height and place. Each extrinsic with contract calls or
+ * events is followed by its executed contract calls, its contract events and its result. Contract events outside of
+ * extrinsics stand alone.
  */
 export interface ContractFact {
   readonly relay_chain: string;
@@ -24,9 +24,9 @@ export interface ContractFact {
   readonly place: number;
   readonly extrinsic_index: number | null;
   readonly time: string;
-  /** Of the call or the event. */
+  /** The name of the call or event. */
   readonly name: string;
-  /** Position of a call, index of an event. */
+  /** The position of a call, or the index of an event. */
   readonly at: number;
   /** Keys in hex: signer, actor, or the two accounts of an event; empty when there is none. */
   readonly account: string;
@@ -36,7 +36,7 @@ export interface ContractFact {
 
 const unquoted = (name: string) => `replaceAll(JSONExtractRaw(args, '${name}'), '"', '')`;
 
-/** Arguments of a contract call without its code and input, which may be large. */
+/** Arguments of a contract call, without its code and input, which may be large. */
 const callFields = raw(`map(
     'dest', JSONExtractString(args, 'dest'), 'value', ${unquoted('value')},
     'weight_limit', JSONExtractRaw(args, if(JSONHas(args, 'weight_limit'), 'weight_limit', 'gas_limit')),
@@ -60,7 +60,7 @@ const isOneOf = (window: Window, names: readonly string[]) =>
 const HEIGHT = raw('relay_chain, chain, number');
 const PLACE = raw('relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index');
 
-/** Extrinsics with contract calls or contract events, and failed extrinsics of the pallet, which have neither. */
+/** Facts of extrinsics with contract calls or events, and of failed extrinsics of the pallet, which have neither. */
 export function contractFacts(window: Window): Sql {
   const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
   const rows = (columns: Sql, ofEvents: Sql) => sql`
@@ -70,7 +70,7 @@ export function contractFacts(window: Window): Sql {
   return factsOf(window, names, rows);
 }
 
-/** Extrinsics that created contracts, and creations outside of extrinsics. */
+/** Facts of extrinsics that created contracts, and of creations outside of extrinsics. */
 export const creationFacts = (window: Window): Sql =>
   factsOf(
     window,
@@ -79,9 +79,9 @@ export const creationFacts = (window: Window): Sql =>
   );
 
 /**
- * Of the extrinsics that `rows` names, and of these events. What is asked of all facts is asked once, behind the parts:
- * the engine applies it where it reads each of them, and plans its subqueries once. Only the heights are asked for in
- * the parts that have far more rows, since by the others the engine cannot tell which granules to skip.
+ * Facts of the extrinsics that `rows` selects, and of these events. The conditions that all parts share stand once,
+ * after the union: the engine pushes them into each part and plans their subqueries once. Parts with far more rows also
+ * filter by height, so that the engine can skip granules.
  */
 function factsOf(window: Window, names: readonly string[], rows: (columns: Sql, ofEvents: Sql) => Sql): Sql {
   const isOfEvents = isOneOf(window, names);

@@ -2,7 +2,7 @@ import { amounts } from '../../shared/native-amounts.ts';
 import { type ContractCall, valueFields } from './contract-calls.ts';
 import type { ContractExtrinsic } from './contract-extrinsics.ts';
 
-/** One row per contract of an extrinsic: the target of a call, created by it, or the emitter of an event. */
+/** One row for each contract that an extrinsic called or created, or that emitted an event in it. */
 export function contractTransactions(relay_chain: string, extrinsic: ContractExtrinsic) {
   const { calls, created, emitted } = extrinsic;
   const [first] = calls;
@@ -55,7 +55,7 @@ function transactionRow(relay_chain: string, extrinsic: ContractExtrinsic, call:
   };
 }
 
-/** Calls that a heatmap counts: executed calls, without Ethereum calls that were reverted. */
+/** Calls that the heatmap counts: executed calls, except reverted Ethereum calls. */
 function countedCalls({ ran, success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
   return {
     native_calls: ran ? targeting.filter(({ method }) => method === 'call').length : 0,

@@ -4,8 +4,8 @@ import { count, name, timestamp } from '../../../columns.ts';
 import { metric } from '../../../metric.ts';
 
 /**
- * Input of the other coretime metrics; no endpoint serves it. They read a few kinds of all time, sorted to stand together:
- * most events tell that a core is assigned or that a history begins, which none of them reads.
+ * The input of the other coretime metrics. No endpoint serves it. They read a few kinds of events over all time, so the
+ * table is sorted by kind; most events are of kinds that no metric reads.
  */
 export const brokerEvent = metric({
   record: 'BrokerEvent',

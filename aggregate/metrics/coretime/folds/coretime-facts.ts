@@ -11,14 +11,14 @@ import { pricesOf } from '../../shared/sql.ts';
 import { brokerEvent } from './broker-event.ts';
 
 /**
- * The input of the coretime folds, in one shape for all kinds: events of the broker, prices, snapshots, and the times
- * of relay blocks.
+ * The input of the coretime folds, in one shape: events of the broker pallet, prices, snapshots, and times of relay
+ * blocks.
  */
 export interface CoretimeFact {
   readonly relay_chain: string;
   readonly kind: string;
   readonly chain: string;
-  /** SS58 prefix and decimals of the chain, where the fact is an event. */
+  /** SS58 prefix and decimals of the chain for events, else 0. */
   readonly prefix: number;
   readonly decimals: number;
   readonly time: string;
@@ -28,18 +28,18 @@ export interface CoretimeFact {
   readonly data: readonly string[];
 }
 
-/** A broker event with named fields and its position in the chain. */
+/** A broker event with its fields and its position in the chain. */
 export type Happened<Kind extends BrokerEventKind = BrokerEventKind> = Omit<CoretimeFact, 'kind' | 'data'> & {
   readonly event: BrokerEventOf<Kind>;
 };
 
 type OfRelays = Pick<Window, 'relays'>;
 
-/** Facts of several kinds: those of each relay chain together, oldest first. */
+/** Facts of several kinds, by relay chain and time. */
 export const oldestFirst = (...facts: readonly Sql[]): Sql =>
   sql`SELECT * FROM (${join(facts, ' UNION ALL ')}) ORDER BY relay_chain, time, chain, number, event_index`;
 
-/** The chains that sell the cores of their relay chains. */
+/** The coretime chains. */
 export const sellers = (of: OfRelays) =>
   sql`(SELECT relay_chain, chain, token, prefix, decimals FROM ${chains} FINAL
     WHERE ${ofRelays(of)} AND role = 'coretime')`;
@@ -50,11 +50,9 @@ const eventFacts = (of: OfRelays, kinds: readonly BrokerEventKind[], where: Sql)
       WHERE ${ofRelays(of)} AND ${where} AND kind IN ${kinds}) AS events
     INNER JOIN ${sellers(of)} AS sellers USING (relay_chain, chain)`;
 
-/** Broker events of all time. */
 export const brokerEvents = (of: OfRelays, kinds: readonly BrokerEventKind[]): Sql =>
   eventFacts(of, kinds, raw('1'));
 
-/** Broker events of a window. */
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
   eventFacts(window, kinds, within(window, raw('at')));
 
@@ -73,11 +71,10 @@ const dayPrices = (window: Window): Sql => {
   );
 };
 
-/** What was paid in a window. */
+/** Purchases and renewals of a window, with the prices of its days. */
 export const paymentFacts = (window: Window): Sql =>
   oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window));
 
-/** The `coretime_config` snapshots. */
 export const coretimeConfigs = (of: OfRelays): Sql =>
   otherFacts(
     'config',
@@ -109,7 +106,7 @@ export function happenedIn(facts: readonly CoretimeFact[]): Happened[] {
   });
 }
 
-/** Events in the order of their chain, also where the times of its blocks do not rise with their heights. */
+/** Sorts events by block, because times do not always rise with heights. */
 export const inOrderOfBlocks = (happened: readonly Happened[]): Happened[] =>
   happened.toSorted(
     (a, b) =>
@@ -123,7 +120,7 @@ export const isKind =
   (happened: Happened): happened is Happened<Kind> =>
     (happened.event as BrokerEvent).kind === kind;
 
-/** USD * 10^30 by chain and day, from the price facts. */
+/** Finds the price of the token on the day of an event, as USD * 10^30. */
 export function priceBook(facts: readonly CoretimeFact[]): (of: CoretimeFact | Happened) => bigint | null {
   const book = new Map(
     facts

@@ -1,7 +1,6 @@
 import type { BrokerEventKind, BrokerEventOf, RegionId } from '../../../../ingest/decode/broker.ts';
 import { type CoretimeFact, type Happened, happenedIn, inOrderOfBlocks } from './coretime-facts.ts';
 
-/** The events from which regions are computed. */
 export const REGION_EVENTS = [
   'Purchased',
   'Transferred',
@@ -45,7 +44,7 @@ type Regions = Map<string, Region>;
 const keyOf = ({ begin, core, mask }: RegionId) => `${begin}/${core}/${mask}`;
 const isSame = (a: RegionId, b: RegionId) => keyOf(a) === keyOf(b);
 
-/** Every region that an event names, in the state after its last event. No event makes it `expired`: see `statusAt`. */
+/** Every region in an event, in the state after its last event. No event sets `expired`: see `statusAt`. */
 export function regionsOf(facts: readonly CoretimeFact[]): Region[] {
   const regions: Regions = new Map();
   for (const happened of inOrderOfBlocks(happenedIn(facts)))
@@ -70,7 +69,7 @@ function apply(regions: Regions, happened: Happened<RegionEventKind>): void {
       break;
     default: {
       const known = regions.get(keyOf(event.region));
-      // The end of an unknown region is known only from an event with a duration.
+      // Only an event with a duration gives the end of an unknown region.
       const region = known ?? ('duration' in event ? created(event.region, event.duration, happened) : null);
       if (region !== null) put(regions, { ...region, ...changeBy(event), last: happened });
     }
@@ -94,8 +93,8 @@ function changeBy(event: BrokerEventOf<Changing>): Partial<Region> {
 }
 
 /**
- * The parts inherit the fields of the region, without the price. A part with the id of the region, such as the first
- * half of a partition, remains the same region.
+ * Parts inherit the fields of the region, except the price. A part with the id of the region, such as the first half of
+ * a partition, is the same region.
  */
 function split(
   regions: Regions,
@@ -114,7 +113,7 @@ function split(
     const origin = isSame(id, region.id)
       ? { parent: region.parent, created_block: region.created_block }
       : { parent: region.id, created_block: happened.number };
-    // When events are missing, a part may begin after the known end of its region.
+    // If events are missing, a part can begin after the end of its region.
     const end = Math.max(id.begin, ends[i] as number);
     put(regions, { ...region, ...origin, id, end, status: 'owned', task: null, paid: null, last: happened });
   }
@@ -141,13 +140,13 @@ function put(regions: Regions, region: Region): void {
 /** Relay blocks of one timeslice. */
 export const TIMESLICE_BLOCKS = 80;
 
-/** A region expires with its last timeslice, measured by the newest block of the relay chain, not by a clock. */
+/** A region expires with its last timeslice, by the newest relay block and not by a clock. */
 export function statusAt(region: Region, newestRelayBlock: number | null): RegionStatus {
   const hasEnded = newestRelayBlock !== null && newestRelayBlock >= region.end * TIMESLICE_BLOCKS;
   const isActive = region.status === 'owned' || region.status === 'assigned' || region.status === 'pooled';
   return hasEnded && isActive ? 'expired' : region.status;
 }
 
-/** The number of parts of a core, of 80, that a mask selects. */
+/** The number of parts of a core in a mask, at most 80. */
 export const bitsOf = (mask: string): number =>
   [...BigInt(mask).toString(2)].filter((bit) => bit === '1').length;

@@ -1,7 +1,6 @@
 import type { BrokerEventKind } from '../../../../ingest/decode/broker.ts';
 import { type CoretimeFact, type Happened, happenedIn, inOrderOfBlocks, isKind } from './coretime-facts.ts';
 
-/** The events from which sales are computed. */
 export const SALE_EVENTS = ['SaleInitialized', 'Purchased', 'Renewed'] as const satisfies BrokerEventKind[];
 
 /** One sale cycle with its purchases and renewals. */
@@ -13,7 +12,7 @@ export interface Sale {
   readonly renewals: readonly Happened<'Renewed'>[];
 }
 
-/** The sales of a relay chain. A purchase or renewal belongs to the sale with the same first timeslice, if any. */
+/** A purchase or renewal belongs to the sale with the same first timeslice, if any. */
 export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
   const happened = inOrderOfBlocks(happenedIn(facts));
   const purchases = Map.groupBy(happened.filter(isKind('Purchased')), ({ event }) => event.region.begin);
@@ -35,7 +34,6 @@ export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
 export const spent = (sold: readonly Happened<'Purchased' | 'Renewed'>[]): bigint =>
   sold.reduce((sum, { event }) => sum + event.price, 0n);
 
-/** The events that pay for cores: purchases and renewals. */
 export const paymentsIn = (facts: readonly CoretimeFact[]): Happened<'Purchased' | 'Renewed'>[] =>
   happenedIn(facts).filter(
     (fact): fact is Happened<'Purchased' | 'Renewed'> => isKind('Purchased')(fact) || isKind('Renewed')(fact),

@@ -6,15 +6,15 @@ import { brokerEvents, oldestFirst, otherFacts, sellers } from './coretime-facts
 import { TIMESLICE_BLOCKS } from './coretime-regions.ts';
 
 /**
- * All events of these kinds, and how far the chains are now: `newest block` of the coretime chain, `timeslice` of the
- * relay chain.
+ * All events of these kinds, and the newest blocks: `newest block` of the coretime chain, `timeslice` of the relay
+ * chain.
  */
 export const presentFacts = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
   oldestFirst(
     brokerEvents(window, kinds),
     otherFacts(
       sql`kind`,
-      // Of a timeslice its first block: regions end with timeslices, so that the other blocks change none.
+      // The first block of the timeslice: regions end with timeslices, so other blocks change no region.
       sql`relay_chain, chain, arrayJoin(arrayConcat(
           if(chain = relay_chain, [('timeslice', toDateTime64(0, 3, 'UTC'),
             intDiv(max(last_block), ${TIMESLICE_BLOCKS}) * ${TIMESLICE_BLOCKS})], []),

@@ -1,7 +1,7 @@
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
 import { asFields, variantOf } from '../../shared/facts.ts';
 
-/** How long tokens are locked for more weight: 0 is None, k is `Locked{k}x`. */
+/** 0 is `None`, k is `Locked{k}x`. */
 export type Conviction = 0 | 1 | 2 | 3 | 4 | 5 | 6;
 export type Direction = 'aye' | 'nay' | 'abstain';
 
@@ -81,7 +81,7 @@ export const convictionName = (conviction: Conviction): string => CONVICTION_NAM
 
 export const multiplierOf = (conviction: Conviction): number => (conviction === 0 ? 0.1 : conviction);
 
-/** Capital times conviction: a tenth, rounded down, for None; the multiple k for `Locked{k}x`. */
+/** Capital times conviction, rounded down to whole planck. */
 export function weigh(capital: bigint, conviction: Conviction): bigint {
   return conviction === 0 ? capital / 10n : capital * BigInt(conviction);
 }

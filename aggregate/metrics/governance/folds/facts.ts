@@ -8,7 +8,6 @@ const ofReferenda = sql`(${ofPallets('referenda')} AND event IN ${REFERENDUM_EVE
 const ofVoting = ofPallets('convictionVoting');
 const VOTING_CALLS = ['vote', 'removeVote', 'removeOtherVote', 'delegate', 'undelegate'];
 
-/** Events and submissions of referenda. */
 export const referendaFacts = (window: Window): Sql =>
   orderedFacts(relayOf(window), {
     events: ofReferenda,

@@ -10,7 +10,7 @@ export function readOrigin(value: unknown): string | null {
   return outer?.name === 'origins' ? inner.name.charAt(0).toUpperCase() + inner.name.slice(1) : null;
 }
 
-/** Tracks of Polkadot, for stores without the submission of a referendum and without a `track_table` snapshot. */
+/** Used if a store has neither the submission of a referendum nor a `track_table` snapshot. */
 const POLKADOT_TRACKS: ReadonlyMap<number, string> = new Map([
   [0, 'Root'],
   [1, 'WhitelistedCaller'],
@@ -42,7 +42,7 @@ export function originsOfTracks(facts: readonly Fact[]): ReadonlyMap<number, str
   return new Map([...POLKADOT_TRACKS, ...fromSnapshot]);
 }
 
-/** The hash of the proposed call: the hash of a preimage, or computed from the inline bytes. */
+/** The hash of the proposed call: that of its preimage, or of its inline bytes. */
 export function proposalHash(proposal: unknown): string | null {
   if (typeof proposal === 'string') return hashText(proposal);
   const { lookup, legacy, inline } = lowerKeys(proposal);

@@ -22,7 +22,7 @@ interface Referendum {
   confirming: Moment | null;
   deposit: bigint | null;
   tally: Tally | null;
-  /** Active issuance by the last snapshot before the tally; null when there was none. */
+  /** Active issuance in the last snapshot before the tally; null without one. */
   electorate: bigint | null;
   outcome: ReferendumOutcome | null;
   ended: Moment | null;
@@ -48,7 +48,7 @@ function foldReferenda(facts: readonly Fact[]): Map<number, Referendum> {
     const submissions = group.filter(({ kind }) => kind === 'call');
     for (const fact of group) {
       if (fact.kind === 'snapshot' && fact.name === 'issuance') electorate = electorateOf(fact) ?? electorate;
-      // The k-th executed submission belongs to the k-th event, even when the event is refused.
+      // The k-th executed submission belongs to the k-th event, even if the decoder refused the event.
       const call = fact.name === 'referenda.Submitted' ? submissions.shift() : undefined;
       const event = readReferendumEvent(fact);
       if (!event) continue;

@@ -9,7 +9,7 @@ export interface Tally {
 
 export type ReferendumOutcome = 'Approved' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
 
-/** An event of `referenda`; fields that it lacks are null. */
+/** An event of `referenda`; missing fields are null. */
 export interface ReferendumEvent {
   readonly name: string;
   readonly index: number;
@@ -42,7 +42,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   TimedOut: { tally: 1, outcome: 'TimedOut' },
   Cancelled: { tally: 1, outcome: 'Cancelled' },
   Killed: { tally: 1, outcome: 'Killed' },
-  // They change nothing but where the referendum was last heard of.
+  // These change only the chain of the newest event.
   SubmissionDepositRefunded: {},
   MetadataSet: {},
 };
@@ -51,7 +51,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 export const REFERENDUM_EVENTS = Object.keys(SHAPES);
 const PALLET = 'referenda.';
 
-/** Reads an event; null for other events and for those with a malformed field. */
+/** Null for other events, and for events with a malformed field. */
 export function readReferendumEvent(fact: Fact): ReferendumEvent | null {
   if (fact.kind !== 'event' || fact.refused || !fact.name.startsWith(PALLET)) return null;
   const name = fact.name.slice(PALLET.length);

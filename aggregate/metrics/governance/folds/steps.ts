@@ -22,7 +22,7 @@ export interface DelegationTerms {
   readonly balance: bigint;
 }
 
-/** A change of votes or delegations, or what an event tells of a referendum. */
+/** A change of a vote, a delegation or a referendum. */
 export type Step = { readonly moment: Moment } & (
   | {
       readonly kind: 'submitted' | 'deciding';
@@ -34,11 +34,11 @@ export type Step = { readonly moment: Moment } & (
   | { readonly kind: 'delegation'; readonly terms: DelegationTerms }
   | { readonly kind: 'undelegation'; readonly delegator: string; readonly track: number }
   | { readonly kind: 'end'; readonly referendum: number }
-  /** All delegations at the time of a snapshot; they replace the known ones. */
+  /** A snapshot of all delegations, which replaces the previous ones. */
   | { readonly kind: 'delegations'; readonly terms: readonly DelegationTerms[] }
 );
 
-/** The steps in chain order; within an extrinsic first those of referenda, then votes and delegations. */
+/** Steps in chain order. Within an extrinsic, steps of referenda precede votes and delegations. */
 export function* votingSteps(facts: Iterable<Fact>): Generator<Step> {
   for (const group of groupByExtrinsic(facts)) {
     for (const fact of group) yield* stepsOfReferendum(fact);
@@ -49,7 +49,6 @@ export function* votingSteps(facts: Iterable<Fact>): Generator<Step> {
   }
 }
 
-/** What an event tells of its referendum. */
 export function* stepsOfReferendum(fact: Fact): Generator<Step> {
   const event = readReferendumEvent(fact);
   if (!event) return;
@@ -59,7 +58,7 @@ export function* stepsOfReferendum(fact: Fact): Generator<Step> {
   if (outcome) yield { kind: 'end', moment: fact, referendum };
 }
 
-/** The track of every referendum, from its submission, else from the start of its decision. */
+/** The track of each referendum, from its submission, or else from the start of its decision. */
 export function tracksOf(steps: Iterable<Step>): ReadonlyMap<number, number> {
   const submitted = new Map<number, number>();
   const deciding = new Map<number, number>();
@@ -72,9 +71,8 @@ export function tracksOf(steps: Iterable<Step>): ReadonlyMap<number, number> {
 }
 
 /**
- * The first runtimes did not emit `Voted`, and its oldest form lacks the referendum. So the k-th event of an account
- * is matched with the k-th executed `vote` call of the account, and calls of an unknown account with the events that are
- * left.
+ * The first runtimes did not emit `Voted`, and its oldest form lacks the referendum. So the k-th event of an account is
+ * matched with its k-th executed `vote` call. Calls of unknown accounts take the remaining events.
  */
 function stepsOfVotes(group: readonly Fact[]): Step[] {
   const voted = group.filter(({ name, kind }) => kind === 'event' && name === 'convictionVoting.Voted');

@@ -1,6 +1,6 @@
 import { dividedDown, PRICE_SCALE, scaledDown } from '../../shared/amounts.ts';
 
-/** The last `treasury_balance` snapshot of a chain's month, with the prices of its day as `[symbol, USD * 10^30]`. */
+/** The last `treasury_balance` snapshot of a month, with the prices of its day as `[symbol, USD * 10^30]`. */
 export interface TreasuryFact {
   readonly relay_chain: string;
   readonly chain: string;

@@ -3,11 +3,11 @@ import { type Fact, isoTimeOf, type Moment } from '../../shared/facts.ts';
 import type { AccountVote, Conviction } from './account-vote.ts';
 import { type DelegationTerms, type Step, votingSteps } from './steps.ts';
 
-/** What a step is about: a referendum, votes on it, delegations on a track, or all delegations at a moment. */
+/** The kind of entity that a step changes; `snapshot` replaces all delegations. */
 export const STEP_SUBJECTS = ['referendum', 'vote', 'delegation', 'snapshot'] as const;
 type StepSubject = (typeof STEP_SUBJECTS)[number];
 
-/** Of `vote` the kind of vote, of a delegation that a snapshot lists `listed`. */
+/** A vote has its type as its kind; a delegation in a snapshot is `listed`. */
 export const STEP_KINDS = [
   'submitted',
   'deciding',
@@ -23,17 +23,17 @@ export const STEP_KINDS = [
 ] as const;
 type StepKind = (typeof STEP_KINDS)[number];
 
-/** What a step says, without its moment; a snapshot of delegations is a row of its own and one for each of them. */
+/** A step without its moment. A snapshot is one row, followed by a row for each of its delegations. */
 interface StepFields {
   readonly subject: StepSubject;
   readonly kind: StepKind;
-  /** Index of the referendum, or the track; 0 of a snapshot. */
+  /** Index of the referendum, or the track; 0 for a snapshot. */
   readonly entity: number;
   readonly account: string;
   readonly target: string;
   readonly track: number;
   readonly conviction: number;
-  /** Of a Standard vote, or of a delegation. */
+  /** The balance of a Standard vote or of a delegation. */
   readonly balance: string;
   readonly aye: string;
   readonly nay: string;
@@ -41,7 +41,7 @@ interface StepFields {
   readonly is_aye: boolean;
 }
 
-/** A step as the fold reads it: the time in milliseconds, the height 0 outside of blocks. */
+/** A stored step as the fold reads it. `at` is in milliseconds; `number` is 0 outside of blocks. */
 export interface StoredStep extends StepFields {
   readonly chain: string;
   readonly at: number;
@@ -63,7 +63,7 @@ const NOTHING = {
   is_aye: false,
 } as const;
 
-/** The steps of the facts of a window, each under the entity that it changes. */
+/** Stores each step of a window under the entity that it changes. */
 export function voteStepRows(relayChain: string, facts: readonly Fact[]): Record<string, unknown>[] {
   const rows: Record<string, unknown>[] = [];
   let last: Moment | null = null;
@@ -145,7 +145,7 @@ const fieldsOfTerms = (kind: 'delegation' | 'listed', terms: DelegationTerms): P
   balance: terms.balance.toString(),
 });
 
-/** Steps of stored rows, which are in chain order. */
+/** Reads steps from stored rows in chain order. */
 export function storedSteps(rows: Iterable<StoredStep>): Step[] {
   const steps: Step[] = [];
   let listed: DelegationTerms[] = [];

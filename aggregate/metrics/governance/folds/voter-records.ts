@@ -11,7 +11,7 @@ import {
 import type { Step } from './steps.ts';
 import { type CastVote, type Delegation, Voting } from './voting.ts';
 
-/** The vote of every account on every referendum, as of the end of the referendum or of the last step. */
+/** The vote of each account on each referendum, as of the end of the referendum or of the last step. */
 export function voterRecords(
   relayChain: string,
   chains: Chains,
@@ -37,7 +37,7 @@ interface VoterRecord {
   readonly direction: Direction;
   readonly conviction: Conviction;
   readonly capital: bigint;
-  /** The sum of the delegations that add to it. */
+  /** The sum of the delegations to the voter. */
   readonly added: { readonly capital: bigint; readonly votes: bigint };
   readonly delegatedTo: string | null;
   readonly isFinal: boolean;

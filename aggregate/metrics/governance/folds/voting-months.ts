@@ -6,7 +6,7 @@ import { type CastVote, type Delegation, Voting, type VotingListener } from './v
 
 type VoteType = 'direct' | 'delegated';
 
-/** What a referendum adds to a month on a chain. */
+/** The key of the rows of a referendum in a month. */
 interface Contribution {
   readonly referendum_index: number;
   readonly month: string;
@@ -27,7 +27,7 @@ interface SideOfMonth extends Contribution {
   number_of_votes: number;
 }
 
-/** What the referenda of these steps add to the months: a row for each participant, and one for each side. */
+/** A row for each participant and for each side, by referendum and month. */
 export function votingMonths(steps: readonly Step[]): Record<string, unknown>[] {
   const voting = new Voting(steps);
   const counter = new MonthlyCounter(voting);
@@ -46,14 +46,13 @@ export function votingMonths(steps: readonly Step[]): Record<string, unknown>[] 
 
 const NO_SIDE = { vote_direction: '', capital_planck: '0', votes_planck: '0', number_of_votes: 0 } as const;
 
-/** Counts votes by month; the first step of a later month closes a month. */
+/** Counts votes by month. The first step of a later month closes the current one. */
 class MonthlyCounter implements VotingListener {
   readonly participants: Participant[] = [];
   readonly sides: SideOfMonth[] = [];
   readonly #voting: Voting;
   #month = '';
   #until = Number.NEGATIVE_INFINITY;
-  /** Of the month. */
   #known = new Map<string, Participant>();
   /** The last vote of each account on each referendum in the month, without removed votes. */
   #lastCast = new Map<string, CastVote>();

@@ -12,11 +12,11 @@ export interface CastVote {
   readonly referendum: number;
   readonly vote: AccountVote;
   readonly isRemoved: boolean;
-  /** Of the vote, or of its removal. */
+  /** The moment of the vote, or of its removal. */
   readonly moment: Moment;
 }
 
-/** Called after each change; `onEnd` is called while the votes on the referendum are still known. */
+/** Called after each change; `onEnd` is called before the votes on the referendum are dropped. */
 export interface VotingListener {
   /** Called before each step, with its moment. */
   onStep?(moment: Moment): void;
@@ -32,11 +32,11 @@ export class Voting {
   readonly #tracks: ReadonlyMap<number, number>;
   readonly #votes = new Map<number, Map<string, CastVote>>();
   readonly #ended = new Set<number>();
-  /** By track and delegator, of which there is at most one; and by track and target. */
+  /** One delegation for each track and delegator; `#byTarget` finds it by track and target. */
   readonly #delegations = new Map<string, Delegation>();
   readonly #byTarget = new Map<string, Map<string, Delegation>>();
 
-  /** A track counts for its referendum from the first step on, whenever it becomes known. */
+  /** The track of a referendum applies from the first step on, even if a later step reveals it. */
   constructor(steps: readonly Step[]) {
     this.#steps = steps;
     this.#tracks = tracksOf(steps);
@@ -63,7 +63,7 @@ export class Voting {
     return this.#votes.get(referendum)?.values() ?? [];
   }
 
-  /** A vote to which delegations add: not removed, and on a single side. */
+  /** The vote of an account if delegations add to it: a Standard vote that is not removed. */
   standardVote(referendum: number, voter: string): (CastVote & { vote: { type: 'Standard' } }) | null {
     const cast = this.#votes.get(referendum)?.get(voter);
     return cast && isStandard(cast) ? cast : null;
@@ -143,7 +143,7 @@ export class Voting {
     this.#byTarget.get(`${track} ${former.target}`)?.delete(delegator);
   }
 
-  /** A known delegation keeps its start; the others start with the snapshot, all before the first callback. */
+  /** An unchanged delegation keeps its start; the others start with the snapshot. Applies all before the first callback. */
   #replaceDelegations(terms: readonly DelegationTerms[], since: Moment, listener: VotingListener): void {
     const replaced = new Map(
       terms.map((one): [string, Delegation] => {

@@ -45,12 +45,12 @@ export interface Bounty {
   added: number;
   /** In the order of their first events. */
   readonly children: ChildBounty[];
-  /** The child bounty that an id names now: ids are given again, and a child may have an old one and a new one. */
+  /** The child bounty that an id currently names. Ids are reused, and a renumbered child has two. */
   readonly named: Map<number, ChildBounty>;
   last: Moment;
 }
 
-/** Every bounty that an event names, with its child bounties, in its last known state. */
+/** Every bounty in an event, with its child bounties, in its last state. */
 export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
   const bounties = new Map<number, Bounty>();
   for (const group of groupByExtrinsic(facts)) {
@@ -77,7 +77,7 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
   return bounties;
 }
 
-/** Calls of one extrinsic with fields that their events lack: the k-th call belongs to the k-th event of its kind. */
+/** Calls of an extrinsic with fields that events lack. The k-th call belongs to the k-th event of its kind. */
 class Submissions {
   readonly #unmatched: Map<string, JsonFields[]>;
 
@@ -147,7 +147,7 @@ function applyToChild(bounty: Bounty, fact: Fact, submission: JsonFields | undef
   applyChildEvent(child, fact, submission);
 }
 
-/** Its id is its own from now on, whatever it named before. */
+/** From now on the id names this child, even if it named another one before. */
 function openChild({ children, named }: Bounty, id: number, fact: Fact): ChildBounty {
   const child = unknownChild(id, fact);
   children.push(child);
@@ -155,7 +155,7 @@ function openChild({ children, named }: Bounty, id: number, fact: Fact): ChildBo
   return child;
 }
 
-/** Gives child bounties new ids, all at once; an old id goes on naming its child until another one takes it. */
+/** Renumbers child bounties, all at once. An old id still names its child until another child takes the id. */
 function renumber(bounties: ReadonlyMap<number, Bounty>, snapshot: Fact): void {
   const { ids } = asFields(parseNested(snapshot.data[0]));
   const renamed = (Array.isArray(ids) ? ids : []).map(asFields).flatMap((entry) => {
@@ -172,7 +172,7 @@ function renumber(bounties: ReadonlyMap<number, Bounty>, snapshot: Fact): void {
   }
 }
 
-/** Curators are changed by calls. `before` are the events of the same extrinsic, which were applied first. */
+/** Calls change curators. `before` has the events of the same extrinsic, which were applied first. */
 function applyCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySet<number>): void {
   const args = asFields(parseNested(call.data[0]));
   const parent = bounties.get(parseIndex(args.parent_bounty_id ?? args.bounty_id) ?? -1);

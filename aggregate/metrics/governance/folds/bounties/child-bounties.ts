@@ -14,7 +14,7 @@ export const CHILD_STATUSES = [
 export type ChildStatus = (typeof CHILD_STATUSES)[number];
 
 export interface ChildBounty {
-  /** Its newest name among the child bounties of its parent. */
+  /** Its newest id among the child bounties of its parent. */
   id: number;
   status: ChildStatus;
   /** The event or call that set the status. */
@@ -36,7 +36,7 @@ interface ChildEvent {
   readonly apply: (child: ChildBounty, fact: Fact, submission: JsonFields | undefined) => void;
 }
 
-/** How each event changes a child bounty, beside its status. */
+/** The status that each event sets, and its other changes. */
 const CHILD_EVENTS: Readonly<Record<string, ChildEvent>> = {
   'childBounties.Added': {
     status: 'Added',
@@ -71,10 +71,9 @@ const CHILD_EVENTS: Readonly<Record<string, ChildEvent>> = {
   },
 };
 
-/** Whether an event changes a child bounty. */
 export const isChildEvent = (name: string): boolean => Object.hasOwn(CHILD_EVENTS, name);
 
-/** `Claimed` and `Canceled` are final statuses; what later events say beside their status counts. */
+/** `Claimed` and `Canceled` are final; later events change other fields only. */
 export function applyChildEvent(child: ChildBounty, fact: Fact, submission: JsonFields | undefined): void {
   const { status, apply } = CHILD_EVENTS[fact.name] as ChildEvent;
   if (!isOver(child)) {

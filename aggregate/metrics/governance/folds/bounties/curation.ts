@@ -8,7 +8,7 @@ const ORDER_OF_CURATION: readonly string[] = [
   'PendingPayout',
 ];
 
-/** A status that an event of the same extrinsic has set is later than the call, though events are applied first. */
+/** Keeps a later status that an event of the same extrinsic set: events are applied first, but follow their call. */
 export function advance<Status extends string>(
   of: { status: Status | null; by: Moment },
   to: Status,

@@ -67,7 +67,7 @@ function worthOf({ payout, claimed }: ChildBounty, chains: Chains): bigint | nul
 interface Claims {
   count: number;
   total: bigint;
-  /** Of the claims whose day has a price. */
+  /** USD value of the claims whose day has a price. */
   worth: bigint | null;
   priced: number;
 }
