@@ -1,4 +1,4 @@
-/** Cuts a list into parts whose sizes add up to at most `sizeMax`; an item that is larger is a part of its own. */
+/** Splits a list into chunks whose total size is at most `sizeMax`; a larger item becomes a chunk of its own. */
 export function* chunkBySize<Item>(
   items: Iterable<Item>,
   sizeMax: number,

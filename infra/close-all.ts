@@ -1,6 +1,6 @@
 /**
- * Closes things step by step, those of a step at the same time. What does not close keeps nothing else open: every step
- * is made, and the first failure is thrown then.
+ * Runs the steps in order, and the promises of one step concurrently. All steps run even if one fails; the first failure
+ * is thrown at the end.
  */
 export async function closeAll(...steps: readonly (() => readonly Promise<unknown>[])[]): Promise<void> {
   const failures: unknown[] = [];

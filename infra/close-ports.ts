@@ -1,7 +1,7 @@
 import { closeAll } from './close-all.ts';
 import type { Runtime } from './ports.ts';
 
-/** Closes what brings work before what the work needs. */
+/** Closes the sources of work first, then the ports that the work uses. */
 export const closePorts = ({
   log,
   queue,

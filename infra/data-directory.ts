@@ -3,27 +3,27 @@ import { join } from 'node:path';
 import { reasonOf } from './errors.ts';
 import { makeDirectory } from './make-directory.ts';
 
-/** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
+/** Entries that the product creates. A directory with any other entry is shared, so its mode is not changed. */
 const OWN_NAMES =
   /^(store|log\.sqlite.*|spool|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
 export const storePath = (directory: string): string => join(directory, 'store');
 export const logPath = (directory: string): string => join(directory, 'log.sqlite');
-/** Input that is being loaded. */
+/** Staged batches. */
 export const spoolPath = (directory: string): string => join(directory, 'spool');
 
-/** Whether something was stored in a directory, be it nothing but empty tables. */
+/** Whether a store was created in a directory, even one with empty tables. */
 export const holdsStore = (directory: string): boolean => existsSync(storePath(directory));
 
-/** What a mode allows to others than the owner. */
+/** Mode bits of the group and of all others. */
 export const GROUP_AND_OTHERS = 0o077;
 const OWNER_ONLY = 0o700;
 
-/** The umask of the user, for files that are no part of the data directory. */
+/** The umask of the user, for files outside the data directory. */
 export const userUmask = process.umask();
 
 /**
- * Makes a data directory readable by its user only, with everything that this process creates from here on. Returns
- * what the operator has to know: why a directory that others may read was left as it is.
+ * Restricts a data directory, and all files that this process creates later, to its owner. Returns a warning if others
+ * can still read the directory.
  */
 export function protectDataDirectory(directory: string): string | null {
   process.umask(GROUP_AND_OTHERS);

@@ -1,5 +1,5 @@
 /**
- * Every error that a user can see has a stable code, a public message and, where it helps the operator, a private
+ * Every error that a user can see has a stable code, a public message and, if it helps the operator, a private
  * detail for the log. `serve/http/errors.ts` is the only place that maps codes to HTTP statuses.
  */
 export type ErrorCode =

@@ -1,9 +1,9 @@
-/** What one check of an installation found, in words for people. */
+/** The result of one check of an installation. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'failed';
   readonly text: string;
-  /** What to do; null where nothing is to be done. */
+  /** What the operator should do; null if nothing. */
   readonly remedy: string | null;
 }
 

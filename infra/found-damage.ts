@@ -1,6 +1,6 @@
 import type { Damage, DamageList } from './ports.ts';
 
-/** What this process has found damaged, each file once. */
+/** Damage that this process found, one entry per file. */
 export class FoundDamage implements DamageList {
   readonly #found = new Map<string, Damage>();
 

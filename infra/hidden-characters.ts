@@ -1,9 +1,9 @@
-/** Blanks that no property of Unicode tells: the one of Braille, and a note head of music that is not drawn. */
+/** Blanks without a Unicode property for it: the Braille blank and the musical null notehead. */
 const BLANK = String.raw`\u2800\u{1d159}`;
 
 /**
- * What belongs to the characters beside it, though it is not seen itself: the selectors and joiners of an emoji, and the
- * joiners of scripts that shape their letters by them.
+ * Invisible characters that must stay: selectors and joiners of emoji, and joiners of scripts that shape letters with
+ * them.
  */
 const BELONGS = [
   String.raw`(?<=\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0f]?)[\u200d\ufe0e\ufe0f]`,
@@ -18,8 +18,8 @@ const HIDDEN = new RegExp(
   'v',
 );
 
-/** A text without characters that are never seen, and with spaces for those that look like one. */
+/** Removes invisible characters, and replaces characters that look like a space with a space. */
 export const withoutHidden = (text: string): string => text.replace(IGNORABLE, '').replace(BLANKS, ' ');
 
-/** Whether a text of one line has a character that is not seen, or is seen as a space and is none. */
+/** Whether a one-line text contains an invisible character, or one that only looks like a space. */
 export const hasHidden = (text: string): boolean => HIDDEN.test(text);

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 
-/** Failures that the process goes on from; the place of each says why it cannot matter. */
+/** Errors that cannot change a result. A comment at each call says why. */
 export const ignoredErrors = new Counter({
   name: 'chain_metrics_ignored_errors_total',
   help: 'Errors that were ignored because they cannot change any result, by place in the code.',
@@ -8,7 +8,7 @@ export const ignoredErrors = new Counter({
   registers: [],
 });
 
-/** For `catch`: counts an error that cannot matter, and returns the value that takes its place. */
+/** For `catch`: counts an error that can be ignored, and returns a fallback value. */
 export function ignore<Value = undefined>(place: string, value?: Value): (error: unknown) => Value {
   return () => {
     ignoredErrors.inc({ place });
@@ -16,7 +16,7 @@ export function ignore<Value = undefined>(place: string, value?: Value): (error:
   };
 }
 
-/** The promise itself. Its error is thrown where it is awaited; until then it does not count as unhandled. */
+/** Returns the promise. Its rejection does not count as unhandled before it is awaited. */
 export function markHandled<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => undefined);
   return promise;

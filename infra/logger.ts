@@ -2,13 +2,13 @@ import { trace } from '@opentelemetry/api';
 import { type LevelWithSilent, type Logger as Pino, pino } from 'pino';
 import { ProductError } from './errors.ts';
 
-/** The log of a process: JSON lines on standard output. Those of traced work name their trace. */
+/** The log of a process: JSON lines on standard output. Lines of traced work carry the trace id. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;
 
 export const openLogger = ({ LOG_LEVEL }: { readonly LOG_LEVEL: LevelWithSilent }): Pino =>
   pino({ level: LOG_LEVEL, serializers: { err: errorForLog }, mixin: activeTrace });
 
-/** By the names that OpenTelemetry gives them in logs. */
+/** Field names as OpenTelemetry defines them for logs. */
 function activeTrace(): object {
   const span = trace.getActiveSpan();
   if (!span?.isRecording()) return {};
@@ -17,8 +17,8 @@ function activeTrace(): object {
 }
 
 /**
- * Errors without what was sent, which may hold credentials: Node attaches the bytes of a malformed request, and the
- * Redis client its command. The stack of an error that users can see tells operators nothing: its code and detail do.
+ * Omits sent data, which may hold credentials: Node attaches the bytes of a malformed request, and the Redis client its
+ * command. Omits the stack of a `ProductError`, since its code and detail identify it.
  */
 function errorForLog(error: Error): object {
   const { rawPacket: _bytes, command: _command, ...rest } = pino.stdSerializers.err(error);

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a directory with those above it, and returns the first that was made. The recursive `mkdir` of Node never ends
- * where a parent is there and takes no directory, as `/proc`.
+ * Creates a directory and its parents; returns the first one that it created. Replaces the recursive `mkdir` of Node,
+ * which never returns if an existing parent accepts no directories, such as `/proc`.
  */
 export function makeDirectory(path: string, mode?: number): string | undefined {
   const parent = dirname(path);

@@ -1,4 +1,4 @@
 import type { Message } from './ports.ts';
 
-/** Bytes of the value of a message, which is not made for it. */
+/** Size of a message's value in bytes, without building a lazy value. */
 export const sizeOf = (message: Message): number => message.size ?? message.value.length;

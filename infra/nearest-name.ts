@@ -1,7 +1,7 @@
-/** A name that differs in more of its letters is another word. */
+/** A name that differs in a larger share of its letters is not suggested. */
 const SHARE_OF_LETTERS = 0.34;
 
-/** The name that is the fewest letters away; null when none is near. */
+/** The name with the smallest edit distance; null if none is close enough. */
 export function nearestName(
   text: string,
   names: Iterable<string>,
@@ -16,13 +16,13 @@ export function nearestName(
   return nearest;
 }
 
-/** A question behind a refusal, or nothing where no name is near. */
+/** A suggestion to append to an error; empty if no name is close enough. */
 export function didYouMean(text: string, names: Iterable<string>): string {
   const near = nearestName(text, names);
   return near === null ? '' : `did you mean ${near}?`;
 }
 
-/** Letters to add, remove or change to make one text of the other; more than `most` is not counted to its end. */
+/** Levenshtein distance; infinite if the lengths alone differ by more than `most`. */
 function distanceOf(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return Number.POSITIVE_INFINITY;
   let before = Array.from({ length: other.length + 1 }, (_, i) => i);

@@ -14,17 +14,17 @@ export interface Runtime {
   readonly clock: Clock;
   /** The data directory or the address of the store, for messages. */
   readonly location: string;
-  /** What the operator has to know of the place where data are stored. */
+  /** Warnings for the operator about the data directory. */
   readonly warnings: readonly string[];
   readonly damage: DamageList;
   /**
-   * Resolves when the services that are needed answer; the others that are used, all unless told, are connected to in the
-   * background, for as long as it takes. Throws `service_unreachable` or `service_refused` for a needed one.
+   * Resolves when all `needed` services answer. The other `used` services (default: all) are retried in the background
+   * without a limit. Throws `service_unreachable` or `service_refused` for a needed service.
    */
   connect(needed: ReadonlySet<Service>, used?: ReadonlySet<Service>): Promise<void>;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
-  /** Everything that is stored, as it is at one moment. Throws `usage` where a service stores it, which makes its own backups. */
+  /** Takes a consistent view of all stored data. Throws `usage` in the distributed profile: its services have their own backups. */
   freeze(): Promise<FrozenDirectory>;
   close(): Promise<void>;
 }
@@ -36,16 +36,16 @@ interface FrozenFile {
   readonly bytes: number;
 }
 
-/** Everything that a data directory held at one moment. */
+/** A consistent view of a data directory. */
 export interface FrozenDirectory {
   readonly takenAt: Date;
-  /** For so long nothing was written to the store. */
+  /** How long writes to the store were blocked. */
   readonly heldMs: number;
   readonly files: readonly FrozenFile[];
   release(): void;
 }
 
-/** What a process may be unable to reach. Jobs live where keys do. */
+/** A service that may be unreachable. `keyValue` (Redis) also holds the jobs. */
 export type Service = 'store' | 'log' | 'keyValue';
 
 export interface Damage {
@@ -56,15 +56,15 @@ export interface Damage {
   readonly advice: string;
 }
 
-/** Stored data that were found damaged and that no operator has dealt with yet. */
+/** Damaged data that no operator has dealt with yet. */
 export interface DamageList {
   list(): readonly Damage[];
   add(found: Damage): void;
-  /** Reads what the log stores, and adds what is damaged. */
+  /** Checks the stored log and adds any damage. */
   checkLog(): void;
 }
 
-/** Increasing numbers, which give the order of what was read or computed. */
+/** Increasing numbers that order reads and computations. */
 export interface Numbers {
   /** Allocates `size` consecutive numbers and returns the first one. */
   take(size: number): bigint | Promise<bigint>;
@@ -77,18 +77,18 @@ export interface Clock {
 
 export type Format = 'JSON' | 'CSV' | 'NDJSON' | 'Parquet' | 'Arrow';
 
-/** What a streamed query may take; without limits the memory that all queries have. */
+/** Memory limit of a streamed query; without it only the limit of the engine applies. */
 export interface StreamLimits {
   readonly memoryBytesMax: number;
 }
 
-/** Who waits for a query. Each has connections of its own, so that none waits behind the queries of another. */
+/** Each lane has its own connections, so its queries never wait behind those of another lane. */
 export type Lane = 'work' | 'readers' | 'probes';
 
 export interface QueryOptions {
   /** `work` when absent. */
   readonly lane?: Lane;
-  /** Of readers: lets the queries of other readers go first. */
+  /** In the lane `readers`: yields to queries of other readers. */
   readonly isLowPriority?: boolean;
   /** Cancels the query, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
@@ -101,7 +101,7 @@ export interface Store {
   bytes(statement: Sql, format: Format, options?: QueryOptions): Promise<Buffer>;
   /** Streams a result of any size; neither this process nor ClickHouse holds all of it in memory. */
   stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable>;
-  /** Small results together, as one file for each value of an expression over their columns. */
+  /** Returns a small result as one file per value of `by`, an expression over its columns. */
   split(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<ReadonlyMap<string, Buffer>>;
   run(statement: Sql | string): Promise<void>;
   /**
@@ -111,11 +111,11 @@ export interface Store {
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
   /** Inserts rows that are JSON lines already: as one text, or each as its bytes without the line end. */
   insertLines(table: Table, columns: readonly string[], lines: string | readonly Pieces[]): Promise<void>;
-  /** Takes a batch of JSON lines, to be committed and then discarded. */
+  /** Stages a batch of JSON lines. The caller commits it, then discards it. */
   stage(table: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
   /**
-   * Batches that were staged and not discarded, oldest first: a failed commit, or one that a kill ended, may have stored
-   * some of their rows. Empty where the log delivers such a batch again.
+   * Batches that were staged but not discarded, oldest first. A commit that failed or was killed may have stored some of
+   * their rows. Empty for a store whose log redelivers such batches.
    */
   unfinished(): Promise<StagedBatch[]>;
   close(): Promise<void>;
@@ -128,13 +128,13 @@ export interface StagedBatch {
   /** Name of the landing table. */
   readonly table: string;
   /**
-   * Inserts all lines. Throws `store_refused` when ClickHouse cannot parse them, and `store_exhausted` when what they
-   * hold, or how much, may be why it fails. A retry needs a newer sequence.
+   * Inserts all lines. Throws `store_refused` if ClickHouse cannot parse them, and `store_exhausted` if their content or
+   * size may be the cause of the failure. A retry needs a newer sequence.
    */
   commit(firstSequence: bigint): Promise<void>;
   /** Deletes the batch, after each of its lines was inserted or stored as a dead letter. */
   discard(): Promise<void>;
-  /** Keeps a batch that cannot be read where it counts as damage, and is not found again. */
+  /** Moves an unreadable batch aside: it counts as damage, and `unfinished` no longer returns it. */
   setAside(): Promise<void>;
   lines(): Promise<Buffer[]>;
 }
@@ -145,11 +145,11 @@ export type Traceparent = string;
 export interface Message {
   readonly key: string;
   readonly value: Buffer;
-  /** Bytes of the value, where it is made when it is asked for. */
+  /** Size of the value in bytes; set if `value` is built lazily. */
   readonly size?: number;
-  /** Why the log gives only the beginning of the value. */
+  /** Why the value is truncated; absent if it is whole. */
   readonly refused?: string;
-  /** Of what published it, in the header that brokers carry too. A consumed topic of a data directory does not store it. */
+  /** Trace context of the publisher. Stored topics of the embedded log do not keep it. */
   readonly traceparent?: Traceparent;
 }
 
@@ -183,8 +183,8 @@ export interface ConsumedTopic {
 /** A topic of the product. */
 export interface TopicDefinition extends ConsumedTopic {
   /**
-   * Whether its messages have no other source. A log without brokers stores these before it acknowledges them, and
-   * acknowledges others when they are consumed.
+   * Whether the log is the only source of its messages. The embedded log stores such messages before it acknowledges
+   * them; it acknowledges others once they are consumed.
    */
   readonly isStored: boolean;
 }
@@ -200,14 +200,14 @@ export interface Log {
   /** The name of the messaging system in traces. */
   readonly system: string;
   /**
-   * Messages are acknowledged when it returns: they, or their effects, survive a kill from then on. Messages that it
-   * rejects may have been delivered.
+   * Resolves when the messages are acknowledged: from then on they, or their effects, survive a kill. Messages may have
+   * been delivered even if it rejects.
    */
   publish(topic: string, messages: readonly Message[]): Promise<void>;
   /**
-   * Delivers each acknowledged message at least once: an offset moves when the ack of its batch is durable. Batches
-   * of a key arrive in order; the next one may be delivered when the handler returns, before the earlier ones are durable.
-   * What did not become durable is delivered again: by Kafka after a while, by a data directory to the next process.
+   * Delivers each acknowledged message at least once: an offset is committed when the ack of its batch is durable. Batches
+   * of one key arrive in order. The next batch may arrive once the handler returns, before earlier ones are durable. A
+   * batch that did not become durable is redelivered: by Kafka after a backoff, by the embedded log to the next process.
    */
   consume(
     topic: string,
@@ -215,8 +215,8 @@ export interface Log {
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void>;
   /**
-   * Resolves when a group has consumed all messages that were published to a topic before the call. Its members may be
-   * other processes, which may be away: the wait for those ends with the signal, and rejects.
+   * Resolves when a group has consumed all messages that were published to a topic before the call. Its members may run
+   * in other processes that are down; aborting the signal ends the wait.
    */
   waitUntilConsumed(topic: string, group: string, signal?: AbortSignal): Promise<void>;
   /** Bytes of the largest message. */
@@ -225,7 +225,7 @@ export interface Log {
   deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]>;
   /** Values of dead letters by their offsets; null for those that are no longer stored. */
   readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]>;
-  /** Of all groups of the deployment, whether or not one of their members runs. */
+  /** Lag of all groups of the deployment, including groups without a running member. */
   lag(): Promise<Lag[]>;
   /** Resolves when the log answers. */
   check(): Promise<void>;
@@ -249,7 +249,7 @@ export type JobHandler<Data> = (data: Data) => Promise<void> | Promise<number | 
 
 export interface Queue {
   add<Data>(queue: string, job: Job<Data>): Promise<void>;
-  /** A job that was not added meanwhile runs again after the milliseconds that its handler returns. */
+  /** If the handler returns milliseconds, the job runs again after them, unless it was added meanwhile. */
   process<Data>(queue: string, concurrency: number, handler: JobHandler<Data>): Promise<void>;
   /** Resolves when no job waits or runs. */
   idle(queue: string): Promise<void>;

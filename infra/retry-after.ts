@@ -1,6 +1,6 @@
 /**
- * The wait that a `Retry-After` asks for, seconds or a date (RFC 9110 §10.2.3), in milliseconds from now; null where it
- * names none.
+ * Parses a `Retry-After` header, seconds or a date (RFC 9110 §10.2.3), into milliseconds from now; null if it is missing
+ * or invalid.
  */
 export function parseRetryAfter(text: string | null | undefined): number | null {
   if (text === null || text === undefined) return null;

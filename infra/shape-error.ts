@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What is wrong with a value, in the words of answers and dead letters, where its schema has none of its own. */
+/** Messages of API errors and dead letters, for schemas without messages of their own. */
 export const shapeError: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return 'missing';
   switch (issue.code) {
@@ -17,7 +17,7 @@ export const shapeError: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
-/** The first fault of a value in one line: where it is, and what is wrong there. */
+/** The first issue in one line: its path and its message. */
 export function firstFault({ issues: [issue] }: z.ZodError): string {
   return `${issue?.path.join('.') || 'document'}: ${issue?.message}`;
 }

@@ -21,7 +21,7 @@ export interface NamedTable {
 }
 
 /**
- * The database of all tables, as statements name it; CLICKHOUSE_DATABASE is its name on a server. Its engine is Atomic,
+ * The database name in all statements; the distributed store replaces it with CLICKHOUSE_DATABASE. Its engine is Atomic,
  * since the default database of chDB lacks features.
  */
 export const DATABASE = 'chain_metrics';
@@ -76,10 +76,10 @@ export function literal(value: SqlValue): string {
   return `[${value.map(literal).join(', ')}]`;
 }
 
-/** Of the 256 KiB that ClickHouse parses of a statement (`max_query_size`). */
+/** Half of the 256 KiB that a statement may have in ClickHouse (`max_query_size`). */
 const LIST_BYTES_MAX = 2 ** 17;
 
-/** Parts of a list of any length, each short enough for the `IN` of one statement. */
+/** Splits a list into chunks that are short enough for the `IN` of one statement. */
 export const chunkForIn = <Value extends SqlValue>(values: Iterable<Value>): Generator<Value[]> =>
   chunkBySize(values, LIST_BYTES_MAX, (value) => Buffer.byteLength(literal(value)) + 2);
 

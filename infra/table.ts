@@ -5,7 +5,7 @@ export interface Table extends NamedTable {
   readonly columns: Readonly<Record<string, string>>;
   readonly engine: string;
   readonly orderBy: readonly string[];
-  /** Expression whose values are kept in parts of their own. */
+  /** Partition key expression. */
   readonly partitionBy?: string;
   /** Further clauses beside the columns, such as skip indexes. */
   readonly indexes: readonly string[];
@@ -66,13 +66,13 @@ export function createTable(table: Table, settings: readonly string[] = []): str
   return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${partition}${order}${ttl}${tuned}`;
 }
 
-/** What it drops is gone when it returns, so that a table of the same name can be made. */
+/** `SYNC` removes the data before it returns, so that a table of the same name can be created. */
 export const dropTable = ({ name }: NamedTable): string => `DROP TABLE IF EXISTS ${DATABASE}.${name} SYNC`;
 
-/** The definition of a view, by which versions tell theirs apart. */
+/** The definition of a view; schema fingerprints use it. */
 export const createView = (view: View): string => createViewOf(view, '');
 
-/** The same with the columns of its table: the engine would analyse the SELECT to find them, at twice the time. */
+/** Lists the columns of the target table. Without them the engine analyses the SELECT, which takes twice the time. */
 export function createViewWithColumns(view: View): string {
   const columns = Object.entries(view.to.columns).map(([name, type]) => `${name} ${bareType(type)}`);
   return createViewOf(view, ` (${columns.join(', ')})`);
@@ -81,5 +81,5 @@ export function createViewWithColumns(view: View): string {
 const createViewOf = ({ name, to, select }: View, columns: string) =>
   `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.${name} TO ${DATABASE}.${to.name}${columns} AS ${select.text}`;
 
-/** A type without what else defines its column. */
+/** The type without CODEC, DEFAULT and MATERIALIZED. */
 export const bareType = (type: string): string => type.replace(/ (CODEC|DEFAULT|MATERIALIZED).*$/, '');

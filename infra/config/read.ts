@@ -6,8 +6,8 @@ import { ProductError, reasonOf } from '../errors.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Settings whose value is a secret, or an address that may hold one: their values are never shown or logged, and can be
- * in a file.
+ * Settings with a secret, or with an address that may contain one. Their values are never shown or logged, and may come
+ * from a file.
  */
 export const isSecretSetting = (name: string): boolean =>
   /_(PASSWORD|KEY|SECRET|HEADERS|TOKEN)$|^(REDIS|SMTP)_URL$/.test(name);
@@ -34,7 +34,7 @@ export function readSettings<Shape extends z.ZodRawShape>(
   throw wrong(name, isSecretSetting(name) ? '…' : given[name], issue?.message);
 }
 
-/** Everything that is wrong with the settings of an environment, by their names. */
+/** The errors of all invalid settings, by name. */
 export function settingFaults(settings: z.ZodObject, env: Environment): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
   for (const [name, schema] of Object.entries(settings.shape)) {
@@ -47,7 +47,7 @@ export function settingFaults(settings: z.ZodObject, env: Environment): Readonly
   return faults;
 }
 
-/** A secret of the environment, or of the file that it names. */
+/** Reads a secret from the environment, or from the file that NAME_FILE names. */
 export function readSecret(name: string, env: Environment): string | undefined {
   const fileSetting = secretFileSetting(name);
   const file = env[fileSetting];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A whole number of the environment, within a range. */
+/** An integer setting within a range. */
 export const integerSetting = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
@@ -13,7 +13,7 @@ export const integerSetting = (fallback: number, min = 0, max = Number.MAX_SAFE_
     )
     .default(fallback);
 
-/** Days that something is kept: 0 for ever, or else so many at least. */
+/** Retention in days: 0 keeps everything, any other value is at least `min`. */
 export const retentionDays = (min: number, fallback = 0) =>
   integerSetting(fallback, 0, DAYS_MAX).refine(
     (value) => value === 0 || value >= min,

@@ -1,25 +1,25 @@
 import { ProductError } from '../errors.ts';
 
 export interface AdmissionLimits {
-  /** Work that runs at the same time; of one caller half of it, so that none occupies all places. */
+  /** Concurrent work. One caller gets at most half of it. */
   readonly runningMax: number;
-  /** Work that waits; of one caller a quarter of it. */
+  /** Waiting work. One caller gets at most a quarter of it. */
   readonly waitingMax: number;
   readonly waitMsMax: number;
 }
 
-/** Who waits for work; the first has asked for it. Others may join and leave, so it is read again when it matters. */
+/** Callers that share work; the first one requested it. Callers join and leave, so it is iterated again at each decision. */
 export type Callers = Iterable<string>;
 
-/** The caller of what is read for all others: it is next before them. */
+/** The caller of work that all callers share; it runs before all others. */
 export const EVERYBODY = 'everybody';
 
-/** The place of work that runs: that of one of its callers. */
-interface Place {
+/** A slot of running work, which counts for one of its callers. */
+interface Slot {
   readonly caller: string;
   readonly isHeavy: boolean;
-  /** Heavy callers do, and any caller with all but the first of what it has at once. */
-  readonly letsOthersFirst: boolean;
+  /** True for heavy callers, and for all but the first concurrent work of a caller. */
+  readonly isLowPriority: boolean;
 }
 
 interface Waiting {
@@ -27,37 +27,36 @@ interface Waiting {
   readonly admit: (caller: string) => void;
 }
 
-/** What is begun next, in the place of which of its callers. */
+/** The work to start next, and the caller that it counts for. */
 interface Next {
   readonly waiting: Waiting;
   readonly caller: string;
 }
 
-/** The time in which half of a caller's use is forgotten, and the use from which on it is heavy: a fifth of one place, for long. */
+/** Half-life of a caller's usage. Above HEAVY_MS a caller is heavy: sustained use of about a fifth of one slot. */
 const HALF_LIFE_MS = 15_000;
 const HEAVY_MS = 4000;
-/** Callers whose use is below are forgotten. */
+/** Callers with less usage are removed. */
 const FORGOTTEN_MS = 1;
 
 /**
- * Bounds the work that callers wait for. A place that becomes free goes to the caller that has used the least time, and
- * heavy callers together have half of the places: who asks little waits little, however much others ask. Work that
- * several wait for has the best of their places, and they share its time. Work that finds the queue full or waits too
- * long is refused with `store_busy`; work whose signal is aborted leaves the queue.
+ * Shares the time of the store among readers. A free slot goes to the caller with the least recent usage, and heavy
+ * callers together get at most half of the slots, so a light caller waits little under any load. Work that several
+ * callers share takes the best of their positions and is charged to all of them. Throws `store_busy` if the queue is full
+ * or the wait is too long; aborted work leaves the queue.
  *
- * It shares the time of the store among readers. What else is shared is no time, and has its own rule: memory that alerts
- * hold (`PendingBytes`) and that long answers hold (`AnswersInFlight`), of which too much is refused and never waits, and
- * the requests to sources (`FairShare`), of which none may be refused.
+ * Other limits: `PendingBytes` (memory of alerts) and `AnswersInFlight` (memory of long answers) refuse and never wait;
+ * `FairShare` (requests to sources) waits and never refuses.
  */
 export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #now: () => number;
   readonly #running = new Map<string, number>();
-  /** In the order in which it came. */
+  /** In order of arrival. */
   readonly #waiting = new Set<Waiting>();
-  /** What waits, by the caller that asked for it. */
+  /** Number of waiting works by the caller that requested them. */
   readonly #waitingOf = new Map<string, number>();
-  /** Milliseconds of work by caller, of which less counts with time. */
+  /** Decaying usage by caller, in milliseconds. */
   readonly #used = new Map<string, number>();
   #forgottenAt: number;
   #runningCount = 0;
@@ -73,25 +72,25 @@ export class Admission {
     return this.#waiting.size;
   }
 
-  /** Tells the work whether it should let the work of others go first. */
+  /** Runs work once it has a slot; `isLowPriority` tells it to yield to others. */
   async run<T>(
     callers: Callers,
     signal: AbortSignal,
-    work: (letsOthersFirst: boolean) => Promise<T>,
+    work: (isLowPriority: boolean) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
     const first = this.#bestOf(callers);
-    const place = first === undefined ? await this.#wait(callers, signal) : this.#begin(first);
+    const slot = first === undefined ? await this.#wait(callers, signal) : this.#begin(first);
     const began = this.#now();
     try {
-      return await work(place.letsOthersFirst);
+      return await work(slot.isLowPriority);
     } finally {
-      this.#charge(callers, place, this.#now() - began);
-      this.#end(place);
+      this.#charge(callers, slot, this.#now() - began);
+      this.#end(slot);
     }
   }
 
-  /** Begins what may run now; to be called when somebody has joined the callers of work that waits. */
+  /** Starts waiting work that may run. Call it after a caller has joined waiting work. */
   refill(): void {
     for (let next = this.#next(); next; next = this.#next()) next.waiting.admit(next.caller);
   }
@@ -144,29 +143,29 @@ export class Admission {
     return next;
   }
 
-  #begin(caller: string): Place {
+  #begin(caller: string): Slot {
     const isHeavy = this.#usedBy(caller) >= HEAVY_MS;
-    const letsOthersFirst = isHeavy || (caller !== EVERYBODY && this.#running.has(caller));
+    const isLowPriority = isHeavy || (caller !== EVERYBODY && this.#running.has(caller));
     this.#runningCount++;
     if (isHeavy) this.#heavyCount++;
     count(this.#running, caller, 1);
-    return { caller, isHeavy, letsOthersFirst };
+    return { caller, isHeavy, isLowPriority };
   }
 
-  #charge(callers: Callers, { caller }: Place, ms: number): void {
+  #charge(callers: Callers, { caller }: Slot, ms: number): void {
     const present = [...callers];
     const all = present.length > 0 ? present : [caller];
     for (const one of all) this.#used.set(one, this.#usedBy(one) + ms / all.length);
   }
 
-  #end({ caller, isHeavy }: Place): void {
+  #end({ caller, isHeavy }: Slot): void {
     this.#runningCount--;
     if (isHeavy) this.#heavyCount--;
     count(this.#running, caller, -1);
     this.refill();
   }
 
-  /** What is for everybody is read once for all, so there is always room for it. */
+  /** Work for EVERYBODY is shared, so it is never refused. */
   #requireRoom(caller: string): void {
     const { waitingMax } = this.#limits;
     const own = this.#waitingOf.get(caller) ?? 0;
@@ -174,7 +173,7 @@ export class Admission {
     if (isFull && caller !== EVERYBODY) throw busy(`${this.#waiting.size} wait, ${own} of this caller`);
   }
 
-  #wait(callers: Callers, signal: AbortSignal): Promise<Place> {
+  #wait(callers: Callers, signal: AbortSignal): Promise<Slot> {
     const [asking = ''] = callers;
     this.#requireRoom(asking);
     const { waitMsMax } = this.#limits;

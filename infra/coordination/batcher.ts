@@ -3,12 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 interface BatcherOptions<Item> {
   /** Sums that a batch does not exceed, unless its first item alone does. */
   readonly limits?: readonly { readonly max: number; readonly of: (item: Item) => number }[];
-  /** Time that an item waits for more items when it arrived during a batch; the shortest one ends the wait. */
+  /** How long an item that arrived during a batch waits for more items. The shortest time of all items applies. */
   readonly lingerMs?: (item: Item) => number;
   /** Time that a batch may take. */
   readonly deadline?: {
     readonly ms: number;
-    /** Called when a batch is late; the callers of all items and of later ones get the error until the batch ends. */
+    /** Called when a batch is late. Its callers, and later ones until it ends, get this error. */
     readonly onLate: () => Error;
   };
 }
@@ -25,8 +25,8 @@ interface Linger {
 }
 
 /**
- * Collects items while the previous batch is under way, so that many callers share one write. Batches are written
- * one at a time and in order.
+ * Collects items while the previous batch is written, so that many callers share one write. Batches are written one at a
+ * time and in order.
  */
 export class Batcher<Item, Result = void> {
   readonly #write: (items: readonly Item[]) => Promise<readonly Result[]>;

@@ -4,8 +4,8 @@ import { ProductError, reasonOf } from '../errors.ts';
 const REST_MS = 500;
 
 /**
- * Stands before a service that may be away. After a call that the service did not answer all calls fail at once, and
- * after a rest one at a time tries again: its callers do not queue up behind a service that answers nobody.
+ * A circuit breaker for a service. After a call without an answer all calls fail at once; after REST_MS one call at a time
+ * tries again. So callers do not queue up behind a dead service.
  */
 export class CircuitBreaker {
   readonly #service: string;
@@ -13,7 +13,7 @@ export class CircuitBreaker {
   #failedAt: number | null = null;
   #isTrying = false;
 
-  /** `isAway` tells an error of the connection from an answer of the service. */
+  /** `isAway` returns true for connection errors and false for error replies of the service. */
   constructor(service: string, isAway: (error: unknown) => boolean = () => true) {
     this.#service = service;
     this.#isAway = isAway;

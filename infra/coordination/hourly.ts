@@ -1,30 +1,30 @@
-/** Time between two looks. */
-const LOOK_MS = 3_600_000;
-/** A command that ends soon begins nothing. */
-const FIRST_LOOK_MS = 60_000;
+/** Time between two runs. */
+const INTERVAL_MS = 3_600_000;
+/** A short command ends before the first run. */
+const FIRST_RUN_MS = 60_000;
 
 /**
- * Looks a minute after it was started and then every hour whether there is work, one look at a time. What a stop breaks
- * off is no failure: it is looked for again after the next start.
+ * Runs a task a minute after `start` and then every hour, one run at a time. Errors after `stop` are not reported, since
+ * the next start runs the task again.
  */
 export class Hourly {
-  readonly #look: () => Promise<unknown>;
+  readonly #task: () => Promise<unknown>;
   readonly #onFailure: (error: unknown) => void;
   readonly #timers: NodeJS.Timeout[] = [];
-  #isLooking = false;
+  #isRunning = false;
   #isStopped = false;
 
-  constructor(look: () => Promise<unknown>, onFailure: (error: unknown) => void) {
-    this.#look = look;
+  constructor(task: () => Promise<unknown>, onFailure: (error: unknown) => void) {
+    this.#task = task;
     this.#onFailure = onFailure;
   }
 
   start(): void {
-    const look = () =>
+    const run = () =>
       void this.#once().catch((error) => {
         if (!this.#isStopped) this.#onFailure(error);
       });
-    this.#timers.push(setTimeout(look, FIRST_LOOK_MS).unref(), setInterval(look, LOOK_MS).unref());
+    this.#timers.push(setTimeout(run, FIRST_RUN_MS).unref(), setInterval(run, INTERVAL_MS).unref());
   }
 
   stop(): void {
@@ -33,12 +33,12 @@ export class Hourly {
   }
 
   async #once(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     try {
-      await this.#look();
+      await this.#task();
     } finally {
-      this.#isLooking = false;
+      this.#isRunning = false;
     }
   }
 }

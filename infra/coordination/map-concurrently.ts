@@ -1,8 +1,8 @@
 import pMap, { pMapSkip } from 'p-map';
 
 /**
- * Maps several items at a time. After a failure nothing new begins, and the failure is thrown when what runs has ended:
- * the caller may then take away what the work wrote.
+ * Maps items concurrently. After a failure no new item starts, and the failure is thrown once the running ones have
+ * ended, so that the caller can delete their output.
  */
 export async function mapConcurrently<T, R>(
   items: Iterable<T>,

@@ -1,7 +1,7 @@
 import { markHandled } from '../ignore.ts';
 /**
- * A value that many ask for: it is read again when the last one is older than `maxAgeMs`, once for all who ask in the
- * meantime. A failure is told to those who waited for it, and to nobody after that time.
+ * Memoizes a read for `maxAgeMs` after it has ended. Concurrent callers share one read, and a failure is memoized like a
+ * value.
  */
 export function memoizeFor<T>(maxAgeMs: number, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly until: () => number } | undefined;

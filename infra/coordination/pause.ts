@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Waits, and ends at once without an error when the signal is aborted: the caller looks at it anyway. */
+/** Waits; resolves early without an error if the signal is aborted. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await setTimeout(ms, undefined, { signal });

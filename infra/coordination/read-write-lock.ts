@@ -2,7 +2,7 @@ import { ProductError } from '../errors.ts';
 import { withTimeout } from './with-timeout.ts';
 
 /**
- * A read-write lock: `pass` runs shared work; `alone` waits for all shared work to end and blocks new work meanwhile.
+ * `runShared` runs work concurrently; `runExclusive` waits until all shared work has ended and blocks new work meanwhile.
  */
 export class ReadWriteLock {
   #passing = 0;
@@ -22,8 +22,8 @@ export class ReadWriteLock {
   }
 
   /**
-   * Runs one work alone; others that want to be alone wait for it. It fails where those under way do not end in time,
-   * since new ones wait meanwhile.
+   * Runs work alone, one caller at a time. Throws `store_busy` if shared work does not end in time, since new work waits
+   * meanwhile.
    */
   async runExclusive<T>(work: () => Promise<T>, waitMsMax = 15_000): Promise<T> {
     while (this.#isHeld) await this.#alone;

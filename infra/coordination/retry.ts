@@ -46,8 +46,8 @@ const WAIT_MS = 100;
 const WAIT_MS_MAX = 5000;
 
 /**
- * Calls a service until it answers or SERVICE_WAIT_SECONDS are over. `refusal` turns an error that another attempt
- * cannot heal into `service_refused`. Throws `service_unreachable` with the setting that holds the address.
+ * Calls a service until it answers or SERVICE_WAIT_SECONDS are over. `refusal` maps an error that no retry can fix to
+ * `service_refused`. Throws `service_unreachable` with the setting that holds the address.
  */
 export async function retryUntilReady<T>(
   setting: string,

@@ -1,9 +1,9 @@
 import type { Clock, KeyValue, Numbers } from '../ports.ts';
 
-/** Bits below the milliseconds: so many lines can be numbered within a millisecond. */
+/** Bits below the milliseconds: 2^20 lines can be numbered in a millisecond. */
 export const LINE_BITS = 20n;
 
-/** The lowest number that is allocated at a time. */
+/** The lowest number of a time in milliseconds. */
 export const sequenceAt = (ms: number): bigint => BigInt(ms) << LINE_BITS;
 
 /** When a number was allocated, in milliseconds since the epoch. */

@@ -1,6 +1,6 @@
 import { pause } from './pause.ts';
 
-/** Waits for a promise, but not for longer; its error is for who awaits it. */
+/** Waits for a promise for at most `ms`, and returns whether it has settled. Its error is not thrown here. */
 export async function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   if (ms <= 0) return false;
   const settled = new AbortController();

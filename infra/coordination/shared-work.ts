@@ -1,6 +1,6 @@
-/** Who waits for work: each call is one of them. */
+/** One call that waits for the shared work. */
 interface Sharer {
-  /** Aborted when it does not wait any more. */
+  /** Aborted when the call no longer waits. */
   readonly signal: AbortSignal;
 }
 
@@ -13,8 +13,8 @@ interface Shared<T, S> {
 }
 
 /**
- * Calls of one key at the same time share one execution, which is aborted when the last of them leaves. It sees who
- * waits for it.
+ * Concurrent calls with one key share one execution. It is aborted when the last of them leaves, and can read which calls
+ * wait for it.
  */
 export class SharedWork<T, S extends Sharer = Sharer> {
   readonly #running = new Map<string, Shared<T, S>>();

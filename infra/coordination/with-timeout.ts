@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { markHandled } from '../ignore.ts';
 
-/** The result of work, or an error when it takes longer; the work itself goes on. */
+/** Rejects if work takes longer than `msMax`; the work itself continues. */
 export async function withTimeout<T>(msMax: number, work: Promise<T>): Promise<T> {
   const done = new AbortController();
   const late = markHandled(

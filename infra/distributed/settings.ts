@@ -110,7 +110,7 @@ export const distributedSettings = {
   ),
 };
 
-/** Bounds that operators have no reason to turn. */
+/** Fixed limits that operators need not change. */
 export const distributedBounds = {
   /** Session timeout of a consumer, after which its partitions are reassigned. */
   KAFKA_SESSION_MS: 30_000,

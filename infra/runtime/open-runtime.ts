@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts';
 import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
 import type { InfraSettings } from './settings.ts';
 
-/** The ports of the profile in the settings, to be connected. The libraries of the other profile are not loaded. */
+/** Opens the ports of the profile; the caller connects them. Does not load the libraries of the other profile. */
 export async function openRuntime(
   config: InfraSettings,
   topics: readonly TopicDefinition[],

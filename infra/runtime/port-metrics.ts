@@ -5,7 +5,7 @@ import { sizeOf } from '../message-size.ts';
 import type { Lane, Log, Runtime, StagedBatch, Store } from '../ports.ts';
 import { inSpan } from '../tracing/spans.ts';
 
-/** Times of work that may take from a millisecond to minutes. */
+/** Histogram buckets for work that takes from a millisecond to minutes. */
 export const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
 
 /** Prometheus metrics of the store and the log. */
@@ -52,7 +52,7 @@ export const createPortMetrics = () => ({
 
 type PortMetrics = ReturnType<typeof createPortMetrics>;
 
-/** The same ports, whose statements and messages are counted; statements are also spans of what is traced. */
+/** Wraps the ports: counts statements and messages, and adds a span for each statement of traced work. */
 export const instrumentRuntime = (runtime: Runtime, metrics: PortMetrics): Runtime => ({
   ...runtime,
   store: instrumentStore(runtime.store, metrics),
@@ -95,15 +95,14 @@ function instrumentStore(store: Store, { statementSeconds, statementErrors }: Po
   };
 }
 
-/** What is known of a statement. */
 interface StatementFacts {
   readonly lane?: Lane;
   readonly signal?: AbortSignal;
-  /** That it writes to. */
+  /** Table that it writes to. */
   readonly table?: string;
 }
 
-/** Without its text, which may hold what somebody asked for. */
+/** The span omits the text of the statement, which may contain input. */
 function asSpan<T>(kind: string, table: string | undefined, work: () => Promise<T>): Promise<T> {
   const attributes = {
     'db.system.name': 'clickhouse',

@@ -6,19 +6,19 @@ import type { Runtime, Service } from '../ports.ts';
 import { sql } from '../sql.ts';
 import type { InfraSettings } from './settings.ts';
 
-/** Orchestrators ask each process more often than an answer changes. */
+/** Orchestrators probe more often than the answer changes. */
 const MAX_AGE_MS = 1000;
 
 /**
- * Returns a check that throws when one of the needed services does not answer in time, or the disk of the store is full.
- * It waits behind no query of readers or of work, and a service that does not answer is asked one question at a time.
- * `onAsked` is told of each of them whether it answered.
+ * Returns a check that throws if a needed service does not answer in time or the disk of the store is full. It uses the
+ * lane `probes`, and sends one request at a time to a service that does not answer. `onChecked` gets the result of each
+ * service.
  */
 export function createReadinessCheck(
   { store, keyValue, log }: Pick<Runtime, 'store' | 'keyValue' | 'log'>,
   settings: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN'>,
   needed: ReadonlySet<Service>,
-  onAsked: (service: Service, answered: boolean) => void = () => {},
+  onChecked: (service: Service, answered: boolean) => void = () => {},
 ): () => Promise<void> {
   const checks: Record<Service, () => Promise<unknown>> = {
     store: async () => {
@@ -37,10 +37,10 @@ export function createReadinessCheck(
     return async () => {
       try {
         await withTimeout(msMax, check());
-        onAsked(service, true);
+        onChecked(service, true);
       } catch (error) {
         const isFull = error instanceof ProductError && error.code === 'store_unwritable';
-        onAsked(service, isFull);
+        onChecked(service, isFull);
         if (isFull) throw error;
         throw new ProductError('service_unreachable', `${NAMES[service]} does not answer`, String(error));
       }

@@ -2,7 +2,7 @@ import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { Message, Runtime, Traceparent } from '../ports.ts';
 import { activeTraceparent, inSpan } from './spans.ts';
 
-/** Publishes messages as a span, whose place in its trace they carry to their consumers. */
+/** Publishes messages in a producer span, and passes its trace context to their consumers. */
 export function publishTraced(
   runtime: Pick<Runtime, 'log'>,
   topic: string,
@@ -11,13 +11,13 @@ export function publishTraced(
   const attributes = messagingAttributes(runtime, 'send', topic, messages.length);
   return inSpan(`send ${topic}`, { kind: SpanKind.PRODUCER, attributes }, () => {
     const traceparent = activeTraceparent();
-    // Messages may make their bytes when they are asked for: a copy would make them here.
+    // Mutates the messages: a copy would build lazy values.
     if (traceparent !== undefined) for (const message of messages) Object.assign(message, { traceparent });
     return runtime.log.publish(topic, messages);
   });
 }
 
-/** What the conventions of OpenTelemetry tell of messages. */
+/** Attributes of the OpenTelemetry conventions for messaging. */
 export const messagingAttributes = (
   { log }: Pick<Runtime, 'log'>,
   operation: 'send' | 'process',
@@ -31,7 +31,7 @@ export const messagingAttributes = (
   'messaging.batch.message_count': messages,
 });
 
-/** The spans that messages carry, each once. */
+/** The distinct trace contexts of messages. */
 export const causesOf = (messages: readonly Pick<Message, 'traceparent'>[]): Traceparent[] => [
   ...new Set(messages.flatMap(({ traceparent }) => traceparent ?? [])),
 ];

@@ -17,7 +17,7 @@ interface CausedSpanOptions extends SpanOptions {
   readonly causes?: readonly (Traceparent | undefined)[];
 }
 
-/** Further ones are left out. */
+/** Further links are dropped. */
 const LINKS_MAX = 32;
 
 /** Starts a span that continues the trace of its first recorded cause, and links it to the others. */
@@ -26,7 +26,7 @@ export function startSpan(name: string, { causes, ...options }: CausedSpanOption
   return trace.getTracer('chain-metrics').startSpan(name, { ...options, links }, parent);
 }
 
-/** Runs work as a span. Attributes are few and short, and nothing that callers or chains write. */
+/** Runs work in a new span. Attributes must be few and short, and never contain input of callers or chains. */
 export async function inSpan<Result>(
   name: string,
   options: CausedSpanOptions,
@@ -43,14 +43,14 @@ export async function inSpan<Result>(
   }
 }
 
-/** Makes work, and all that it starts, part of a span. */
+/** Runs work with an active span. */
 export const withActiveSpan = <Result>(span: Span, work: () => Result): Result =>
   context.with(trace.setSpan(context.active(), span), work);
 
-/** Runs work of several callers, so that it is not part of the first one's trace. */
+/** Runs work that several callers share, so that it is not part of the trace of the first one. */
 export const withoutSpan = <Result>(work: () => Result): Result => context.with(ROOT_CONTEXT, work);
 
-/** Marks a span by the kind of its error. The text may hold input of a caller. */
+/** Marks a span as failed with the kind of the error only: its message may contain input. */
 export function failSpan(span: Span, error: unknown): void {
   span.setAttribute('error.type', kindOf(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -62,7 +62,7 @@ export function activeTraceparent(): Traceparent | undefined {
   return span && traceparentOf(span);
 }
 
-/** Spans that are not recorded are named too: their trace is left out everywhere. */
+/** Unsampled spans are propagated too, so that no process records their trace. */
 export function traceparentOf(span: Span): Traceparent | undefined {
   const isSampled = (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
   if (isSampled && !span.isRecording()) return undefined;

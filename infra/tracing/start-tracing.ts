@@ -6,15 +6,15 @@ import type { Logger } from '../logger.ts';
 
 const SERVICE_NAME = 'chain-metrics';
 /**
- * Excludes the command line, which may hold addresses with keys. Excludes detectors that read files, too: no span is sent
- * before they end, and the engine may hold the threads that read files.
+ * Excludes the command line, which may contain keys, and detectors that read files: spans wait for them, and the engine
+ * may occupy the threads that read files.
  */
 const DETECTORS = 'serviceinstance,env';
-/** They may hold the key of a collector, and the chart mounts secrets as files. */
+/** May contain the key of a collector; the Helm chart mounts secrets as files. */
 const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
-/** Time to deliver the last spans when a process ends. */
+/** Time limit for sending the last spans at the end of a process. */
 const FLUSH_MS_MAX = 3000;
-/** A collector that is down fails every batch. */
+/** Interval of warnings: a collector that is down fails every batch. */
 const WARNING_MS = 60_000;
 const VARIABLES = [
   'OTEL_TRACES_EXPORTER',
@@ -22,16 +22,16 @@ const VARIABLES = [
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ];
 
-/** Whether the environment asks for traces. The SDK of OpenTelemetry reads its other variables itself. */
+/** Whether the environment enables traces. The SDK of OpenTelemetry reads the other variables itself. */
 export const isTracingEnabled = (): boolean => VARIABLES.some((name) => (process.env[name] ?? '') !== '');
 
-/** What spans tell of their process. */
+/** The process in the resource attributes of spans. */
 interface TracedProcess {
   readonly version: string;
   readonly roles: readonly string[];
 }
 
-/** Starts the SDK if the environment asks for traces; otherwise it is not even loaded. Returns how to stop it. */
+/** Loads and starts the SDK if the environment enables traces. Returns a function that stops it. */
 export async function startTracing(
   { version, roles }: TracedProcess,
   logger: Logger,
