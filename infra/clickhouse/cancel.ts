@@ -22,7 +22,6 @@ export async function cancellable<T>(
   let hasEnded = false;
   const cancel = async () => {
     for (let wait = WAIT_MS; !hasEnded; wait = Math.min(wait * 2, WAIT_MS_MAX)) {
-      // It is tried again until the statement has ended.
       await kill(`Settings['log_comment'] = ${name}`).catch(ignore('store.cancel'));
       if (!hasEnded) await setTimeout(wait);
     }

@@ -1,5 +1,5 @@
 const RENAME = /^\s*RENAME TABLE\s/i;
-/** Replicas tell each other of these. Another one might carry them out before it has the rows that they take. */
+/** Replicated by the tables themselves. ON CLUSTER could run them on a replica that does not have the rows yet. */
 const OF_PARTITION = /^\s*ALTER TABLE\s+\S+\s+(?:REPLACE|DROP)\s+PARTITION\s/i;
 
 /**

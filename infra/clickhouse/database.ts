@@ -1,6 +1,6 @@
 import { DATABASE } from '../sql.ts';
 
-/** Texts, quoted names and comments, which stay; and the name of the database before a table or as a condition. */
+/** Matches the database name before a table or in a condition; also literals, quoted names and comments, to skip them. */
 const TOKENS = new RegExp(
   [
     `\\bdatabase = '${DATABASE}'`,
@@ -15,8 +15,8 @@ const TOKENS = new RegExp(
 );
 
 /**
- * The statement over the tables of another database. Statements are written, and definitions are told apart, under one
- * name, so that a store may move to another database and nothing is computed again.
+ * Rewrites a statement for another database. Fingerprints of definitions use the fixed name, so that a store can move to
+ * another database and nothing is computed again.
  */
 export function inDatabase(statement: string, database: string): string {
   if (database === DATABASE) return statement;

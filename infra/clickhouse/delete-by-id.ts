@@ -2,8 +2,8 @@ import type { Store } from '../ports.ts';
 import { chunkForIn, type NamedTable, sql } from '../sql.ts';
 
 /**
- * Deletes any number of rows by their ids, and returns when they are gone. A condition with a query in it would do with
- * one statement, but replicas take no such deletion.
+ * Deletes rows by id, and returns when they are gone. Lists the ids, since replicated tables refuse a mutation with a
+ * subquery.
  */
 export async function deleteByIds(
   store: Pick<Store, 'run'>,

@@ -9,7 +9,7 @@ const DATA_ERRORS = new Set([
   'DUPLICATE_COLUMN', 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
 ]); // biome-ignore format: a list of names
 
-/** Error types that blame the server, its disk, its rights or its load: what is to be stored has to wait. */
+/** Error types that blame the server, its disk, rights or load: the write has to be retried later. */
 const SERVER_ERRORS = new Set([
   'ABORTED', 'ACCESS_DENIED', 'ALL_CONNECTION_TRIES_FAILED', 'ALL_REPLICAS_LOST', 'AUTHENTICATION_FAILED',
   'CANNOT_CREATE_DIRECTORY', 'CANNOT_FSYNC', 'CANNOT_OPEN_FILE', 'CANNOT_SCHEDULE_TASK', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
@@ -23,8 +23,8 @@ const SERVER_ERRORS = new Set([
 ]); // biome-ignore format: a list of names
 
 /**
- * The error of a load: `store_refused` when the data cannot be parsed, `store_exhausted` when the statement fails by
- * itself, which may be for what it loads or for how much.
+ * The error of a load: `store_refused` if the data cannot be parsed, `store_exhausted` if the content or the size of the
+ * batch may be the cause.
  */
 export function loadError(error: unknown): ProductError {
   const { type } = error as { type?: string };
@@ -33,7 +33,7 @@ export function loadError(error: unknown): ProductError {
     return new ProductError('store_refused', 'the engine cannot read it as a block', reason);
   }
   const isOfServer = type === undefined || SERVER_ERRORS.has(type) || /No space left/i.test(reason);
-  // What all statements need together says nothing of this one.
+  // The memory limit of all statements together says nothing about this one.
   const isOfAll = type === 'MEMORY_LIMIT_EXCEEDED' && !/query memory limit|for query/i.test(reason);
   if (isOfServer || isOfAll) return storeError(error);
   return new ProductError('store_exhausted', `the engine cannot load it (${type})`, reason);
@@ -46,8 +46,8 @@ const SIZE_ERRORS = new Set([
 ]); // biome-ignore format: a list of names
 
 /**
- * The error of an insert: `store_refused` when its rows cannot be stored, `store_exhausted` when they are too large to
- * be stored together. Other errors have nothing to do with the rows.
+ * The error of an insert: `store_refused` if the rows cannot be stored, `store_exhausted` if they are too large for one
+ * statement. Other errors are not caused by the rows.
  */
 export function insertError(error: unknown): ProductError {
   const { type } = error as { type?: string };
@@ -60,7 +60,7 @@ export function insertError(error: unknown): ProductError {
   return storeError(error);
 }
 
-/** An error of the way to the server, which has no type of ClickHouse. */
+/** A network error; it has no error type of ClickHouse. */
 const isConnectionError = (error: unknown): boolean =>
   /^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)/.test(
     String((error as { code?: unknown }).code),

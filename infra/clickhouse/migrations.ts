@@ -2,12 +2,12 @@ import type { Store } from '../ports.ts';
 import { DATABASE } from '../sql.ts';
 
 /**
- * Changes tables whose rows cannot be computed again. It names tables and columns in plain SQL, since their definitions
- * go on changing, and does no harm when it runs again after a kill.
+ * Changes tables whose rows cannot be computed again. Uses plain SQL, since the table definitions change later, and must be
+ * idempotent, since it runs again after a kill.
  */
 export type Migration = (store: Store) => Promise<void>;
 
-/** Oldest first: number n leads from version n to n + 1. They are only ever appended to; there is no way back. */
+/** Oldest first: number n leads from version n to n + 1. Append only: there is no way back. */
 export const MIGRATIONS: readonly Migration[] = [
   (store) =>
     store.run(

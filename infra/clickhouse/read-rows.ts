@@ -2,13 +2,12 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { type Format, readAll } from '../ports.ts';
 import { FORMATS } from './settings.ts';
 
-/** The rows of a statement, as every store reads them. */
 export async function readRows<Row>(client: ClickHouseClient, query: string): Promise<Row[]> {
   const result = await client.query({ query, format: 'JSONEachRow' });
   return result.json<Row>();
 }
 
-/** The rows of a statement in a format, whose settings are in the statement. */
+/** The result in a format; the caller puts the settings of the format into the statement. */
 export async function readBytes(client: ClickHouseClient, query: string, format: Format): Promise<Buffer> {
   return readAll((await client.exec({ query: `${query} FORMAT ${FORMATS[format].name}` })).stream);
 }

@@ -4,8 +4,8 @@ import { createTable, dropTable, type Table } from '../table.ts';
 import { liveColumns } from './live-columns.ts';
 
 /**
- * Creates a table again by its present definition, with those of its rows that nothing can make again. They are in a
- * table of their own meanwhile, so that after a kill the next start goes on.
+ * Recreates a table with its current definition and copies the rows that cannot be computed again. Until then the old
+ * table has the suffix `_replaced`, so that the next start continues after a kill.
  */
 export async function recreateTable(
   store: Store,

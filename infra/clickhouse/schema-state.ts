@@ -5,7 +5,7 @@ import { liveColumns } from './live-columns.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 import { compareSchema, fingerprint, meta, newerStoreError, readMeta, type Schema } from './schema.ts';
 
-/** The rows of `meta` that tell which schema a store has. */
+/** Rows of `meta` that record the schema of a store. */
 const WANTED = 'schema';
 const APPLIED = 'schema_applied';
 const wantedOnce = (identity: string) => `schema ${identity}`;
@@ -18,7 +18,7 @@ const wantedOnce = (identity: string) => `schema ${identity}`;
  */
 export type SchemaState = 'current' | 'due' | 'replaced';
 
-/** A fingerprint of all definitions, and of what else makes rows differ. */
+/** A fingerprint of all definitions and of `more`: everything else that changes rows. */
 export function identityOf(schema: Schema, more: object): string {
   const tables = [...schema.tables, ...schema.derived].map((one) => `${createTable(one)}${one.recipe ?? ''}`);
   const texts = [...tables, ...schema.views.map(createView), JSON.stringify(more), String(SCHEMA_VERSION)];
@@ -51,7 +51,7 @@ export async function readAnnouncedSchemas(store: Store): Promise<string[]> {
   return [...known.keys()].filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
 }
 
-/** Tells every process that the store is being migrated. */
+/** Announces a migration to all processes. */
 export async function announceSchema(
   store: Store,
   identity: string,

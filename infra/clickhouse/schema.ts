@@ -24,12 +24,12 @@ export const meta = table({
 });
 
 export interface Schema {
-  /** Tables of state, and landing tables. What a table of state needs for a new definition is a migration. */
+  /** Landing tables, and tables of state: a new definition of these needs a migration. */
   readonly tables: readonly Table[];
   readonly views: readonly View[];
   /** Tables whose rows can be computed again: they are dropped and created when their definition changes. */
   readonly derived: readonly Table[];
-  /** Of a derived table, the condition of the rows that cannot be computed again; null where all can. */
+  /** The condition of the rows of a derived table that cannot be computed again; null if all can. */
   readonly irreplaceable?: (store: Store, table: Table) => Promise<Sql | null>;
   /** Called when a derived table was dropped, so that its rows are computed again. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
@@ -38,7 +38,7 @@ export interface Schema {
 interface SchemaOptions {
   /** Settings of every table. */
   readonly tableSettings?: readonly string[];
-  /** Whether the tables are on a cluster, where this server cannot tell what a new replica lacks. */
+  /** Whether the tables are on a cluster: this server cannot tell what a new replica lacks. */
   readonly isCluster?: boolean;
   readonly migrations?: readonly Migration[];
 }
@@ -46,8 +46,8 @@ interface SchemaOptions {
 const VERSION = 'schema_version';
 
 /**
- * Migrates the store to the declared schema. It is idempotent. What is there already is not
- * created again, except on a cluster, where this server cannot tell what a new replica lacks.
+ * Migrates the store to the declared schema. It is idempotent, and creates only missing tables; on a cluster all, since
+ * this server cannot tell what a new replica lacks.
  */
 export async function applySchema(
   store: Store,
@@ -70,7 +70,7 @@ export async function applySchema(
   }
   const live = await liveColumns(store);
   const create = async (statements: readonly string[]) => {
-    // A cluster runs one after the other anyway. Elsewhere they wait more for the disk than they compute.
+    // A cluster runs DDL one by one anyway. A single server mostly waits for the disk.
     if (isCluster) for (const statement of statements) await store.run(statement);
     else await Promise.all(statements.map((statement) => store.run(statement)));
   };
@@ -85,7 +85,7 @@ export async function applySchema(
   );
 }
 
-/** Runs the migrations that the store lacks. An empty one has none to run: its tables are created as declared. */
+/** Runs the migrations that the store lacks. An empty store needs none: its tables are created as declared. */
 async function migrate(
   store: Store,
   known: ReadonlyMap<string, string>,
@@ -112,7 +112,7 @@ export const newerStoreError = (stored: number, present = SCHEMA_VERSION) =>
     `the store was written by a newer version (schema ${stored}, this one knows ${present}); start that version`,
   );
 
-/** Drops views and derived tables that are declared no more: a view would go on filling its table. */
+/** Drops views and derived tables that are no longer declared: an old view would keep filling its table. */
 async function dropUndeclared(
   store: Store,
   known: ReadonlyMap<string, string>,

@@ -1,7 +1,7 @@
 import type { Format, QueryOptions, StreamLimits } from '../ports.ts';
 import { DATABASE, type NamedTable } from '../sql.ts';
 
-// Formats and settings that both stores send with their statements.
+// Formats and settings of the statements of both stores.
 
 /** ClickHouse refuses a lone surrogate, and any text may contain one. */
 const wellFormed = (_key: string, value: unknown) =>
@@ -19,10 +19,10 @@ const READ_SETTINGS = [
 const STREAM_SETTINGS = [...READ_SETTINGS, 'max_bytes_before_external_sort=268435456'];
 
 /**
- * Parses a Sidecar block by the types of the columns; nested values without a type stay text. The materialized views
- * of a landing table are planned for every batch, and nothing in them gains by an optimized plan. One thread parses a
- * batch: several would hand it to one another, for a tenth more processor time. Two make its rows, of which those of
- * events take as long as all others; the other processors read and decode the next batch.
+ * Parses a Sidecar block by the column types; nested values without a type stay text. Plan optimization is off: every batch
+ * plans the materialized views again, and they do not gain from it. Parallel parsing is off, since it costs a tenth more
+ * processor time. Two threads make the rows: those of events take as long as all others, and the other processors decode
+ * the next batch.
  */
 export const LOAD_SETTINGS = [
   'input_format_json_read_objects_as_strings=1',
@@ -57,7 +57,7 @@ export const FORMATS: Record<Format, { name: string; settings: string[] }> = {
 export const insertHead = (table: NamedTable, columns: readonly string[]): string =>
   `INSERT INTO ${DATABASE}.${table.name} (${columns.join(', ')}) SETTINGS ${INSERT_SETTINGS} FORMAT JSONEachRow`;
 
-/** The same of lines that the engine reads from a source, on one thread: they are too few to be divided first. */
+/** An INSERT whose lines the engine reads from a source. One thread: the lines are too few for parallel parsing. */
 export const insertFrom = (table: NamedTable, columns: readonly string[], source: string): string =>
   `INSERT INTO ${DATABASE}.${table.name} (${columns.join(', ')}) SELECT ${columns.join(', ')} FROM ${source} ` +
   `SETTINGS ${INSERT_SETTINGS}, input_format_parallel_parsing=0`;
@@ -78,12 +78,12 @@ export function jsonLine(row: Readonly<Record<string, unknown>>): string {
   return line.includes('\\ud') ? JSON.stringify(row, wellFormed) : line;
 }
 
-/** Longest time of a query that tells whether the store answers, and of one that cancels another. */
+/** Time limit of probes and of KILL QUERY. */
 export const PROBE_SECONDS = 10;
 
 /**
- * A query that lets others go first waits after each block of rows while others of readers run, but no longer than this
- * many milliseconds: it comes to an end beside any number of them.
+ * A query with low priority waits after each block of rows while other reader queries run, but at most this long, so that
+ * it always ends.
  */
 const WAIT_FOR_OTHERS_MS = 100;
 const FIRST = ['priority=1'];

@@ -5,16 +5,16 @@ import { DATABASE, type NamedTable, raw, sql } from '../sql.ts';
 export interface StoredPartition {
   readonly table: string;
   readonly partition: string;
-  /** A hash of its active parts: it holds the same rows while it is the same. */
+  /** A hash of its active parts: the rows are unchanged while it is unchanged. */
   readonly parts: string;
-  /** Versions of rows that a merge will leave out are counted too. */
+  /** Includes versions of rows that a later merge will drop. */
   readonly rows: number;
 }
 
-/** A table that is made again has parts of the same names in another path. */
+/** Hashes paths, since a recreated table has parts of the same names in another path. */
 const partsHash = raw('toString(groupBitXor(cityHash64(path)))');
 
-/** What is read of the tables afterwards is at least as new as the parts. */
+/** Call it before reading the tables: the rows are then at least as new as the parts. */
 export const readPartitions = (
   store: Pick<Store, 'rows'>,
   tables: readonly NamedTable[],

@@ -2,7 +2,7 @@ import { ProductError } from '../errors.ts';
 import type { Store } from '../ports.ts';
 import { DATABASE, literal, sql } from '../sql.ts';
 
-/** Names and types of the columns of tables, as the `file` and `input` functions take them. Each is read once. */
+/** Memoizes the column structure of tables, as the table functions `file` and `input` expect it. */
 export class TableStructures {
   readonly #store: Pick<Store, 'rows'>;
   readonly #known = new Map<string, Promise<string>>();

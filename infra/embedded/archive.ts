@@ -6,7 +6,7 @@ import { ProductError, reasonOf } from '../errors.ts';
 import { ignore } from '../ignore.ts';
 import { fsyncDirectoryIfPossible, fsyncPath } from './fsync.ts';
 
-/** How `tar` packs a file, by its ending. */
+/** Options of `tar` by the extension of the archive. */
 const PACKED: readonly (readonly [ending: RegExp, ...options: string[]])[] = [
   [/\.tar$/],
   [/\.(tar\.gz|tgz)$/, '--gzip'],
@@ -14,10 +14,10 @@ const PACKED: readonly (readonly [ending: RegExp, ...options: string[]])[] = [
 ];
 const packingOf = (path: string) => PACKED.find(([ending]) => ending.test(path));
 
-/** Whether a path is that of an archive, by its ending. */
+/** Whether a path has the extension of an archive. */
 export const isArchive = (path: string): boolean => packingOf(path) !== undefined;
 
-/** Packs a directory into an archive, which is there whole or not at all. */
+/** Packs a directory into an archive atomically. */
 export async function pack(directory: string, file: string): Promise<void> {
   const [, ...options] = packingOf(file) ?? [/$/];
   const part = `${file}.packing`;
@@ -31,7 +31,6 @@ export async function pack(directory: string, file: string): Promise<void> {
   }
 }
 
-/** Unpacks an archive into a directory that it makes. */
 export async function unpack(file: string, directory: string): Promise<void> {
   const [, ...options] = packingOf(file) ?? [/$/];
   await mkdir(directory, { recursive: true });
@@ -40,7 +39,7 @@ export async function unpack(file: string, directory: string): Promise<void> {
 
 async function tar(args: readonly string[]): Promise<void> {
   const child = spawn('tar', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  // Only words for the message of a failure, which the exit code tells.
+  // For the error message only; the exit code decides.
   const said = text(child.stderr).catch(ignore('archive.stderr', ''));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', (error) =>

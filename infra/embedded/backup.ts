@@ -11,33 +11,32 @@ import { makeDirectory } from '../make-directory.ts';
 import type { FrozenDirectory } from '../ports.ts';
 import { fsyncDirectoryIfPossible } from './fsync.ts';
 
-/** The form of a backup: a manifest, a list of checksums, and a data directory. */
+/** Version of the backup format: a manifest, a list of checksums, and a data directory. */
 const FORMAT = 1;
 const MANIFEST = 'manifest.json';
-/** As `sha256sum` writes and reads it. */
+/** In the format of `sha256sum`. */
 const SUMS = 'files.sha256';
 const DATA = 'data';
 const FILES_AT_ONCE = 8;
 const MANIFEST_BYTES_MAX = 64 * 1024;
 const SUMS_BYTES_MAX = 512 * 2 ** 20;
 
-/** What a backup says of itself. */
 const manifestShape = z.object({
   format: z.literal(FORMAT),
-  /** What was accepted until then is in it. */
+  /** The backup contains everything that was accepted until then. */
   taken_at: z.iso.datetime(),
   product_version: z.string(),
   schema_version: z.int(),
   engine_version: z.string(),
-  /** Whether the key that encrypts secrets is in it, or was a setting, or there was none yet. */
+  /** Where the key that encrypts secrets is: in the backup, in a setting, or not created yet. */
   secrets_key: z.enum(['included', 'setting', 'none']),
-  /** Faults of the data that were known. */
+  /** Number of known faults of the data. */
   damage: z.int(),
-  /** For so long nothing was written. */
+  /** How long writes were blocked. */
   held_ms: z.number(),
   files: z.int(),
   bytes: z.int(),
-  /** Of the list of checksums. */
+  /** Checksum of the list of checksums. */
   sums_sha256: z.string(),
 });
 export type BackupManifest = z.output<typeof manifestShape>;
@@ -52,7 +51,7 @@ export interface CopyProgress {
 }
 type OnProgress = (progress: CopyProgress) => void;
 
-/** Codes of a place that cannot be written; what cannot be read has others. */
+/** Error codes of a target that cannot be written; reading fails with others. */
 const OF_PLACE: ReadonlySet<string> = new Set([
   'ENOSPC',
   'EDQUOT',
@@ -72,13 +71,13 @@ const SMALL_BYTES_MAX = 2 ** 20;
 interface WriteOptions {
   readonly onProgress: OnProgress;
   readonly signal: AbortSignal;
-  /** Whether the files are forced to the disk; not where they are packed and deleted next. */
+  /** Whether to fsync the files; false if they are packed and deleted next. */
   readonly isForced: boolean;
 }
 
 /**
- * Writes frozen files into a directory, which is a backup when its manifest is there: that is written last, when the rest
- * is on the disk.
+ * Writes frozen files into a directory. The manifest is written last, after everything else is on the disk: a directory
+ * without it is not a backup.
  */
 export async function writeBackup(
   directory: string,
@@ -86,7 +85,6 @@ export async function writeBackup(
   facts: BackupFacts,
   { onProgress, signal, isForced }: WriteOptions,
 ): Promise<BackupManifest> {
-  // The place of the backup is at fault then, and not the data directory, which may have room.
   const unwritten = (error: unknown) =>
     new ProductError(
       'output_unwritable',
@@ -130,7 +128,7 @@ export async function writeBackup(
       await mapConcurrently([directory, dirname(directory)], fsyncDirectoryIfPossible, FILES_AT_ONCE);
     return manifest;
   } catch (error) {
-    // Part of a backup is none, and would keep the next one out of the directory.
+    // An incomplete backup is useless, and would block the next one.
     for (const name of [DATA, SUMS]) await rm(join(directory, name), { recursive: true, force: true });
     if (error instanceof ProductError || signal.aborted) throw error;
     const { code = '' } = error as NodeJS.ErrnoException;
@@ -138,7 +136,7 @@ export async function writeBackup(
   }
 }
 
-/** The directories that hold frozen files, and those that hold them, up to the one of the backup. */
+/** The directories of the frozen files and all their parents, up to the directory of the backup. */
 function directoriesOf(directory: string, { files }: FrozenDirectory): string[] {
   const all = new Set([directory]);
   for (const { to } of files) {
@@ -148,7 +146,7 @@ function directoriesOf(directory: string, { files }: FrozenDirectory): string[] 
   return [...all];
 }
 
-/** Throws `usage` unless a directory is empty or not there, and makes it. */
+/** Creates a directory; throws `usage` if it exists and is not empty. */
 export async function requireEmpty(
   directory: string,
   why: string,
@@ -169,7 +167,7 @@ interface OpenedBackup {
   readonly sums: ReadonlyMap<string, string>;
 }
 
-/** Reads what a backup says of itself, and checks each of its files. Throws `store_failed` at the first that is not as it was written. */
+/** Reads the manifest and verifies every checksum. Throws `store_failed` for the first file that does not match. */
 export async function checkBackup(directory: string, onProgress: OnProgress): Promise<OpenedBackup> {
   const manifest = await readManifest(directory);
   const text = await readBounded(join(directory, SUMS), SUMS_BYTES_MAX);
@@ -221,7 +219,7 @@ export async function copyBackup(
   );
 }
 
-/** A path outside of the data of the backup would be written anywhere. */
+/** Refuses paths outside of the data, which could overwrite any file. */
 function readSum(line: string): [path: string, sum: string] {
   const [, sum = '', path = ''] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? [];
   if (normalize(path) !== path || !path.startsWith(`${DATA}/`)) throw damaged(SUMS);
@@ -233,7 +231,7 @@ async function copyFile(from: string, to: string, isForced = false): Promise<str
   return sumOf(from, to, isForced);
 }
 
-/** The checksum of a file, which is copied on the way where that is wanted. */
+/** The checksum of a file. Copies it in the same pass if `to` is set. */
 async function sumOf(from: string, to?: string, flush = false): Promise<string> {
   const small = await readSmall(from);
   if (small !== null) {
@@ -253,7 +251,7 @@ async function sumOf(from: string, to?: string, flush = false): Promise<string> 
   return hash.digest('hex');
 }
 
-/** The bytes of a file that is small; null of any other. Streams cost more than the bytes of thousands of small parts. */
+/** Reads a small file; null for a larger one. A stream for each of thousands of small parts would cost more. */
 async function readSmall(path: string): Promise<Buffer | null> {
   await using file = await open(path);
   const { size } = await file.stat();

@@ -7,10 +7,10 @@ interface BrokenPart {
   readonly is_elsewhere: number;
 }
 
-/** The parts that the engine could not read when it started: it has detached them, and answers without their rows. */
+/** Parts that the engine could not read at its start. It detached them, and answers without their rows. */
 interface BrokenParts {
   readonly damage: readonly Damage[];
-  /** Directories of parts whose rows are in other parts: in one that covers it, or in those that it was merged from. */
+  /** Directories of parts whose rows are in other parts: in a covering part, or in the parts that it was merged from. */
   readonly leftovers: readonly string[];
 }
 

@@ -1,19 +1,16 @@
-/** By the engine's own setting it is 1 GiB: under the memory limit of a small machine one thread, whatever its processors. */
+/** The default of 1 GiB allows a machine with little memory only one thread. */
 const FREE_BYTES_PER_THREAD = 256 * 2 ** 20;
 
 /**
- * What every connection is told once. A statement has no more threads than find memory for their work.
+ * Settings of every connection. The first one limits the threads of a statement by the free memory.
  *
- * Without the next two a statement over many small parts spends a fifth of its processor time on handing each read to
- * another thread, which then waits for it, and on statistics of columns by which no statement is planned. To compile an
- * expression costs as much as dozens of runs of it over a day of blocks: it is worth that only for what runs again and
- * again.
+ * `pread` and `use_statistics`: over many small parts a statement spends a fifth of its processor time on handing reads to
+ * other threads and on statistics that no plan uses. `min_count_to_compile_…`: compiling an expression costs as much as
+ * dozens of runs over a day of blocks.
  *
- * The others are steps of planning that cost more than they save: a round of few new blocks spends three quarters of
- * its time on planning some 36 statements. The first three look for what no statement here has, keys that follow from
- * other keys and averages beside sums of the same column: a fifteenth of that time. The last five remove columns that a
- * step of a plan does not need, join steps, and rewrite conditions: an eighth. Metrics of 160 MB of blocks take no
- * longer to compute without them.
+ * The rest disables plan optimizations that cost more than they save. A round of few new blocks spends three quarters of
+ * its time on planning about 36 statements. The first three find nothing in our statements, and take a fifteenth of the
+ * planning time; the last five take an eighth. Metrics of 160 MB of blocks compute as fast without them.
  */
 export const CONNECTION_SETTINGS = [
   `max_threads_min_free_memory_per_thread = ${FREE_BYTES_PER_THREAD}`,

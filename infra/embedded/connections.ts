@@ -4,15 +4,15 @@ import { ProductError } from '../errors.ts';
 import { ignore } from '../ignore.ts';
 
 /**
- * Connections to chDB, each of which runs one query at a time; work waits for a free one in its order. A connection
- * whose query failed is replaced: what a cancelled query had made would stand before the result of the next one.
+ * A pool of connections to chDB. A connection runs one query at a time; callers wait for a free one in order. A connection
+ * is replaced after a failure, since the output of a cancelled query would precede the result of the next one.
  */
 export class Connections {
   readonly #connect: () => ClickHouseClient;
   readonly #settings: string;
   readonly #free: ClickHouseClient[] = [];
   readonly #all = new Set<ClickHouseClient>();
-  /** Those that have their settings, which a connection keeps. */
+  /** Connections that have received their settings. */
   readonly #ready = new WeakSet<ClickHouseClient>();
   readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
   #isClosed = false;
@@ -31,7 +31,7 @@ export class Connections {
       if (!this.#ready.has(client)) await this.#prepare(client);
       return await work(client);
     } catch (error) {
-      // A connection that is opened later would open the directory again. The failure of the work is thrown.
+      // After `close` a new connection would open the directory again. The failure of the work is thrown.
       if (!this.#isClosed) {
         this.#all.delete(client);
         await client.close().catch(ignore('store.connection'));

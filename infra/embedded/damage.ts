@@ -11,7 +11,7 @@ const ENDING = '.damaged';
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const CORRUPT = new Set([11, 26]);
 
-/** What is damaged in a data directory: what was found, while it is there, and the files that were set aside. */
+/** Damage in a data directory: found damage whose file still exists, and files that were set aside. */
 export class DamagedFiles extends FoundDamage {
   readonly #directory: string;
 
@@ -48,7 +48,7 @@ function setAsideIn(directory: string): string[] {
   return names.map((name) => join(directory, name));
 }
 
-/** What SQLite finds wrong with a database, which may be in use; null for one that is whole. */
+/** The first fault that SQLite finds in a database, which may be in use; null if it is intact. */
 export function faultOf(file: string): string | null {
   const database = new DatabaseSync(file, { readOnly: true });
   try {

@@ -5,15 +5,15 @@ import { reasonOf } from '../errors.ts';
 import { type Finding, failed, fine, warning } from '../finding.ts';
 import { formatBytes, formatNumber, plural } from '../format.ts';
 
-/** Entries that are counted to tell the size of a directory; what has more is told as "at least". */
+/** Limit of counted entries; above it the size is reported as "at least". */
 const ENTRIES_MAX = 200_000;
-/** Of the size of the data directory, what should be free: a merge writes its result before it deletes what it merged. */
+/** Free space as a share of the data directory: a merge writes its result before it deletes its sources. */
 const FREE_SHARE = 0.25;
-/** Of the inodes of a file system, what should be free. */
+/** Free inodes as a share of all inodes of a file system. */
 const INODES_FREE_SHARE = 0.05;
 const BLOCK_BYTES = 512;
 
-/** Looks at a data directory and its disk, whether or not a process has it open; changes nothing. */
+/** Checks a data directory and its disk without changing anything; a process may have it open. */
 export function checkDirectory(
   directory: string,
   { DISK_FREE_BYTES_MIN }: { readonly DISK_FREE_BYTES_MIN: number },
@@ -32,7 +32,7 @@ export function checkDirectory(
   }
 }
 
-/** The types of /proc and /sys, where root may write and make nothing (statfs(2)). */
+/** Types of /proc and /sys (statfs(2)): they refuse files although they report write access to root. */
 const OF_THE_KERNEL: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
 
 function checkNewDirectory(directory: string): Finding {
@@ -59,7 +59,7 @@ function checkPermissions(directory: string, uid: number): Finding {
   const other = owners.find((owner) => owner !== uid);
   if (other !== undefined) {
     const text = `files in ${directory} belong to user ${other}, but this is user ${uid}`;
-    // Root may read everything, and what it makes the other user cannot read.
+    // Root can read everything, but the other user cannot read the files that root creates.
     return uid === 0
       ? warning('permissions', text, `run the program as user ${other}: ${giveRemedy(directory)}`)
       : failed('permissions', text, giveRemedy(directory));
@@ -99,7 +99,7 @@ function checkDisk(directory: string, freeMin: number, size: DirectorySize): Fin
 
 function checkInodes(directory: string, size: DirectorySize): Finding {
   const { ffree, files } = statfsSync(directory);
-  // Some file systems have as many as fit.
+  // Some file systems have no fixed number of inodes.
   if (files === 0) return fine('inodes', 'this file system does not limit the number of files');
   const text = `${atLeast(size)}${plural(size.entries, 'file')}; ${formatNumber(ffree)} of ${plural(files, 'inode')} are free`;
   if (ffree >= files * INODES_FREE_SHARE && ffree >= size.entries * FREE_SHARE) return fine('inodes', text);
@@ -108,7 +108,7 @@ function checkInodes(directory: string, size: DirectorySize): Finding {
 
 const atLeast = ({ isWhole }: DirectorySize) => (isWhole ? '' : 'at least ');
 
-/** What a directory holds. What is deleted meanwhile is not counted. */
+/** Size and entries of a directory. Skips files that are deleted meanwhile. */
 export function sizeOf(directory: string): DirectorySize {
   const waiting = [directory];
   let [total, entries] = [0, 0];
@@ -128,7 +128,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory).map((name) => join(directory, name));
   } catch {
-    // Of a directory that may not be read nothing is counted.
+    // A directory without read permission counts as empty.
     return [];
   }
 }
@@ -138,12 +138,12 @@ function mayWrite(path: string): boolean {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return true;
   } catch {
-    // That is the answer.
+    // No access is a result, not an error.
     return false;
   }
 }
 
-/** The command line of a process, where the system shows it. */
+/** The command line of a process, if the system shows it. */
 export function programOf(pid: number): string {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');

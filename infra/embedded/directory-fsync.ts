@@ -6,18 +6,18 @@ import { storePath } from '../data-directory.ts';
 import { reasonOf, unwritable } from '../errors.ts';
 import { fsyncPath } from './fsync.ts';
 
-/** A directory that changed again so soon may have the same time. */
+/** Resolution of mtime: a second change within this time may not be visible. */
 const SAME_TIME_MS = 1000;
 
 const FORCED_AT_ONCE = 8;
 
 /**
- * Forces the names of parts and tables to the disk. The engine forces the files of a part and the directory that holds
- * them, not the one in which it then gives the part its name: after a power loss that part would be a temporary one.
+ * Forces the names of parts and tables to the disk. The engine fsyncs the files of a part and their directory, but not the
+ * parent directory in which it renames the part: after a power loss the part would still have its temporary name.
  */
 export class DirectoryFsync {
   readonly #dataDirectory: string;
-  /** When each directory had last changed before its names were forced. */
+  /** mtime of each directory at its last fsync. */
   readonly #forced = new Map<string, number>();
   readonly #calls = new Batcher<void>(async () => {
     await this.#forceChanged();
@@ -28,7 +28,7 @@ export class DirectoryFsync {
     this.#dataDirectory = dataDirectory;
   }
 
-  /** Resolves when all that was renamed, made or deleted before the call is so on the disk. */
+  /** Resolves when all renames, creations and deletions before the call are on the disk. */
   force(): Promise<void> {
     return this.#calls.add();
   }
@@ -59,7 +59,7 @@ function unlessGone(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-/** Those that hold directories of tables and of databases, and these themselves; not those of parts. */
+/** Directories of databases and tables and their parents; not those of parts. */
 function directoriesOf(dataDirectory: string): string[] {
   const root = storePath(dataDirectory);
   const groups = foldersOf(join(root, 'store'));

@@ -6,17 +6,17 @@ import type { FrozenDirectory } from '../ports.ts';
 import type { EmbeddedLog } from './log.ts';
 import type { EmbeddedStore } from './store.ts';
 
-/** Copies of the files that change, beside the data that they were copied from. */
+/** Directory for copies of mutable files, inside the data directory. */
 const COPIES = 'backup.part';
 const FROZEN = 'backup';
-/** What the engine writes into a frozen directory for itself. */
+/** A file that the engine adds to a frozen directory. */
 const NOT_OF_TABLES = 'frozen_metadata.txt';
 const KEY = 'secrets.key';
 
 /**
- * Freezes a data directory that is in use, one at a time. For a moment no statement writes: parts of tables,
- * which never change, are linked by the engine, and what changes is copied: the log, staged input, the key and
- * definitions. The staged input is as a kill would leave it, and the next process goes on from there.
+ * Freezes a data directory in use, for one backup at a time. While no statement writes, the engine hard-links the
+ * immutable parts, and the mutable files are copied: the log, staged input, the key and definitions. Staged input looks as
+ * after a kill, so a process that opens the backup loads it.
  */
 export function freezeOf(
   store: EmbeddedStore,
@@ -27,7 +27,7 @@ export function freezeOf(
   const clear = () => {
     for (const path of [copies, frozen]) rmSync(path, { recursive: true, force: true });
   };
-  // Links that a killed process left keep parts alive that are merged since.
+  // Links of a killed process would keep merged parts on the disk.
   clear();
   let isTaken = false;
   const release = () => {
@@ -62,12 +62,12 @@ export function freezeOf(
   };
 }
 
-/** In one step: nothing else of this process runs meanwhile. */
+/** Synchronous, so that nothing else of this process runs meanwhile. */
 function copyChanging(directory: string, to: string): void {
   const tables = join('store', 'store');
   const paths = [
     ...filesIn(join(directory, 'store', 'metadata'), 1).map(({ path }) => join('store', 'metadata', path)),
-    // Definitions of tables, and beside the parts of a table what it says of itself.
+    // Definitions of tables, and the files beside the parts of a table.
     ...filesIn(join(directory, tables), 3).map(({ path }) => join(tables, path)),
     ...filesIn(join(directory, 'spool'), 1).map(({ path }) => join('spool', path)),
     ...[KEY].filter((path) => isFile(join(directory, path))),
@@ -78,7 +78,7 @@ function copyChanging(directory: string, to: string): void {
   }
 }
 
-/** The files below a directory, links left out, to a depth. */
+/** Regular files below a directory, down to a depth. */
 function filesIn(root: string, depth = Number.POSITIVE_INFINITY): { path: string; bytes: number }[] {
   const found: { path: string; bytes: number }[] = [];
   const walk = (path: string, left: number) => {

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 
 /**
- * Forces the bytes of a file to the disk, or the names of the files of a directory: a file that is forced itself may be
- * without its name.
+ * Forces a file to the disk, or the entries of a directory: after a power loss an fsynced file may lack its name unless
+ * its directory was fsynced too.
  */
 export async function fsyncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
@@ -13,10 +13,10 @@ export async function fsyncPath(path: string): Promise<void> {
   }
 }
 
-/** What some file systems answer for a directory, and what a directory that may only be searched answers. */
+/** Error codes of file systems without fsync of directories, and of directories without read permission. */
 const UNFORCEABLE = new Set(['EINVAL', 'ENOTSUP', 'EACCES', 'EPERM', 'EISDIR']);
 
-/** Forces the names of the files of a directory to the disk, where its file system and its rights allow that. */
+/** Forces the entries of a directory to the disk if its file system and permissions allow it. */
 export async function fsyncDirectoryIfPossible(directory: string): Promise<void> {
   await fsyncPath(directory).catch((error: NodeJS.ErrnoException) => {
     if (!UNFORCEABLE.has(error.code ?? '')) throw error;

@@ -10,7 +10,7 @@ interface Group {
   settled: Promise<unknown>;
 }
 
-/** What one publisher waits for. */
+/** The messages of one publisher that waits for them. */
 interface Publication {
   readonly messages: readonly Message[];
   readonly bytes: number;
@@ -22,8 +22,8 @@ const FEW_BYTES_MAX = 2 ** 20;
 const SHARED_BYTES_MAX = 8 * 2 ** 20;
 
 /**
- * After a batch that several publishers shared, few messages gather for this many times as long as it took, so blocks that
- * arrive one by one leave most of the processor to what is computed from them.
+ * After a shared batch, small publications gather for this many times its duration, so that blocks that arrive one by one
+ * leave most of the processor to the computation.
  */
 const GATHER_FACTOR = 3;
 const GATHER_MS_MAX = 1000;
@@ -33,8 +33,8 @@ const PARTITION = 0;
 const OFFSETS_PER_MS = 1000;
 
 /**
- * A topic without a disk. A publisher is answered when every group has made its messages durable, and gets the failure
- * otherwise: its messages are not acknowledged and not delivered again.
+ * A topic in memory. A publish resolves when every group has made the messages durable, and rejects with their failure:
+ * then the messages are not acknowledged, and not delivered again.
  */
 export class InProcessTopic {
   readonly #groups = new Map<string, Group>();
@@ -83,7 +83,7 @@ export class InProcessTopic {
     }
   }
 
-  /** A large batch is delivered while the one before is handled; a small one waits for it, and for others to share it. */
+  /** A large batch is delivered while the previous one is handled. A small one waits for that, and for others to share. */
   async #gather(): Promise<void> {
     this.#gathering = new AbortController();
     const { signal } = this.#gathering;
@@ -136,7 +136,7 @@ export class InProcessTopic {
   #recordsOf(publications: readonly Publication[]): LogRecord[] {
     const records: LogRecord[] = [];
     for (const { messages } of publications) {
-      // A message may make its bytes when they are asked for: it is given its place instead of being copied.
+      // Mutates the message: a copy would build a lazy value.
       for (const message of messages) {
         records.push(Object.assign(message, { partition: PARTITION, offset: this.#offset++ }));
       }

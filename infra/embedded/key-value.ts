@@ -6,7 +6,7 @@ interface Entry {
   expires: number;
 }
 
-/** Time that has passed, whatever happens to the clock of the system. */
+/** Monotonic: independent of changes of the system clock. */
 const elapsed: Clock = { now: () => performance.now() };
 
 /** Keys in memory. Every method is one synchronous step, which makes it atomic. */
@@ -18,8 +18,8 @@ export class EmbeddedKeyValue implements KeyValue {
   readonly #sweeper: NodeJS.Timeout;
 
   /**
-   * Memberships end by a time of their own: a clock that is set ahead would end leases whose holders work. So do values by
-   * the clock of the system: set back by a day, it would let the counter of a minute count for that day.
+   * Expiry uses the monotonic clock in place of the system clock. Set ahead, the system clock would end leases in use; set
+   * back by a day, it would keep the counter of a minute for a day. Only values follow a clock of tests.
    */
   constructor(clock: Clock, membershipClock = elapsed) {
     this.#valueClock = clock === systemClock ? elapsed : clock;

@@ -14,11 +14,11 @@ export interface LogDatabaseOptions {
   readonly fsync: boolean;
 }
 
-/** The messages of one topic, from the first that is not deleted on. */
+/** The messages of one topic that are not deleted yet. */
 export interface TopicTable {
   /** The offset of the newest message; 0 without messages. */
   lastOffset(): number;
-  /** The oldest messages behind an offset. */
+  /** The oldest messages after an offset. */
   read(after: number, count: number): LogRecord[];
   /** Resolves with the offset of the last message when all are durable: they survive a kill from then on. */
   append(messages: readonly Message[]): Promise<number>;
@@ -26,8 +26,8 @@ export interface TopicTable {
 }
 
 /**
- * What the log stores, in a SQLite database: a table for each topic, a row for each message. Changes of concurrent callers
- * share a transaction, so they wait for the disk together.
+ * The stored topics in a SQLite database: a table for each topic, a row for each message. Concurrent changes share a
+ * transaction, so they wait for the disk together.
  */
 export class LogDatabase {
   readonly #database: DatabaseSync;
@@ -35,12 +35,12 @@ export class LogDatabase {
 
   private constructor(file: string, fsync: boolean) {
     this.#database = new DatabaseSync(file);
-    // Pages of deleted messages are given back to the disk.
+    // Returns the pages of deleted messages to the file system.
     this.#database.exec(`PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${fsync ? 'FULL' : 'NORMAL'}`);
   }
 
-  /** Opens the database of a data directory; one that is damaged is set aside, and an empty one takes its place. */
+  /** Opens the database of a data directory. A damaged one is set aside and replaced with an empty one. */
   static open({ dataDirectory, fsync }: LogDatabaseOptions): LogDatabase {
     const file = logPath(dataDirectory);
     const wal = `${file}-wal`;
@@ -58,7 +58,7 @@ export class LogDatabase {
   table(topic: string): TopicTable {
     const database = this.#database;
     const table = `"${topic}"`;
-    // Offsets of deleted messages are not given again: a consumer recognizes a message by its offset.
+    // AUTOINCREMENT never reuses offsets: a consumer recognizes a message by its offset.
     database.exec(`CREATE TABLE IF NOT EXISTS ${table}
       (offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL)`);
     const last = database.prepare(`SELECT ifNull(max(offset), 0) AS offset FROM ${table}`);
@@ -79,7 +79,7 @@ export class LogDatabase {
     };
   }
 
-  /** Writes what is stored into a file that is not there, without what is deleted. */
+  /** Copies the database without deleted messages; the file must not exist. */
   copyTo(file: string): void {
     this.#database.prepare('VACUUM INTO ?').run(file);
   }

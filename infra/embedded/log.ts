@@ -6,13 +6,13 @@ import { type RedeliveryOptions, StoredTopic } from './stored-topic.ts';
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
 
 interface EmbeddedLogOptions extends LogDatabaseOptions, RedeliveryOptions {
-  /** Topics whose publishers are answered when the messages are on disk; those of others when they are consumed. */
+  /** Topics that acknowledge messages once they are on disk; others acknowledge them once they are consumed. */
   readonly stored: readonly string[];
 }
 
 /**
- * The log of one process. A message is acknowledged when it is durable: in the database of stored topics, or in the effects
- * of all groups for any other topic, whose source can be read again.
+ * The log of one process. A message is acknowledged when it is durable: a stored topic writes it to the database, and for
+ * any other topic the effects of all groups are durable. The source of those can be read again.
  */
 export class EmbeddedLog implements Log {
   readonly system = 'chain_metrics';
@@ -64,7 +64,7 @@ export class EmbeddedLog implements Log {
 
   async check(): Promise<void> {}
 
-  /** Writes what is stored into a file that is not there. */
+  /** Copies the stored topics; the file must not exist. */
   copyTo(file: string): void {
     this.#database?.copyTo(file);
   }

@@ -23,7 +23,7 @@ export interface AttemptOptions {
   readonly backoffMs: number;
 }
 
-/** Jobs in memory. They are lost with the process, and the next start finds in the ledger what is not computed. */
+/** Jobs in memory. They are lost with the process; the next start plans them again from the ledger. */
 export class EmbeddedQueue implements Queue {
   readonly #queues = new Map<string, State>();
   readonly #options: AttemptOptions;
@@ -82,7 +82,7 @@ export class EmbeddedQueue implements Queue {
     }
     for (const state of this.#queues.values()) {
       while (state.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      // A job that ran was added again.
+      // A running job may have been added again.
       for (const waiter of state.idle.splice(0)) waiter.reject(closedError());
     }
   }

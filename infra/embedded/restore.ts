@@ -14,7 +14,7 @@ import {
 } from './backup.ts';
 import { readLockOwner } from './owner.ts';
 
-/** What is restored is first written there, and moved to its place when it is whole. */
+/** A restore writes here first, and moves the files to their place once it is complete. */
 const PARTIAL = 'restoring.part';
 const RESTORED = 'restored.json';
 
@@ -25,8 +25,8 @@ export interface Restored {
 }
 
 /**
- * Restores a backup into a data directory that is empty or not there. Every checksum is checked before anything is
- * written; the directory has all of it in the end, or nothing.
+ * Restores a backup into an empty or missing data directory. It verifies every checksum before it writes anything, and
+ * restores all files or none.
  */
 export async function restoreBackup(
   backup: string,
@@ -76,7 +76,7 @@ export function readRestored(directory: string): Restored | null {
   try {
     return JSON.parse(readFileSync(join(directory, RESTORED), 'utf8')) as Restored;
   } catch {
-    // A directory that was not restored has no such file.
+    // The file is missing.
     return null;
   }
 }

@@ -5,7 +5,7 @@ import { ignore } from '../ignore.ts';
 import type { Format, StreamLimits } from '../ports.ts';
 import { literal, type Sql } from '../sql.ts';
 
-/** What the engine puts in the place of the value that a file is of. */
+/** Placeholder that the engine replaces with the value of the partition expression. */
 const VALUE = '{_partition_id}';
 
 interface SplitResult {
@@ -16,8 +16,8 @@ interface SplitResult {
 }
 
 /**
- * Lets the engine write a result into files beside a temporary one, one for each value of an expression, and reads them.
- * The next process deletes what is left of them, as of all with that ending.
+ * Lets the engine write a result into temporary files, one per value of an expression, and reads them. The next process
+ * deletes files that a kill left behind.
  */
 export async function splitFiles(
   temporaryFile: string,

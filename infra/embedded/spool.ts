@@ -15,7 +15,7 @@ export interface SpooledFile {
   readonly table: string;
 }
 
-/** Age and number, and the table. */
+/** Time, number and table. */
 const NAME = /^\d+-\d+-(.+)\.ndjson$/;
 
 /** The staged batches of a data directory, in files that ClickHouse reads itself. */
@@ -28,13 +28,13 @@ export class Spool {
     this.#directory = spoolPath(dataDirectory);
     this.#fsync = fsync;
     mkdirSync(this.#directory, { recursive: true });
-    // Before this process writes its own.
+    // Files of an earlier process.
     for (const name of readdirSync(this.#directory)) {
       if (name.endsWith('.part')) rmSync(join(this.#directory, name), { force: true });
     }
   }
 
-  /** A file that the next process deletes. */
+  /** Path of a temporary file; the next process deletes what is left of it. */
   temporaryFile(): string {
     return join(this.#directory, `${randomUUID()}.part`);
   }
@@ -56,13 +56,13 @@ export class Spool {
       if (this.#fsync) await fsyncPath(this.#directory);
       return { file, table };
     } catch (error) {
-      // On a full disk it would take the room that the next attempt needs.
+      // On a full disk they would take the space that the next attempt needs.
       for (const left of [part, file]) rmSync(left, { force: true });
       return refuse(error);
     }
   }
 
-  /** The lines of a batch without their ends; they may be no valid UTF-8. */
+  /** The lines of a batch without line ends; they may be invalid UTF-8. */
   async lines(file: string): Promise<Buffer[]> {
     const lines = (await readFile(file, 'latin1')).split('\n');
     return lines.filter((line) => line !== '').map((line) => Buffer.from(line, 'latin1'));

@@ -38,19 +38,19 @@ import { readLockOwner } from './owner.ts';
 import { splitFiles } from './split-files.ts';
 import { Spool, type SpooledFile } from './spool.ts';
 
-/** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
+/** Share of the engine's memory for one load. With a limit of its own, a load that is too large fails by itself. */
 const LOAD_MEMORY_SHARE = 0.75;
 
 /**
- * Among so many statements of work the processors are divided: two windows are computed at a time unless the settings say
- * otherwise, and with more threads than processors both would take longer.
+ * Divides the processors among this many statements of the lane `work`: two windows are computed at a time by default, and
+ * with more threads than processors both would take longer.
  */
 const WORK_AT_ONCE = 2;
 
-/** The threads of one of so many statements, of which the engine would give each as many as there are processors. */
+/** Threads of one of several concurrent statements; by default the engine gives each a thread per processor. */
 const shareOfThreads = (statements: number) => Math.max(1, Math.floor(availableParallelism() / statements));
 
-/** More lines are read from a file in half the time that it takes to read them from a statement. */
+/** From this size on the engine reads lines from a file twice as fast as from a statement. */
 const FILE_BYTES_MIN = 256 * 1024;
 
 /**
@@ -63,7 +63,7 @@ export class EmbeddedStore implements Store {
   readonly #spool: Spool;
   readonly #names: DirectoryFsync | null;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
-  /** What writes passes it; a freeze holds it. */
+  /** Shared by writes, exclusive for a freeze. */
   readonly #writes = new ReadWriteLock();
   readonly #threadsOfPlace: number;
   readonly #structures = new TableStructures(this);
@@ -108,7 +108,7 @@ export class EmbeddedStore implements Store {
     }
   }
 
-  /** Opens what is stored to read it, and closes it again. Nothing is made, migrated or set aside. */
+  /** Opens the store for one read and closes it again. Creates, migrates and repairs nothing. */
   static async inspect<Result>(
     config: PortSettings,
     read: (store: Pick<Store, 'rows'>) => Promise<Result>,
@@ -188,7 +188,7 @@ export class EmbeddedStore implements Store {
       const query = insertFrom({ name }, columns, source);
       await this.#write((client) => client.command({ query }), insertError);
     } finally {
-      // The next process deletes what is left.
+      // If this fails, the next process deletes the file.
       await unlink(file).catch(ignore('store.file'));
     }
   }
@@ -201,11 +201,11 @@ export class EmbeddedStore implements Store {
     return this.#spool.unfinished().map((file) => this.#staged(file));
   }
 
-  /** Links all parts of all tables under a name, and calls back. Returns when, and how long nothing could be written. */
+  /** Links all parts of all tables under a name, then calls `meanwhile`. Returns the time, and how long writes were blocked. */
   async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
     const asked = performance.now();
     return this.#writes.runExclusive(async () => {
-      // Not in the lane of work, which long queries may fill while nothing can be written.
+      // Not in the lane `work`: long queries may occupy it while writes are blocked.
       const tables = await this.rows<{ name: string }>(
         sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
         { lane: 'probes' },
@@ -222,7 +222,7 @@ export class EmbeddedStore implements Store {
   async close(): Promise<void> {
     for (const lane of Object.values(this.#lanes)) await lane.close();
     this.#session.close();
-    // A statement that runs keeps its connection, and the engine writes in the directory until it ends.
+    // A running statement keeps its connection, and the engine writes to the directory until it ends.
     await drainPending();
   }
 

@@ -15,19 +15,19 @@ export interface RedeliveryOptions {
 const BATCH_MESSAGES_MAX = 2000;
 
 /**
- * A topic whose publishers are answered when their messages are stored. It has one consumer; a message is deleted when it
- * and all before it are durable elsewhere, and what is left is delivered to the next process.
+ * A topic that stores its messages before it acknowledges them. It has one consumer. A message is deleted once it and all
+ * earlier ones are durable elsewhere; the rest is delivered to the next process.
  */
 export class StoredTopic {
   readonly #table: TopicTable;
   readonly #handler: Handler;
   readonly #options: Required<RedeliveryOptions>;
   readonly #closing = new AbortController();
-  /** Offsets of the last message that is stored, delivered, and durable elsewhere. */
+  /** Offsets of the last message that is stored, that is delivered, and that is durable elsewhere. */
   #stored: number;
   #delivered = 0;
   #committed = 0;
-  /** A batch did not become durable: no later one is committed, so that the next process receives all of them. */
+  /** After a batch that did not become durable no later one is committed, so that the next process receives them all. */
   #hasFailed = false;
   #isDelivering = false;
   #delivering: Promise<void> = Promise.resolve();
@@ -92,7 +92,7 @@ export class StoredTopic {
     if (outcome.status === 'rejected') this.#hasFailed = true;
     if (this.#hasFailed) return;
     this.#committed = offset;
-    // What a full disk leaves is deleted with the next batch, or delivered to the next process again.
+    // After a failure the messages are deleted with the next batch, or delivered to the next process again.
     await this.#table.deleteUntil(offset).catch(ignore('log.delete'));
   }
 }
