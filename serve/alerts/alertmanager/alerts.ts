@@ -71,7 +71,7 @@ class OpenAlerts {
 
   async *inParts(): AsyncGenerator<readonly AlertmanagerAlert[]> {
     const { alertRoutes, clock, policies, projectId, query, suppressor, reader, url } = this.#deps;
-    const [routes, list] = await Promise.all([alertRoutes.of(projectId), policies.list(projectId)]);
+    const [routes, list] = await Promise.all([alertRoutes.load(projectId), policies.list(projectId)]);
     const turn = new Turn();
     const labelsOf = await suppressor.labelReader();
     const names = new Map(list.map(({ id, name }) => [id, name]));

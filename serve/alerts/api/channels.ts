@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { Channels } from '../destinations/channels.ts';
-import { storedTemplate } from '../destinations/entered-template.ts';
+import { storedTemplate } from '../destinations/template-changes.ts';
 import { DESTINATION_TYPES, type DestinationType } from '../messages/destination.ts';
 import { checkTemplate } from '../messages/templates.ts';
 import { PROJECT_ROLES } from '../model/access.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../composition/domain.ts';
 import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
-import { storedTemplate } from '../destinations/entered-template.ts';
 import type { NotificationRule, UserRules } from '../destinations/rules.ts';
+import { storedTemplate } from '../destinations/template-changes.ts';
 import type { SendOutcome } from '../messages/send.ts';
 import { givenText, timeText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';

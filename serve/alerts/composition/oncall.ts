@@ -56,8 +56,8 @@ export function openOncall(dependencies: OncallDependencies): OncallParts {
       user: async (project, user) => (await members.levelOf(project, user)) >= PROJECT_ROLES.Developer,
       channel: (project, id) => destinations.channels.has(project, id),
     },
-    routesTo: (project, policy) => alertRoutes.namesTo(project, policy),
-    pagesOf: (project, policy) => pages.unclosedOf(Number(project), policy),
+    routesUsing: (project, policy) => alertRoutes.namesUsing(project, policy),
+    countOpenPages: (project, policy) => pages.unclosedOf(Number(project), policy),
   });
   const alertRoutes = new Routes({
     records: new Records<tables.AlertRouteList>(accounts, tables.alertRoutes),

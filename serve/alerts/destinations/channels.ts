@@ -13,9 +13,9 @@ import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
 import type { Project } from '../model/tables.ts';
-import { countMessage } from './count-message.ts';
 import { changedSettings, type DestinationSettings, SETTING_FIELDS } from './destination-settings.ts';
-import { changedTemplate, type TemplateChanges, templateOf } from './entered-template.ts';
+import { requireWithinLimit } from './message-limit.ts';
+import { changedTemplate, type TemplateChanges, templateOf } from './template-changes.ts';
 
 const CHANNELS_PER_PROJECT = 50;
 const NAME_CHARACTERS_MAX = 100;
@@ -96,8 +96,8 @@ export class Channels {
     given: ChannelChanges & { readonly type: DestinationType },
   ): Promise<NotificationChannel> {
     const { type } = given;
-    const lack = this.#deps.sender.lackOf(type);
-    if (lack !== '') throw new RequestRefused('bad_request', lack, 'type');
+    const missing = this.#deps.sender.missingSetup(type);
+    if (missing !== '') throw new RequestRefused('bad_request', missing, 'type');
     const settings = changedSettings(type, {}, given.settings ?? {});
     const template = changedTemplate(type, '', given.template ?? null);
     const name = nameOf(given.name ?? '');
@@ -188,7 +188,7 @@ export class Channels {
     });
     const destination = this.#destinationOf(channel);
     if (destination === null) throw new RequestRefused('conflict', UNREADABLE);
-    await countMessage(this.#tests, projectId);
+    await requireWithinLimit(this.#tests, projectId);
     return sender.send(destination, message);
   }
 

@@ -12,9 +12,9 @@ import { testMessage } from '../messages/message.ts';
 import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { ContactMethod } from '../model/oncall-tables.ts';
-import { countMessage } from './count-message.ts';
 import { SETTING_FIELDS } from './destination-settings.ts';
-import { changedTemplate, type TemplateChanges, templateOf } from './entered-template.ts';
+import { requireWithinLimit } from './message-limit.ts';
+import { changedTemplate, type TemplateChanges, templateOf } from './template-changes.ts';
 
 /** The setting of each type of contact that is its address. */
 const ADDRESS_FIELDS = { email: 'address', telegram: 'chat_id', webhook: 'url' } as const;
@@ -77,23 +77,25 @@ export class Contacts {
   }
 
   /** Ids of the contacts of a user that can be sent to: e-mail first, then the oldest. */
-  async proved(userId: string): Promise<string[]> {
-    const proved = (await this.list(userId)).filter(({ verified_ms }) => verified_ms > 0);
+  async verified(userId: string): Promise<string[]> {
+    const verified = (await this.list(userId)).filter(({ verified_ms }) => verified_ms > 0);
     const isEmail = ({ type }: Contact) => type === 'email';
-    return [...proved.filter(isEmail), ...proved.filter((contact) => !isEmail(contact))].map(({ id }) => id);
+    return [...verified.filter(isEmail), ...verified.filter((contact) => !isEmail(contact))].map(
+      ({ id }) => id,
+    );
   }
 
   /** The contact of a user who set no rules: the first verified one. Null when there is none. */
-  async preferred(userId: string): Promise<string | null> {
+  async defaultContact(userId: string): Promise<string | null> {
     const account = await this.#accountContact(userId);
-    return account?.id ?? (await this.proved(userId))[0] ?? null;
+    return account?.id ?? (await this.verified(userId))[0] ?? null;
   }
 
   /** A verified contact, to send to; null when there is none. */
   async find(id: string): Promise<Destination | null> {
     const contact = id.startsWith(ACCOUNT)
       ? await this.#accountContact(id.slice(ACCOUNT.length))
-      : await this.#proved(id);
+      : await this.#findVerified(id);
     return contact && destinationOf(contact);
   }
 
@@ -104,8 +106,8 @@ export class Contacts {
   ): Promise<Contact> {
     const { locks, records, clock, seal, sender } = this.#deps;
     const { type } = given;
-    const lack = sender.lackOf(type);
-    if (lack !== '') throw new RequestRefused('bad_request', lack, 'type');
+    const missing = sender.missingSetup(type);
+    if (missing !== '') throw new RequestRefused('bad_request', missing, 'type');
     const address = given.address.trim();
     SETTING_FIELDS[type][ADDRESS_FIELDS[type]]?.check(address, 'address');
     const template = contactTemplate(type, '', given.template ?? null);
@@ -180,7 +182,7 @@ export class Contacts {
     const contact = await this.#get(user.id, id);
     if (contact.verified_ms === 0)
       throw new RequestRefused('conflict', 'Enter the code that was sent to this contact first.');
-    await countMessage(this.#perUser, user.id);
+    await requireWithinLimit(this.#perUser, user.id);
     const message = testMessage({
       key: `test.${newLocator()}`,
       project: { id: 0, name: 'your account' },
@@ -222,8 +224,11 @@ export class Contacts {
 
   async #sendCode(userId: string, contact: Contact): Promise<Code> {
     const { sender, seal, clock } = this.#deps;
-    await countMessage(this.#perUser, userId);
-    await countMessage(this.#perAddress, hashSecret(`${contact.type} ${contact.address.toLowerCase()}`));
+    await requireWithinLimit(this.#perUser, userId);
+    await requireWithinLimit(
+      this.#perAddress,
+      hashSecret(`${contact.type} ${contact.address.toLowerCase()}`),
+    );
     const code = readableCode(CODE_CHARACTERS);
     const { fault } = await sender.sendCode(destinationOf(contact), `code.${newLocator()}`, code);
     if (fault !== '')
@@ -249,7 +254,7 @@ export class Contacts {
     return found;
   }
 
-  async #proved(id: string): Promise<Contact | null> {
+  async #findVerified(id: string): Promise<Contact | null> {
     const row = await this.#deps.records.get(id);
     if (row === null || row.deleted_ms > 0) return null;
     const contact = this.#shown(row);

@@ -27,7 +27,7 @@ const UNSET: UserRules = { default: [], important: [], statusUpdates: true };
 
 interface NotificationRulesDependencies {
   readonly records: Records<NotificationRules>;
-  readonly contacts: Pick<Contacts, 'find' | 'preferred' | 'proved'>;
+  readonly contacts: Pick<Contacts, 'find' | 'defaultContact' | 'verified'>;
   readonly clock: Clock;
 }
 
@@ -54,14 +54,14 @@ export class NotificationRulesStore {
    * The rules that apply to a page, with verified contacts only. If no rule has one, the first verified contact is
    * notified at once, so only a user without any contact is never reached.
    */
-  async of(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
+  async rulesFor(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
     const { contacts } = this.#deps;
     const rules = await this.get(userId);
     for (const list of isImportant ? [rules.important, rules.default] : [rules.default]) {
       const usable = await this.#usable(list);
       if (usable.length > 0) return usable;
     }
-    const contactId = await contacts.preferred(userId);
+    const contactId = await contacts.defaultContact(userId);
     return contactId === null ? [] : [{ contactId, afterMinutes: 0 }];
   }
 
@@ -83,8 +83,8 @@ export class NotificationRulesStore {
   /** Replaces what is given. */
   async put(userId: string, given: Partial<UserRules>): Promise<UserRules> {
     const { records, contacts, clock } = this.#deps;
-    const proved = await contacts.proved(userId);
-    for (const name of ['default', 'important'] as const) requireRules(name, given[name] ?? [], proved);
+    const verified = await contacts.verified(userId);
+    for (const name of ['default', 'important'] as const) requireRules(name, given[name] ?? [], verified);
     const before = await this.get(userId);
     const next = { ...before, ...given };
     await records.change(userId, (current) => ({
@@ -103,11 +103,11 @@ export class NotificationRulesStore {
   }
 }
 
-function requireRules(field: string, rules: readonly NotificationRule[], proved: readonly string[]): void {
+function requireRules(field: string, rules: readonly NotificationRule[], verified: readonly string[]): void {
   const refused = (text: string) => new RequestRefused('bad_request', text, field);
   if (rules.length > RULES_MAX) throw refused(`Enter at most ${RULES_MAX} rules.`);
   for (const { contactId, afterMinutes } of rules) {
-    if (!proved.includes(contactId))
+    if (!verified.includes(contactId))
       throw refused(
         `${contactId} is not one of your verified contacts. Enter the code that was sent to it first.`,
       );

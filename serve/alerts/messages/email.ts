@@ -1,21 +1,21 @@
 import type { Mail } from '../../mail/mailer.ts';
 import { html } from '../../pages/html.ts';
 import type { PageMessage } from './message.ts';
-import type { RenderedWords } from './templates.ts';
-import { bodyOf, factsOf, firstAlert, headlineOf, markOf, projectNameOf } from './texts.ts';
+import type { RenderedTexts } from './templates.ts';
+import { bodyOf, factsOf, firstAlert, headlineOf, projectNameOf, tagOf } from './texts.ts';
 
 const BODY_CHARACTERS = 10_000;
 
 /** A mail in text and HTML. It shows no images, and has no links but those to this server. */
-export function mailOf(message: PageMessage, to: string, words: RenderedWords = {}): Mail {
+export function mailOf(message: PageMessage, to: string, texts: RenderedTexts = {}): Mail {
   const { key, project } = message;
   const { iid, severity } = firstAlert(message);
-  const headline = words.title ?? `[${markOf(message)}] ${headlineOf(message)}`;
-  const body = words.text ?? bodyOf(message, BODY_CHARACTERS);
-  const content = { headline, body, facts: words.text === undefined ? factsOf(message) : [], message };
+  const headline = texts.title ?? `[${tagOf(message)}] ${headlineOf(message)}`;
+  const body = texts.text ?? bodyOf(message, BODY_CHARACTERS);
+  const content = { headline, body, facts: texts.text === undefined ? factsOf(message) : [], message };
   return {
     to,
-    subject: words.title ?? `${headline} (${iid === 0 ? '' : `#${iid} `}${projectNameOf(message)})`,
+    subject: texts.title ?? `${headline} (${iid === 0 ? '' : `#${iid} `}${projectNameOf(message)})`,
     text: textOf(content),
     html: htmlOf(content),
     id: key,

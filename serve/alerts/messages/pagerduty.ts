@@ -2,7 +2,7 @@ import { cut, oneLine } from '../../../aggregate/alerts/formats/values.ts';
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import { isWebUrl } from './escape.ts';
 import type { MessageAlert, MessageEvent, PageMessage } from './message.ts';
-import type { RenderedWords } from './templates.ts';
+import type { RenderedTexts } from './templates.ts';
 import { firstAlert, headlineOf } from './texts.ts';
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
@@ -25,12 +25,12 @@ const SEVERITIES: Readonly<Record<Severity, string>> = {
 };
 
 /** An event of the Events API v2. It is of one alert: bundles are not sent to PagerDuty. */
-export function pagerdutyBody(message: PageMessage, routingKey: string, words: RenderedWords = {}): object {
+export function pagerdutyBody(message: PageMessage, routingKey: string, texts: RenderedTexts = {}): object {
   const alert = firstAlert(message);
   const { hosts, tool, service: component, environment: group } = alert;
   const builtIn = message.event === 'test' ? `[test] ${headlineOf(message)}` : oneLine(alert.title);
   const payload = {
-    summary: cut(words.title ?? builtIn, SUMMARY_CHARACTERS),
+    summary: cut(texts.title ?? builtIn, SUMMARY_CHARACTERS),
     source: hosts[0] || tool || 'Chain Metrics',
     severity: SEVERITIES[alert.severity],
     ...(alert.started_at === '' ? {} : { timestamp: alert.started_at }),

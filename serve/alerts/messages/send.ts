@@ -13,7 +13,7 @@ import { PAGERDUTY_URL, pagerdutyBody } from './pagerduty.ts';
 import { slackBody } from './slack.ts';
 import { teamsBody } from './teams.ts';
 import { telegramAnswer, telegramBody } from './telegram.ts';
-import { type RenderedWords, renderWords } from './templates.ts';
+import { type RenderedTexts, renderTexts } from './templates.ts';
 import { webhookBody } from './webhook.ts';
 
 export interface SendOutcome {
@@ -28,7 +28,7 @@ export interface SendOutcome {
 }
 
 /** The content, in the format of each type of destination. */
-interface Letter {
+interface MessageContent {
   readonly key: string;
   readonly event: string;
   readonly mail: (to: string) => Mail;
@@ -59,7 +59,7 @@ export class MessageSender {
   }
 
   /** The missing setup, as advice to the operator; '' if none is missing. */
-  lackOf(type: DestinationType): string {
+  missingSetup(type: DestinationType): string {
     const { mailer, settings } = this.#deps;
     if (type === 'email' && !mailer.isConfigured) return NO_MAIL;
     return type === 'telegram' && settings.TELEGRAM_BOT_TOKEN === undefined ? NO_TELEGRAM : '';
@@ -70,7 +70,7 @@ export class MessageSender {
     return this.#deliver(destination, {
       key: message.key,
       event: message.event,
-      mail: (to) => mailOf(message, to, wordsOf(destination, message)),
+      mail: (to) => mailOf(message, to, textsOf(destination, message)),
       body: () => bodyOf(destination, message),
     });
   }
@@ -85,13 +85,13 @@ export class MessageSender {
     });
   }
 
-  async #deliver(destination: Destination, letter: Letter): Promise<SendOutcome> {
+  async #deliver(destination: Destination, content: MessageContent): Promise<SendOutcome> {
     const { type, settings } = destination;
-    const lack = this.lackOf(type);
-    if (lack !== '') return { status: 0, fault: lack, isRefused: true, retryAfterMs: 0 };
+    const missing = this.missingSetup(type);
+    if (missing !== '') return { status: 0, fault: missing, isRefused: true, retryAfterMs: 0 };
     try {
-      if (type !== 'email') return outcomeOf(type, await this.#post(destination, letter));
-      const { fault, ...result } = await this.#deps.mailer.send(letter.mail(settings.address ?? ''));
+      if (type !== 'email') return outcomeOf(type, await this.#post(destination, content));
+      const { fault, ...result } = await this.#deps.mailer.send(content.mail(settings.address ?? ''));
       return { ...result, fault: fault.slice(0, FAULT_CHARACTERS_MAX), retryAfterMs: 0 };
     } catch (error) {
       const fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
@@ -99,7 +99,7 @@ export class MessageSender {
     }
   }
 
-  async #post(destination: Destination, { key, event, body }: Letter): Promise<Posted> {
+  async #post(destination: Destination, { key, event, body }: MessageContent): Promise<Posted> {
     const { url, allowsPrivate } = this.#targetOf(destination);
     const text = JSON.stringify(body());
     const headers = {
@@ -132,22 +132,22 @@ export class MessageSender {
   }
 }
 
-const wordsOf = ({ type, template }: Destination, message: PageMessage): RenderedWords =>
-  template === undefined ? {} : renderWords(template, type, message);
+const textsOf = ({ type, template }: Destination, message: PageMessage): RenderedTexts =>
+  template === undefined ? {} : renderTexts(template, type, message);
 
 function bodyOf(destination: Destination, message: PageMessage): unknown {
   const { type, settings, template } = destination;
   const { routing_key = '', chat_id = '' } = settings;
-  const words = type === 'webhook' ? {} : wordsOf(destination, message);
+  const texts = type === 'webhook' ? {} : textsOf(destination, message);
   switch (type) {
     case 'slack':
-      return slackBody(message, words);
+      return slackBody(message, texts);
     case 'teams':
-      return teamsBody(message, words);
+      return teamsBody(message, texts);
     case 'pagerduty':
-      return pagerdutyBody(message, routing_key, words);
+      return pagerdutyBody(message, routing_key, texts);
     case 'telegram':
-      return telegramBody(message, chat_id, words);
+      return telegramBody(message, chat_id, texts);
     default:
       return webhookBody(message, template?.body ?? '');
   }

@@ -1,8 +1,8 @@
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import { slackText } from './escape.ts';
 import type { PageMessage } from './message.ts';
-import type { RenderedWords } from './templates.ts';
-import { bodyOf, factsOf, firstAlert, headlineOf, markOf, projectNameOf } from './texts.ts';
+import type { RenderedTexts } from './templates.ts';
+import { bodyOf, factsOf, firstAlert, headlineOf, projectNameOf, tagOf } from './texts.ts';
 
 const BODY_CHARACTERS = 3000;
 /** Longer values of fields are not shown side by side. */
@@ -19,12 +19,12 @@ const COLORS: Readonly<Record<Severity, string>> = {
 const RESOLVED_COLOR = '#388e3c';
 
 /** The body for an incoming webhook of Slack; Mattermost, Rocket.Chat and Discord accept it too. */
-export function slackBody(message: PageMessage, words: RenderedWords = {}): object {
+export function slackBody(message: PageMessage, texts: RenderedTexts = {}): object {
   const alert = firstAlert(message);
-  const title = words.title ?? slackText(headlineOf(message));
-  const headline = words.title ?? `[${markOf(message)}] ${title}`;
+  const title = texts.title ?? slackText(headlineOf(message));
+  const headline = texts.title ?? `[${tagOf(message)}] ${title}`;
   const started = Date.parse(alert.started_at);
-  const facts = words.text === undefined ? factsOf(message) : [];
+  const facts = texts.text === undefined ? factsOf(message) : [];
   const fields = facts.map(({ name, value }) => ({
     title: name,
     value: slackText(value),
@@ -35,7 +35,7 @@ export function slackBody(message: PageMessage, words: RenderedWords = {}): obje
     color: message.event === 'resolved' ? RESOLVED_COLOR : COLORS[alert.severity],
     title,
     title_link: alert.url,
-    text: words.text ?? slackText(bodyOf(message, BODY_CHARACTERS)),
+    text: texts.text ?? slackText(bodyOf(message, BODY_CHARACTERS)),
     fields,
     footer: slackText(projectNameOf(message)),
     ...(Number.isNaN(started) ? {} : { ts: Math.floor(started / 1000) }),

@@ -1,8 +1,8 @@
 import type { Severity } from '../../../aggregate/alerts/model/alert.ts';
 import { cardText } from './escape.ts';
 import type { PageMessage } from './message.ts';
-import type { RenderedWords } from './templates.ts';
-import { bodyOf, factsOf, firstAlert, headlineOf, markOf } from './texts.ts';
+import type { RenderedTexts } from './templates.ts';
+import { bodyOf, factsOf, firstAlert, headlineOf, tagOf } from './texts.ts';
 
 /** A card has at most 28 KB. Escaped as JSON, a character takes up to 4 bytes. */
 const BODY_CHARACTERS = 3000;
@@ -19,10 +19,10 @@ const COLORS: Readonly<Record<Severity, string>> = {
 const RESOLVED_COLOR = 'Good';
 
 /** The body for a workflow of Microsoft Teams: a message with an Adaptive Card. */
-export function teamsBody(message: PageMessage, words: RenderedWords = {}): object {
+export function teamsBody(message: PageMessage, texts: RenderedTexts = {}): object {
   const alert = firstAlert(message);
-  const body = words.text ?? cardText(bodyOf(message, BODY_CHARACTERS));
-  const facts = words.text === undefined ? factsOf(message) : [];
+  const body = texts.text ?? cardText(bodyOf(message, BODY_CHARACTERS));
+  const facts = texts.text === undefined ? factsOf(message) : [];
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -30,7 +30,7 @@ export function teamsBody(message: PageMessage, words: RenderedWords = {}): obje
     body: [
       {
         type: 'TextBlock',
-        text: words.title ?? cardText(`[${markOf(message)}] ${headlineOf(message)}`),
+        text: texts.title ?? cardText(`[${tagOf(message)}] ${headlineOf(message)}`),
         weight: 'Bolder',
         size: 'Medium',
         wrap: true,

@@ -2,27 +2,27 @@ import { isIP } from 'node:net';
 import { isPublicAddress } from '../outgoing/public-address.ts';
 import { withoutMentions } from './escape.ts';
 import type { PageMessage } from './message.ts';
-import type { RenderedWords } from './templates.ts';
-import { bodyOf, factsOf, firstAlert, headlineOf, markOf } from './texts.ts';
+import type { RenderedTexts } from './templates.ts';
+import { bodyOf, factsOf, firstAlert, headlineOf, tagOf } from './texts.ts';
 
 /** In UTF-16 code units. */
 const TEXT_UNITS = 4096;
 const BODY_CHARACTERS = 3000;
 
 /** The parameters of `sendMessage`. Without a parse mode the text is plain. */
-export function telegramBody(message: PageMessage, chatId: string, words: RenderedWords = {}): object {
+export function telegramBody(message: PageMessage, chatId: string, texts: RenderedTexts = {}): object {
   const { acknowledgeUrl } = message;
   const hasButton = acknowledgeUrl !== '' && isPublicUrl(acknowledgeUrl);
   const button = { text: 'Acknowledge', url: acknowledgeUrl };
   return {
     chat_id: chatId,
-    text: textOf(message, hasButton, words),
+    text: textOf(message, hasButton, texts),
     link_preview_options: { is_disabled: true },
     ...(hasButton ? { reply_markup: { inline_keyboard: [[button]] } } : {}),
   };
 }
 
-function textOf(message: PageMessage, hasButton: boolean, words: RenderedWords): string {
+function textOf(message: PageMessage, hasButton: boolean, texts: RenderedTexts): string {
   const { acknowledgeUrl } = message;
   const links = [
     ...(hasButton || acknowledgeUrl === '' ? [] : [`Acknowledge: ${acknowledgeUrl}`]),
@@ -30,8 +30,8 @@ function textOf(message: PageMessage, hasButton: boolean, words: RenderedWords):
   ].join('\n');
   const facts = factsOf(message).map(({ name, value }) => `${name}: ${value}`);
   const blocks = [
-    words.title ?? withoutMentions(`[${markOf(message)}] ${headlineOf(message)}`),
-    words.text ?? withoutMentions(`${bodyOf(message, BODY_CHARACTERS)}\n\n${facts.join('\n')}`.trim()),
+    texts.title ?? withoutMentions(`[${tagOf(message)}] ${headlineOf(message)}`),
+    texts.text ?? withoutMentions(`${bodyOf(message, BODY_CHARACTERS)}\n\n${facts.join('\n')}`.trim()),
   ];
   const text = blocks.filter((block) => block !== '').join('\n\n');
   return `${cutUnits(text, TEXT_UNITS - links.length - 2)}\n\n${links}`;

@@ -38,7 +38,7 @@ export class TemplateError extends Error {
 }
 
 /** Title and text as a destination shows them; absent if it has the built-in ones. Both are escaped. */
-export interface RenderedWords {
+export interface RenderedTexts {
   readonly title?: string;
   readonly text?: string;
 }
@@ -55,11 +55,11 @@ const ESCAPES: Readonly<Record<DestinationType, (text: string) => string>> = {
 };
 
 /** The title becomes one line, because values may have line breaks. */
-export function renderWords(
+export function renderTexts(
   template: MessageTemplate,
   type: DestinationType,
   message: PageMessage,
-): RenderedWords {
+): RenderedTexts {
   const data = templateData(message);
   const escapeText = ESCAPES[type];
   const render = (part: TemplatePart, charactersMax: number) =>

@@ -24,7 +24,7 @@ export const firstAlert = ({ alerts }: PageMessage): MessageAlert => {
 };
 
 /** The severity of a new page, otherwise the event. */
-export const markOf = (message: PageMessage): string =>
+export const tagOf = (message: PageMessage): string =>
   message.event === 'triggered' || message.event === 'exhausted'
     ? firstAlert(message).severity
     : message.event;

@@ -74,9 +74,9 @@ interface PoliciesDependencies {
   /** Whether a project has a target, by its type. */
   readonly hasTarget: Readonly<Record<TargetType, (projectId: string, id: string) => Promise<boolean>>>;
   /** Names of the routes that lead to a policy. */
-  readonly routesTo: (projectId: string, policyId: string) => Promise<readonly string[]>;
+  readonly routesUsing: (projectId: string, policyId: string) => Promise<readonly string[]>;
   /** How many pages follow a policy and are not closed. */
-  readonly pagesOf: (projectId: string, policyId: string) => Promise<number>;
+  readonly countOpenPages: (projectId: string, policyId: string) => Promise<number>;
 }
 
 /** The escalation policies of projects. */
@@ -85,16 +85,16 @@ export class Policies {
   readonly #clock: Clock;
   readonly #locks: Locks;
   readonly #hasTarget: PoliciesDependencies['hasTarget'];
-  readonly #routesTo: PoliciesDependencies['routesTo'];
-  readonly #pagesOf: PoliciesDependencies['pagesOf'];
+  readonly #routesUsing: PoliciesDependencies['routesUsing'];
+  readonly #countOpenPages: PoliciesDependencies['countOpenPages'];
 
-  constructor({ records, clock, locks, hasTarget, routesTo, pagesOf }: PoliciesDependencies) {
+  constructor({ records, clock, locks, hasTarget, routesUsing, countOpenPages }: PoliciesDependencies) {
     this.#records = records;
     this.#clock = clock;
     this.#locks = locks;
     this.#hasTarget = hasTarget;
-    this.#routesTo = routesTo;
-    this.#pagesOf = pagesOf;
+    this.#routesUsing = routesUsing;
+    this.#countOpenPages = countOpenPages;
   }
 
   /** By name. */
@@ -176,14 +176,14 @@ export class Policies {
     return this.#changing(projectId, async (policies) => {
       const policy = policies.find((policy) => policy.id === id);
       if (policy === undefined) throw policyNotFound();
-      const routes = await this.#routesTo(projectId, id);
+      const routes = await this.#routesUsing(projectId, id);
       if (routes.length > 0) {
         throw new RequestRefused(
           'conflict',
           `Routes lead to ${policy.name}: ${routes.join(', ')}. Give them another policy first.`,
         );
       }
-      const pages = await this.#pagesOf(projectId, id);
+      const pages = await this.#countOpenPages(projectId, id);
       if (pages > 0) {
         throw new RequestRefused(
           'conflict',

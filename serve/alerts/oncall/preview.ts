@@ -15,11 +15,11 @@ export function personChanges(
   after: ScheduleData,
   window: Span,
 ): readonly PersonChange[] {
-  const [was, is] = [spansByUser(before, window), spansByUser(after, window)];
-  return [...new Set([...was.keys(), ...is.keys()])]
+  const [spansBefore, spansAfter] = [spansByUser(before, window), spansByUser(after, window)];
+  return [...new Set([...spansBefore.keys(), ...spansAfter.keys()])]
     .map((user) => {
-      const [earlier = [], later = []] = [was.get(user), is.get(user)];
-      return { user, gains: without(later, earlier), loses: without(earlier, later) };
+      const [earlier = [], later = []] = [spansBefore.get(user), spansAfter.get(user)];
+      return { user, gains: subtract(later, earlier), loses: subtract(earlier, later) };
     })
     .filter(({ gains, loses }) => gains.length + loses.length > 0);
 }
@@ -40,7 +40,7 @@ function spansByUser(schedule: ScheduleData, window: Span): ReadonlyMap<string, 
 }
 
 /** The parts of stretches that are in none of others; both are in order and apart. */
-function without(spans: readonly Span[], others: readonly Span[]): readonly Span[] {
+function subtract(spans: readonly Span[], others: readonly Span[]): readonly Span[] {
   return spans.flatMap((span) => {
     const parts: Span[] = [];
     let from = span.from;

@@ -129,7 +129,7 @@ export function rotationIn(rows: readonly OncallRotation[], id: string, now: num
 }
 
 /** The row of a new rotation or of a new revision; `changes` is null where the rotation ends. */
-interface RevisionOrder {
+interface RevisionRequest {
   readonly schedule: OncallSchedule;
   /** Null for a new rotation. */
   readonly rotationId: string | null;
@@ -139,8 +139,8 @@ interface RevisionOrder {
   readonly author: string;
 }
 
-export function revisedRow(rows: readonly OncallRotation[], order: RevisionOrder): OncallRotation {
-  const { schedule, rotationId, changes, effective, now, author } = order;
+export function revisionRow(rows: readonly OncallRotation[], request: RevisionRequest): OncallRotation {
+  const { schedule, rotationId, changes, effective, now, author } = request;
   if (rows.length >= REVISIONS_MAX)
     throw new RequestRefused('conflict', 'The schedule was changed too often. Create another one.');
   if (rotationId === null && rotationsOf(rows, now).length >= ROTATIONS_MAX) {

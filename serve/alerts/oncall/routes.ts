@@ -67,7 +67,7 @@ export class ProjectRoutes {
    * The routes that take an alert, in order. A label that was cut counts as absent: a matcher that is not known to match
    * lets an alert page, and here it would send it past its route.
    */
-  async taking({ values }: MatchLabels): Promise<readonly AlertRoute[]> {
+  async routesFor({ values }: MatchLabels): Promise<readonly AlertRoute[]> {
     const matching = new Set(await this.#index.matching({ values, isCut: false }));
     const candidates = this.#routes.filter((route) => route.matchers.length === 0 || matching.has(route));
     const last = candidates.findIndex(({ continues }) => !continues);
@@ -77,7 +77,7 @@ export class ProjectRoutes {
   /** The policies that an alert pages: one target for each, of the first route that leads to it. */
   async targetsOf(labels: MatchLabels): Promise<readonly RouteTarget[]> {
     const targets = new Map<string, RouteTarget>();
-    for (const { name, policy_id, delay_seconds } of await this.taking(labels)) {
+    for (const { name, policy_id, delay_seconds } of await this.routesFor(labels)) {
       if (policy_id === '' || targets.has(policy_id)) continue;
       targets.set(policy_id, { route: name, policyId: policy_id, delaySeconds: delay_seconds });
     }
@@ -111,7 +111,7 @@ export class Routes {
   }
 
   /** The routes that apply: none while an external on-call tool gets the alerts. */
-  async of(projectId: string): Promise<ProjectRoutes> {
+  async load(projectId: string): Promise<ProjectRoutes> {
     const [{ routes }, isApplied] = await Promise.all([this.get(projectId), this.isApplied(projectId)]);
     return new ProjectRoutes(isApplied ? routes : []);
   }
@@ -122,7 +122,7 @@ export class Routes {
   }
 
   /** Names of the routes that lead to a policy. */
-  async namesTo(projectId: string, policyId: string): Promise<readonly string[]> {
+  async namesUsing(projectId: string, policyId: string): Promise<readonly string[]> {
     const { routes } = await this.get(projectId);
     return routes.filter(({ policy_id }) => policy_id === policyId).map(({ name }) => name);
   }

@@ -17,8 +17,8 @@ import {
   type Rotation,
   type RotationFields,
   Rotations,
-  revisedRow,
   revisionOf,
+  revisionRow,
   rotationIn,
   rotationsOf,
 } from './rotations.ts';
@@ -210,7 +210,7 @@ export class Schedules {
     if (changes?.turns) await this.#people.requireAvailable(project_id, changes.turns.flat(), 'turns');
     return this.#locks.run(`oncall/${id}`, async (lease) => {
       const rows = await this.#rotations.rows(id);
-      const row = revisedRow(rows, { schedule, rotationId, changes, effective, now, author });
+      const row = revisionRow(rows, { schedule, rotationId, changes, effective, now, author });
       const window = { from: now, until: now + PREVIEW_DAYS * DAY_MS };
       const before = await this.#data(schedule, window, rows);
       const after = { ...before, rotations: [...before.rotations, revisionOf(row)] };

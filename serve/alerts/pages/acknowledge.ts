@@ -6,7 +6,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { AcknowledgeLink } from '../paging/acknowledge-links.ts';
-import type { Linked } from '../paging/linked-pages.ts';
+import type { LinkDetails } from '../paging/linked-pages.ts';
 import { severityTag, statusTag } from './frame.ts';
 
 /** A named parameter of a path may have 100 characters only. */
@@ -24,7 +24,7 @@ export function serveAcknowledgePages(
     if ('fault' in opened && opened.fault === 'unknown') throw notFound();
     return opened;
   };
-  const linkedBy = async (link: AcknowledgeLink): Promise<Linked> => {
+  const linkedBy = async (link: AcknowledgeLink): Promise<LinkDetails> => {
     const linked = await linkedPages.find(link);
     if (linked === null) throw notFound();
     return linked;
@@ -64,7 +64,7 @@ function sendExpired(reply: FastifyReply, project: number): Promise<FastifyReply
   return reply.page({ title, body, layout: 'narrow', status: 410 });
 }
 
-function send(reply: FastifyReply, linked: Linked, token: Html): Promise<FastifyReply> {
+function send(reply: FastifyReply, linked: LinkDetails, token: Html): Promise<FastifyReply> {
   const { project, user, alerts, all, open, usedMs } = linked;
   reply.header('x-robots-tag', 'noindex');
   const [first] = alerts;
@@ -80,12 +80,12 @@ ${usedMs > 0 || open.length === 0 ? doneNote(linked) : buttons(linked, token)}
   return reply.page({ title, body, layout: 'narrow' });
 }
 
-const buttons = ({ open, isCalling }: Linked, token: Html): Html =>
+const buttons = ({ open, isCalling }: LinkDetails, token: Html): Html =>
   html`<form method="post" class="actions">${token}
 <button name="action" value="acknowledge">${open.length === 1 ? 'Acknowledge' : `Acknowledge ${open.length} alerts`}</button>
 ${isCalling && html`<button name="action" value="escalate" class="second">Page the next step</button>`}</form>`;
 
-const doneNote = ({ acknowledged, usedMs }: Linked): Html => {
+const doneNote = ({ acknowledged, usedMs }: LinkDetails): Html => {
   if (acknowledged === null)
     return html`<p class="note">${usedMs > 0 ? 'This link was used already.' : 'Nobody is paged any more. Sign in to see whether the alert is open.'}</p>`;
   const { by, at } = acknowledged;

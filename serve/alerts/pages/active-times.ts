@@ -38,7 +38,7 @@ function daysOfRange(range: string): string[] {
 
 /** The intervals that a form describes. */
 export function activeTimesIn(form: Form): TimeInterval[] {
-  if (form.has('active_times')) return keptTimes(form.text('active_times'));
+  if (form.has('active_times')) return parseActiveTimes(form.text('active_times'));
   const weekdays = WEEKDAYS.filter((day) => form.has(`on-${day}`));
   const start_time = form.text('active_start');
   const end_time = form.text('active_end');
@@ -48,7 +48,7 @@ export function activeTimesIn(form: Form): TimeInterval[] {
 }
 
 /** Of a rotation whose times the form only keeps. */
-function keptTimes(json: string): TimeInterval[] {
+function parseActiveTimes(json: string): TimeInterval[] {
   try {
     return JSON.parse(json);
   } catch {

@@ -47,7 +47,7 @@ function serveNew(pages: FastifyInstance, parts: RoutePageParts): void {
   pages.post(NEW, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const change = (routes: readonly AlertRoute[], draft: RouteDraft) =>
-      placed(routes, routeOf(draft), draft.position);
+      insertRoute(routes, routeOf(draft), draft.position);
     return save(parts, reply, visit, { ...page, change });
   });
 }
@@ -83,14 +83,18 @@ function serveOne(pages: FastifyInstance, parts: RoutePageParts): void {
           other === routes.at(-1) ? { ...other, policy_id, delay_seconds } : other,
         );
       }
-      return placed(routes.toSpliced(position - 1, 1), routeOf(draft), draft.position);
+      return insertRoute(routes.toSpliced(position - 1, 1), routeOf(draft), draft.position);
     };
     return save(parts, reply, visit, { ...page, change });
   });
 }
 
 /** The routes with another one at a position, before the default one. */
-function placed(routes: readonly AlertRoute[], route: AlertRoute, position: string): readonly AlertRoute[] {
+function insertRoute(
+  routes: readonly AlertRoute[],
+  route: AlertRoute,
+  position: string,
+): readonly AlertRoute[] {
   const index = Number(position) - 1;
   if (!Number.isInteger(index) || index < 0 || index >= ROUTES_MAX)
     throw new RequestRefused('bad_request', `Enter a whole number from 1 to ${ROUTES_MAX}.`, 'position');
@@ -157,7 +161,7 @@ function serveDeletion(pages: FastifyInstance, parts: RoutePageParts): void {
         throw new RequestRefused('not_found', 'Route Not Found');
       return { position, route, version };
     },
-    asked: ({ position, route, version }, visit) => ({
+    questionOf: ({ position, route, version }, visit) => ({
       question: `Delete the route ${route.name}?`,
       facts: [['Matchers', matcherList(route)]],
       consequence: 'Its alerts go on to the next routes. This cannot be undone.',

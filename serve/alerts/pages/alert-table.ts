@@ -12,7 +12,7 @@ import {
   STATUS_TABS,
   searchOf,
 } from './list-query.ts';
-import { pager } from './pager.ts';
+import { pagination } from './pagination.ts';
 
 export const PAGE_SIZE = 20;
 /** Hosts and labels of one alert that are shown. */
@@ -48,17 +48,17 @@ export function liveParts(
     )}</ul></nav>`,
     severities: severityCounts(query, counts, urlTo),
     table: html`<div data-part="alerts">${table}
-${pager({ page: query.page, size: PAGE_SIZE, total, of: 'alerts' }, (page) => urlTo({ page: String(page) }))}</div>`,
+${pagination({ page: query.page, size: PAGE_SIZE, total, of: 'alerts' }, (page) => urlTo({ page: String(page) }))}</div>`,
   };
 }
 
 type UrlTo = (changes: Readonly<Record<string, string>>) => string;
 
 /** How severe the alerts of the status are; each count is a filter, and the one that is set takes it away. */
-function severityCounts({ given }: ListQuery, { severities }: AlertCounts, urlTo: UrlTo): Html {
+function severityCounts({ filters }: ListQuery, { severities }: AlertCounts, urlTo: UrlTo): Html {
   return html`<nav class="severities" aria-label="Severity" data-part="severities"><ul>${SEVERITIES.map(
     (severity) => {
-      const isSet = given.severity === severity;
+      const isSet = filters.severity === severity;
       return html`<li><a class="severity ${severity}" href="${urlTo({ severity: isSet ? '' : severity })}"${isSet && html` aria-current="true"`}>${severity} <span class="count">${severities[severity]}</span></a></li>`;
     },
   )}</ul></nav>`;

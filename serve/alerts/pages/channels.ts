@@ -5,7 +5,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { SETTING_FIELDS } from '../destinations/destination-settings.ts';
-import { storedTemplate } from '../destinations/entered-template.ts';
+import { storedTemplate } from '../destinations/template-changes.ts';
 import { DESTINATION_TYPES, type DestinationType } from '../messages/destination.ts';
 import type { SendOutcome } from '../messages/send.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
@@ -114,7 +114,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, channels }: ChannelPageP
     path: `${ONE}/delete`,
     tab: 'channels',
     find: (request, visit) => channels.get(visit.membership.project.id, channelIdOf(request)),
-    asked: ({ id, name, type }, visit) => ({
+    questionOf: ({ id, name, type }, visit) => ({
       question: `Delete the channel ${name}?`,
       facts: [['Type', labelOf(type)]],
       consequence: 'It receives no more messages. Retries of earlier messages are dropped.',
@@ -153,9 +153,9 @@ function sendNew(
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
   const given = givenIn(reply.request, type);
-  const lack = messageSender.lackOf(type);
+  const missing = messageSender.missingSetup(type);
   const body = html`<h1>New channel</h1><p class="lead">${labelOf(type)}</p>
-${lack === '' ? otherFault(type, error) : html`<p class="note warn">${lack}</p>`}
+${missing === '' ? otherFault(type, error) : html`<p class="note warn">${missing}</p>`}
 <section class="card"><form method="post" action="${listPath(visit)}/new">${visit.token}<input type="hidden" name="type" value="${type}">
 ${channelFields(type, given, [], error)}
 ${templateFields(type, given.template, faultIn(error))}

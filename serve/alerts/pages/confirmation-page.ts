@@ -19,7 +19,7 @@ interface ConfirmationPage<Item> {
   readonly role?: ProjectRole;
   /** The item that the address names. */
   readonly find: (request: FastifyRequest, visit: Visit) => Promise<Item>;
-  readonly asked: (item: Item, visit: Visit) => Question | Promise<Question>;
+  readonly questionOf: (item: Item, visit: Visit) => Question | Promise<Question>;
   /** Runs the action and sends the next page. On a `RequestRefused` the page asks again, with the reason. */
   readonly execute: (item: Item, visit: Visit, reply: FastifyReply) => Promise<FastifyReply>;
 }
@@ -28,10 +28,10 @@ interface ConfirmationPage<Item> {
 export function serveConfirmationPage<Item>(
   pages: FastifyInstance,
   frame: ProjectFrame,
-  { path, tab, role = 'Maintainer', find, asked, execute }: ConfirmationPage<Item>,
+  { path, tab, role = 'Maintainer', find, questionOf, execute }: ConfirmationPage<Item>,
 ): void {
   const ask = async (reply: FastifyReply, visit: Visit, item: Item, refusal: Refusal = {}) => {
-    const { back, fields, ...words } = await asked(item, visit);
+    const { back, fields, ...words } = await questionOf(item, visit);
     const { text, fault = null, status = 200 } = refusal;
     const body = html`${text && html`<p class="note bad" role="alert">${text}</p>`}${confirmation({
       ...words,
@@ -47,7 +47,7 @@ export function serveConfirmationPage<Item>(
   pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, role);
     const item = await find(request, visit);
-    const { name } = await asked(item, visit);
+    const { name } = await questionOf(item, visit);
     if (!isConfirmed(formOf(request), name))
       return ask(reply, visit, item, { fault: 'Type the name to confirm.', status: 422 });
     try {

@@ -15,7 +15,7 @@ import type { ProjectMember } from '../projects/members.ts';
 import { STATUS_ACTIONS } from './bulk.ts';
 import { ago, iidOf, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
 import { pathOf } from './integration-paths.ts';
-import { pageOf, pager } from './pager.ts';
+import { pageNumber, pagination } from './pagination.ts';
 import { type PagingCardParts, pagingCard } from './paging-card.ts';
 import { silenceCard } from './silence-card.ts';
 
@@ -38,7 +38,7 @@ export function serveDetails(
   const send = async (reply: FastifyReply, visit: Visit, refused?: RefusedNote) => {
     const { request } = reply;
     const alert = await reader.as(visit.store).get(visit.membership.project.id, iidOf(request));
-    const page = pageOf((request.query as { history?: unknown }).history);
+    const page = pageNumber((request.query as { history?: unknown }).history);
     const body = await alertBody(domain, visit, alert, { now: clock.now(), page, refused });
     const status = refused ? 422 : 200;
     return frame.send(reply, visit, { tab: 'alerts', title: alert.title, body, status });
@@ -140,7 +140,7 @@ ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
 ${notesCard(base, token, notes, refused, nameOf)}
 <section class="card"><h2>History</h2><ol class="history">${history.entries.map((entry) => html`<li>${timeOfEvent(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol>
-${pager({ page, size: HISTORY_PER_PAGE, total: history.total, of: 'events' }, (to) => `${base}?history=${to}`)}</section>
+${pagination({ page, size: HISTORY_PER_PAGE, total: history.total, of: 'events' }, (to) => `${base}?history=${to}`)}</section>
 </div></div>`;
 }
 

@@ -10,8 +10,16 @@ import { type AlertRoute, ROUTE_DELAY_SECONDS_MAX } from '../oncall/routes.ts';
 import { serveConfirmationPage } from './confirmation-page.ts';
 import { keyOfTarget, targetGroups, targetNames } from './escalation-targets.ts';
 import { type ProjectFrame, select, type Visit } from './frame.ts';
-import { draftIn, draftOf, edited, fieldsIn, newDraft, type PolicyDraft, policyForm } from './policy-form.ts';
-import { silentNote, silentOf } from './schedule-parts.ts';
+import {
+  draftIn,
+  draftOf,
+  editDraft,
+  fieldsIn,
+  newDraft,
+  type PolicyDraft,
+  policyForm,
+} from './policy-form.ts';
+import { unreachableNote, unreachableUsers } from './schedule-parts.ts';
 
 const LIST = '/projects/:id/escalation';
 const NEW = `${LIST}/new`;
@@ -91,7 +99,7 @@ function serveNew(pages: FastifyInstance, parts: EscalationPageParts): void {
     const { id } = visit.membership.project;
     const form = formOf(request);
     const draft = draftIn(form);
-    const changed = edited(draft, form.text('do'));
+    const changed = editDraft(draft, form.text('do'));
     if (changed !== null) return send(reply, visit, { draft: changed, error: null });
     let policy: Policy;
     try {
@@ -132,7 +140,7 @@ function serveOne(pages: FastifyInstance, parts: EscalationPageParts): void {
     const policy = await policies.get(id, policyIdOf(request));
     const form = formOf(request);
     const draft = draftIn(form);
-    const changed = edited(draft, form.text('do'));
+    const changed = editDraft(draft, form.text('do'));
     if (changed !== null) return send(reply, visit, policy, { draft: changed, error: null });
     try {
       await policies.change(id, policy.id, visit.user.id, fieldsIn(draft));
@@ -178,7 +186,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, policies }: EscalationPa
     path: `${ONE}/delete`,
     tab: 'escalation',
     find: (request, visit) => policies.get(visit.membership.project.id, policyIdOf(request)),
-    asked: ({ id, name, steps }, visit) => ({
+    questionOf: ({ id, name, steps }, visit) => ({
       question: `Delete the policy ${name}?`,
       facts: [['Steps', String(steps.length)]],
       consequence: 'This fails while a route leads to it or one of its pages is open. It cannot be undone.',
@@ -209,14 +217,14 @@ async function sendList(
   const people = list
     .flatMap(({ steps }) => steps.flatMap(({ targets }) => targets))
     .filter(({ type }) => type === 'user');
-  const silent = await silentOf(parts, [...new Set(people.map(({ id }) => id))]);
+  const unreachable = await unreachableUsers(parts, [...new Set(people.map(({ id }) => id))]);
   const nameOf = (id: string) => names.get(keyOfTarget({ type: 'user', id })) ?? 'a former member';
-  const noMail = parts.messageSender.lackOf('email');
+  const noMail = parts.messageSender.missingSetup('email');
   const body = html`<div class="heading"><div><h1>Escalation</h1><p class="lead">A policy pages people step by step until somebody acknowledges the alert.</p></div>${mayChange && html`<a class="button" href="${listPath(visit)}/new">Add policy</a>`}</div>
 ${!isApplied && html`<p class="note warn">The <a href="/projects/${project.id}/integrations">integration with an on-call tool</a> is active and receives all alerts. The policies page nobody until you deactivate it.</p>`}
 ${isApplied && route.policy_id === '' && html`<p class="note warn">New alerts page nobody. ${list.length === 0 ? 'Add a policy first.' : 'Choose a policy for new alerts.'}</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then nobody is paged by e-mail.</p>`}
-${silentNote(silent, nameOf)}
+${unreachableNote(unreachable, nameOf)}
 ${list.length > 0 && routeCard(visit, list, route, error)}
 ${list.length === 0 && html`<p class="empty">No policies yet.</p>`}
 ${list.map((policy) => policyCard(policy, names, mayChange ? `${listPath(visit)}/${policy.id}` : null))}`;

@@ -7,7 +7,7 @@ import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES } from '../model/access.ts';
 import { iidOf, type ProjectFrame, severityTag } from './frame.ts';
-import { pageOf, pager } from './pager.ts';
+import { pageNumber, pagination } from './pagination.ts';
 
 const PAGE_SIZE = 20;
 const PATH = '/projects/:id/incidents';
@@ -20,7 +20,7 @@ export function serveIncidentPages(
   pages.get(PATH, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
     const { project } = visit.membership;
-    const page = pageOf((request.query as { page?: unknown }).page);
+    const page = pageNumber((request.query as { page?: unknown }).page);
     const found = await incidents.list(visit.store, project.id, { number: page, size: PAGE_SIZE });
     const rows = found.rows.map((incident) => [
       html`<a href="/projects/${incident.project_id}/incidents/${incident.iid}">#${incident.iid} ${incident.title}</a>`,
@@ -31,7 +31,7 @@ export function serveIncidentPages(
       time(incident.created_ms),
     ]);
     const body = html`<h1>Incidents</h1>${table({ caption: 'Incidents', head: ['Incident', 'Severity', 'Status', 'Created'], rows, empty: 'No incidents yet. Create one from an alert, or let the project settings create them automatically.' })}
-${pager({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => `/projects/${project.id}/incidents?page=${to}`)}`;
+${pagination({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => `/projects/${project.id}/incidents?page=${to}`)}`;
     return frame.send(reply, visit, { tab: 'incidents', title: 'Incidents', body });
   });
   pages.get(`${PATH}/:iid`, async (request, reply) => {

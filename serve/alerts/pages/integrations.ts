@@ -20,7 +20,7 @@ import { connectCard } from './connect.ts';
 import { DELIVERIES_MAX, deliveryCard, waitingNote } from './delivery-table.ts';
 import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
 import { heartbeatCard, heartbeatTag, serveHeartbeatForms } from './heartbeats.ts';
-import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
+import { type ShowKey, serveIntegrationConfirmations } from './integration-confirmations.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
 import { refusalCard } from './refusal-card.ts';
@@ -101,7 +101,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
   });
   serveChanges(pages, parts);
   serveHeartbeatForms(pages, parts);
-  serveIntegrationEnds(pages, parts, showKey);
+  serveIntegrationConfirmations(pages, parts, showKey);
 }
 
 const ROTATION_HOURS = 24;

@@ -1,7 +1,7 @@
 import { type AlertStatus, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { Form } from '../../http/form.ts';
 import type { AlertFilter, AlertOrder, StatusCounts } from '../projects/alert-reader.ts';
-import { pageOf } from './pager.ts';
+import { pageNumber } from './pagination.ts';
 
 export const STATUS_TABS: readonly (readonly [
   name: keyof StatusCounts,
@@ -46,7 +46,7 @@ type FilterName = (typeof TEXTS)[number];
 /** The list that an address names. */
 export interface ListQuery {
   readonly tab: (typeof STATUS_TABS)[number];
-  readonly given: Readonly<Record<FilterName, string>>;
+  readonly filters: Readonly<Record<FilterName, string>>;
   readonly sort: SortName;
   readonly page: number;
 }
@@ -55,34 +55,34 @@ export interface ListQuery {
 export function listQueryOf(search: string): ListQuery {
   const parameters = new Form(search);
   const text = (name: string) => parameters.text(name).slice(0, VALUE_CHARACTERS_MAX).toWellFormed();
-  const given = Object.fromEntries(TEXTS.map((name) => [name, text(name)])) as Record<FilterName, string>;
+  const filters = Object.fromEntries(TEXTS.map((name) => [name, text(name)])) as Record<FilterName, string>;
   return {
     tab: (STATUS_TABS.find(([name]) => name === text('status')) ?? STATUS_TABS[0]) as ListQuery['tab'],
-    given: { ...given, severity: SEVERITIES.find((name) => name === given.severity) ?? '' },
+    filters: { ...filters, severity: SEVERITIES.find((name) => name === filters.severity) ?? '' },
     sort: SORT_LABELS.find(([name]) => name === text('sort'))?.[0] ?? 'started_at-desc',
-    page: pageOf(text('page')),
+    page: pageNumber(text('page')),
   };
 }
 
 /** The parameters that name the same list with changes, on its first page unless they name another. */
 export function searchOf(
-  { tab: [status], given, sort }: ListQuery,
+  { tab: [status], filters, sort }: ListQuery,
   changes: Readonly<Record<string, string>> = {},
 ): string {
-  const all = { status, ...given, sort: sort === 'started_at-desc' ? '' : sort, ...changes };
+  const all = { status, ...filters, sort: sort === 'started_at-desc' ? '' : sort, ...changes };
   return new URLSearchParams(Object.entries(all).filter(([, value]) => value !== '')).toString();
 }
 
-export const filterOf = ({ given }: ListQuery): AlertFilter => ({
-  severity: SEVERITIES.filter((name) => name === given.severity),
-  search: given.search,
-  assignee: given.assignee || undefined,
-  integration: given.integration || undefined,
-  service: given.service || undefined,
-  monitoring_tool: given.tool || undefined,
-  environment: given.environment || undefined,
-  host: given.host || undefined,
-  label: given.label || undefined,
+export const filterOf = ({ filters }: ListQuery): AlertFilter => ({
+  severity: SEVERITIES.filter((name) => name === filters.severity),
+  search: filters.search,
+  assignee: filters.assignee || undefined,
+  integration: filters.integration || undefined,
+  service: filters.service || undefined,
+  monitoring_tool: filters.tool || undefined,
+  environment: filters.environment || undefined,
+  host: filters.host || undefined,
+  label: filters.label || undefined,
 });
 
 export function orderOf({ sort }: ListQuery): AlertOrder {
@@ -90,5 +90,5 @@ export function orderOf({ sort }: ListQuery): AlertOrder {
   return { sort: column, descending: direction === 'desc' };
 }
 
-export const isFiltered = ({ given }: ListQuery): boolean =>
-  Object.values(given).some((value) => value !== '');
+export const isFiltered = ({ filters }: ListQuery): boolean =>
+  Object.values(filters).some((value) => value !== '');

@@ -117,27 +117,27 @@ async function assigneesOf(users: UserLookup, rows: readonly Alert[]): Promise<O
 
 function filterForm(
   id: string,
-  { tab: [status], sort, given }: ListQuery,
+  { tab: [status], sort, filters }: ListQuery,
   assignees: readonly Option[],
   sources: readonly Option[],
 ): Html {
-  const own = given.assignee;
+  const own = filters.assignee;
   const known = assignees.some(([value]) => value === own) || own === '' || own === 'none';
   return html`<form class="picker" method="get" action="/projects/${id}/alerts" role="search">
-<input type="hidden" name="status" value="${status}">${(['severity', ...CHIP_NAMES] as const).map((name) => given[name] !== '' && html`<input type="hidden" name="${name}" value="${given[name]}">`)}
-<label class="wide">Search<input type="search" name="search" value="${given.search}" placeholder="Title, description, service or tool"></label>
+<input type="hidden" name="status" value="${status}">${(['severity', ...CHIP_NAMES] as const).map((name) => filters[name] !== '' && html`<input type="hidden" name="${name}" value="${filters[name]}">`)}
+<label class="wide">Search<input type="search" name="search" value="${filters.search}" placeholder="Title, description, service or tool"></label>
 ${select('assignee', 'Assignee', [['', 'Any'], ['none', 'Unassigned'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as Option])], own)}
-${sources.length > 1 && select('integration', 'Integration', [['', 'Any'], ...sources], given.integration)}
+${sources.length > 1 && select('integration', 'Integration', [['', 'Any'], ...sources], filters.integration)}
 ${select('sort', 'Sort by', SORT_LABELS, sort)}
 <button class="second">Apply filters</button></form>`;
 }
 
 /** The chips that the list is narrowed to, each with a link that takes it away. */
 function activeChips(id: string, query: ListQuery): Html | null {
-  const active = CHIP_NAMES.filter((name) => query.given[name] !== '');
+  const active = CHIP_NAMES.filter((name) => query.filters[name] !== '');
   if (active.length === 0) return null;
   return html`<ul class="chips" aria-label="Chosen labels">${active.map(
     (name) =>
-      html`<li><a class="chip set" href="/projects/${id}/alerts?${searchOf(query, { [name]: '' })}" aria-label="Remove ${CHIPS[name]}: ${query.given[name]}">${CHIPS[name]}: ${query.given[name]} <span aria-hidden="true">✕</span></a></li>`,
+      html`<li><a class="chip set" href="/projects/${id}/alerts?${searchOf(query, { [name]: '' })}" aria-label="Remove ${CHIPS[name]}: ${query.filters[name]}">${CHIPS[name]}: ${query.filters[name]} <span aria-hidden="true">✕</span></a></li>`,
   )}</ul>`;
 }

@@ -14,7 +14,7 @@ import { matcherCodes } from './matcher-code.ts';
 import {
   draftIn,
   draftOf,
-  edited,
+  editDraft,
   fieldsIn,
   newDraft,
   type WindowDraft,
@@ -95,7 +95,7 @@ async function save(
 ): Promise<FastifyReply> {
   const form = formOf(reply.request);
   const draft = draftIn(form);
-  const changed = edited(draft, form.text('do'));
+  const changed = editDraft(draft, form.text('do'));
   if (changed !== null) return sendForm(parts, reply, visit, { ...page, draft: changed, error: null });
   try {
     const window = await store(draft);
@@ -111,7 +111,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, windows }: MaintenancePa
     path: `${ONE}/delete`,
     tab: 'maintenance',
     find: (request, visit) => windows.get(visit.membership.project.id, windowIdOf(request)),
-    asked: (window, visit) => ({
+    questionOf: (window, visit) => ({
       question: `Delete the window ${window.name}?`,
       facts: [['Matchers', matcherList(window)]],
       consequence: 'If it is on now, suppressed alerts that are still triggered page at once.',

@@ -46,7 +46,7 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
     const user = await request.requireUser();
     const form = formOf(request);
     const type = CONTACT_TYPES.find((type) => type === form.text('type')) ?? 'email';
-    return trying(parts, reply, user, 'add', async () => {
+    return runAction(parts, reply, user, 'add', async () => {
       const { address } = await contacts.create(user, { type, address: form.text('address') });
       return `A code was sent to ${address}. Enter it within 10 minutes.`;
     });
@@ -69,7 +69,7 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
     pages.post(`${CONTACT}/${name}`, async (request, reply) => {
       const user = await request.requireUser();
       const id = contactIdOf(request);
-      return trying(parts, reply, user, id, () => act(user, id, formOf(request)));
+      return runAction(parts, reply, user, id, () => act(user, id, formOf(request)));
     });
   }
   pages.post(`${CONTACT}/test`, async (request, reply) => {
@@ -79,7 +79,7 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
   });
   pages.post(`${PAGE}/rules`, async (request, reply) => {
     const user = await request.requireUser();
-    return trying(parts, reply, user, 'rules', async () => {
+    return runAction(parts, reply, user, 'rules', async () => {
       await notificationRules.put(user.id, rulesIn(formOf(request)));
       return 'Rules saved.';
     });
@@ -96,7 +96,7 @@ interface NotificationState {
 }
 
 /** Does what a form asks for and says so, or shows it again with the reason. */
-async function trying(
+async function runAction(
   parts: NotificationParts,
   reply: FastifyReply,
   user: User,
@@ -136,25 +136,25 @@ async function sendPage(
 ): Promise<FastifyReply> {
   const token = await reply.formToken();
   const [list, stored] = await Promise.all([contacts.list(user.id), notificationRules.get(user.id)]);
-  const proved = list.filter(({ verified_ms }) => verified_ms > 0);
+  const verified = list.filter(({ verified_ms }) => verified_ms > 0);
   const errorOf = (form: string) => (refused?.form === form ? refused.error : null);
   const about = list.find(({ id }) => refused?.form === id);
   const isCode = refused?.error instanceof RequestRefused && refused.error.field === 'code';
   const rulesError = errorOf('rules');
   const rules = rulesError === null ? stored : rulesIn(formOf(reply.request));
-  const noMail = messageSender.lackOf('email');
+  const noMail = messageSender.missingSetup('email');
   const body = html`<h1>Notifications</h1><p class="lead">How pages of your projects reach you.</p>
 ${news}
 ${calendar && secretCard('Address of your calendar', calendar)}
 ${about && !isCode && html`<p class="note bad" role="alert">${refused?.error.message}</p>`}
-${proved.length === 0 && html`<p class="note warn">You have no verified contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
+${verified.length === 0 && html`<p class="note warn">You have no verified contact, so no page reaches you. Add a contact and enter the code that is sent to it.</p>`}
 ${noMail !== '' && html`<p class="note warn">${noMail} Until then you cannot be paged by e-mail.</p>`}
 ${
   list.length > 0 &&
   html`<section class="card"><h2>Contacts</h2><ul class="contacts">${list.map((contact) => contactItem(contact, token, isCode ? errorOf(contact.id) : null))}</ul></section>`
 }
 ${addCard(messageSender, formOf(reply.request), token, errorOf('add'))}
-${proved.length > 0 && rulesCard(rules, proved, token, rulesError)}
+${verified.length > 0 && rulesCard(rules, verified, token, rulesError)}
 ${calendarCard(await personalCalendars.has(user.id), token)}`;
   return reply.page({ title: 'Notifications', body, status: refused === undefined ? 200 : 422 });
 }
@@ -162,16 +162,16 @@ ${calendarCard(await personalCalendars.has(user.id), token)}`;
 function contactItem(contact: Contact, token: Html, codeError: HttpError | null): Html {
   const { id, address, verified_ms, isOfAccount } = contact;
   const base = `${PAGE}/contacts/${id}`;
-  const isProved = verified_ms > 0;
+  const isVerified = verified_ms > 0;
   const act = (what: string, text: string, look = 'second small') =>
     button(`${base}/${what}`, token, text, `${text}: ${address}`, look);
   const fault = codeError && html`<p class="fault" id="code-${id}-fault">${codeError.message}</p>`;
-  return html`<li><p><b>${address || 'unreadable'}</b> <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span> ${isProved ? html`<span class="tag good">verified</span>` : html`<span class="tag warn">not verified</span>`}</p>
+  return html`<li><p><b>${address || 'unreadable'}</b> <span class="under">${labelOf(contact)}${isOfAccount && ', of your account'}</span> ${isVerified ? html`<span class="tag good">verified</span>` : html`<span class="tag warn">not verified</span>`}</p>
 ${
-  !isProved &&
+  !isVerified &&
   html`<form class="code-form" method="post" action="${base}/verify">${token}<label for="code-${id}">Code</label><input id="code-${id}" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required${codeError && html` aria-invalid="true" aria-describedby="code-${id}-fault" autofocus`}><button class="small">Confirm</button></form>${fault}`
 }
-<div class="actions">${isProved ? act('test', 'Send test') : act('code', 'Send new code')}${!isOfAccount && act('delete', 'Delete', 'danger small')}</div></li>`;
+<div class="actions">${isVerified ? act('test', 'Send test') : act('code', 'Send new code')}${!isOfAccount && act('delete', 'Delete', 'danger small')}</div></li>`;
 }
 
 function addCard(
@@ -180,10 +180,10 @@ function addCard(
   token: Html,
   error: HttpError | null,
 ): Html {
-  const usable = CONTACT_TYPES.filter((type) => sender.lackOf(type) === '');
+  const usable = CONTACT_TYPES.filter((type) => sender.missingSetup(type) === '');
   const types = CONTACT_TYPES.map((type): [string, string] => [type, labelOf({ type })]);
   const shown = (name: string) => (error === null ? '' : form.text(name));
-  const noTelegram = sender.lackOf('telegram');
+  const noTelegram = sender.missingSetup('telegram');
   return html`<section class="card"><h2>Add contact</h2><form method="post" action="${PAGE}/contacts">${token}
 <div class="picker">${select('type', 'Type', types, shown('type') || (usable[0] ?? 'webhook'))}</div>
 ${textField({ name: 'address', label: 'Address', value: shown('address'), hint: 'An e-mail address, the number of your chat with the Telegram bot of this server, or the URL of a tool such as ntfy, Gotify or Pushover. A code is sent to it.', fault: error?.message })}
@@ -191,7 +191,12 @@ ${noTelegram !== '' && html`<p class="hint spaced-below">${noTelegram}</p>`}
 <button>Add contact</button></form></section>`;
 }
 
-function rulesCard(rules: UserRules, proved: readonly Contact[], token: Html, error: HttpError | null): Html {
+function rulesCard(
+  rules: UserRules,
+  verified: readonly Contact[],
+  token: Html,
+  error: HttpError | null,
+): Html {
   const list = (name: 'default' | 'important', title: string, hint: string) => {
     const fault = error instanceof RequestRefused && error.field === name ? error.message : null;
     const rows = [
@@ -199,7 +204,7 @@ function rulesCard(rules: UserRules, proved: readonly Contact[], token: Html, er
       ...Array.from({ length: EMPTY_ROWS }, () => ({ contactId: '', afterMinutes: 0 })),
     ];
     return html`<fieldset class="field"><legend>${title}</legend><p class="hint">${hint}</p>
-${rows.map((rule, i) => ruleRow(name, rule, proved, `${title}, rule ${i + 1}`))}${fault && html`<p class="fault" role="alert">${fault}</p>`}</fieldset>`;
+${rows.map((rule, i) => ruleRow(name, rule, verified, `${title}, rule ${i + 1}`))}${fault && html`<p class="fault" role="alert">${fault}</p>`}</fieldset>`;
   };
   return html`<section class="card"><h2>Rules</h2><form method="post" action="${PAGE}/rules">${token}
 ${list('default', 'Pages', 'Each rule notifies one contact some minutes after a step pages you, unless somebody has acknowledged the page. Without a rule, your first contact is notified at once.')}
@@ -216,10 +221,10 @@ function calendarCard(has: boolean, token: Html): Html {
 function ruleRow(
   name: string,
   { contactId, afterMinutes }: NotificationRule,
-  proved: readonly Contact[],
+  verified: readonly Contact[],
   label: string,
 ): Html {
-  const options = proved.map(
+  const options = verified.map(
     (contact) =>
       html`<option value="${contact.id}"${contact.id === contactId && html` selected`}>${labelOf(contact)}: ${contact.address}</option>`,
   );

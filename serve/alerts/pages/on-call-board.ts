@@ -19,7 +19,7 @@ export interface Board {
 
 /** Who is on call now and next, by the shifts of a time that begins now. */
 export function boardOf(shifts: readonly StaffedSpan[], { from: now, until }: Span, reader: string): Board {
-  const turns = joined(shifts);
+  const turns = mergeTouching(shifts);
   const current = turns.find(({ from, until }) => from <= now && now < until) ?? null;
   const next = turns.find(({ from }) => from > now) ?? null;
   return {
@@ -33,14 +33,14 @@ export function boardOf(shifts: readonly StaffedSpan[], { from: now, until }: Sp
 
 /** When a user is on call, alone or with others. */
 export const stretchesOf = (shifts: readonly StaffedSpan[], user: string): Span[] =>
-  joined(
+  mergeTouching(
     shifts
       .filter(({ users }) => users.includes(user))
       .map(({ from, until }) => ({ from, until, users: [user] })),
   ).map(({ from, until }) => ({ from, until }));
 
 /** Stretches of the same people that touch are one: a handoff to oneself changes nothing. */
-function joined(shifts: readonly StaffedSpan[]): StaffedSpan[] {
+function mergeTouching(shifts: readonly StaffedSpan[]): StaffedSpan[] {
   const result: StaffedSpan[] = [];
   for (const shift of shifts) {
     const last = result.at(-1);

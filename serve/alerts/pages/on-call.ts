@@ -16,8 +16,8 @@ import {
   type OnCallPageParts,
   policiesOf,
   schedulePath,
-  silentNote,
-  silentOf,
+  unreachableNote,
+  unreachableUsers,
 } from './schedule-parts.ts';
 import { type Clocks, clocksOf, readerZoneOf, stretchBy } from './zone-times.ts';
 
@@ -62,9 +62,9 @@ async function send(
   const people = new Set(
     boards.flatMap(({ current, next }) => [...(current?.users ?? []), ...(next?.users ?? [])]),
   );
-  const [users, silent, steps] = await Promise.all([
+  const [users, unreachable, steps] = await Promise.all([
     parts.users.byId([...people]),
-    silentOf(parts, [...people]),
+    unreachableUsers(parts, [...people]),
     firstSteps(parts, project.id, boards),
   ]);
   const nameOf = nameIn(users);
@@ -73,7 +73,7 @@ async function send(
     error === null ? { name: '', description: '', time_zone: readerZoneOf(reply.request) } : scheduleIn(form);
   const body = html`<h1>On call</h1><p class="lead">Who is on call now, and who is next.</p>
 ${boards.flatMap(usedGaps)}
-${silentNote(silent, nameOf)}
+${unreachableNote(unreachable, nameOf)}
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${steps}
 <div class="boards">${boards.map((board) => boardCard(board, nameOf))}</div>

@@ -79,7 +79,7 @@ export const fieldsIn = (draft: PolicyDraft): PolicyFields => ({
 });
 
 /** The draft after a button that changes its steps; null for the button that saves it. */
-export function edited(draft: PolicyDraft, button: string): PolicyDraft | null {
+export function editDraft(draft: PolicyDraft, button: string): PolicyDraft | null {
   const [, action = '', at = '0'] = /^(add|more|up|remove)(?:-(\d))?$/.exec(button) ?? [];
   const i = Number(at);
   const steps = [...draft.steps];

@@ -230,7 +230,7 @@ const serveDeletion = (
     tab: 'settings',
     role: 'Owner',
     find: async (_request, { membership }) => membership.project,
-    asked: ({ id, name, created_ms }) => ({
+    questionOf: ({ id, name, created_ms }) => ({
       question: `Delete the project ${name}?`,
       facts: [
         ['Project', name],

@@ -10,8 +10,8 @@ import type { Candidate } from './schedule-parts.ts';
 
 const PRIORITIES = 10;
 /** Of a new rotation. */
-const TURNS_AT_FIRST = 3;
-const TURNS_MORE = 5;
+const NEW_TURNS = 3;
+const EXTRA_TURNS = 5;
 /** A form with more fields is refused. */
 const PEOPLE_FIELDS_MAX = 150;
 /** The choice of a turn in which nobody is on call. */
@@ -58,7 +58,7 @@ export function rotationFields({ project, draft, candidates, zone, error, asksFo
   const faultOf = (field: string) =>
     error?.field === field || error?.field?.startsWith(`${field}.`) ? error.message : null;
   const { name, priority, starts_at, ends_at, length, unit, turns, active_times } = draft;
-  const lines = turns.length + (asksForMore ? TURNS_MORE : Math.max(1, TURNS_AT_FIRST - turns.length));
+  const lines = turns.length + (asksForMore ? EXTRA_TURNS : Math.max(1, NEW_TURNS - turns.length));
   return html`${textField({ name: 'name', label: 'Name', value: name, hint: 'For example, Weekdays.', fault: faultOf('name') })}
 ${turnFields(turns, lines, candidates, faultOf('turns'))}
 <p class="hint">Only <a href="/projects/${project}/members">members</a> with the role Developer or a higher one can be on call.</p>

@@ -18,7 +18,7 @@ type PreviewParts = RoutePreviewDependencies &
 /** Of those that match. */
 const SILENCES_SHOWN = 10;
 
-interface Asked {
+interface PreviewInput {
   readonly labels?: string;
   /** The number of an alert. */
   readonly alert?: string;
@@ -26,7 +26,7 @@ interface Asked {
 }
 
 /** Asks for the labels or the number of an alert to preview. */
-export function previewForm({ membership }: Visit, { labels, alert, error }: Asked): Html {
+export function previewForm({ membership }: Visit, { labels, alert, error }: PreviewInput): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   return html`<section class="card"><h2>Preview</h2><p>Shows whom an alert would page now. Nothing is sent.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
 ${textField({ name: 'labels', label: 'Labels', value: labels, rows: 4, required: false, hint: 'One per line, such as severity="critical".', fault: faultOf('labels') })}
@@ -39,14 +39,14 @@ export function serveRoutePreviewPage(pages: FastifyInstance, parts: PreviewPart
   const { frame } = parts;
   pages.get('/projects/:id/routes/preview', async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
-    const { labels = '', alert = '' } = request.query as Asked;
-    const asked = { labels: String(labels), alert: String(alert) };
+    const { labels = '', alert = '' } = request.query as PreviewInput;
+    const input = { labels: String(labels), alert: String(alert) };
     try {
-      const found = await labelsOf(parts, visit, asked);
-      return await send(parts, reply, visit, asked, found);
+      const found = await labelsOf(parts, visit, input);
+      return await send(parts, reply, visit, input, found);
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.field === null) throw error;
-      return sendPage(parts, reply, visit, { ...asked, error }, null);
+      return sendPage(parts, reply, visit, { ...input, error }, null);
     }
   });
 }
@@ -75,7 +75,7 @@ async function send(
   parts: PreviewParts,
   reply: FastifyReply,
   visit: Visit,
-  asked: Asked,
+  input: PreviewInput,
   labels: MatchLabels,
 ): Promise<FastifyReply> {
   const { project } = visit.membership;
@@ -85,21 +85,21 @@ ${await suppressionNote(parts, project.id, preview)}
 <section class="card"><h2>Routes</h2>${routeList(preview)}</section>
 ${await pageCards(parts, reply.request, project.id, preview.pages)}
 <section class="card"><h2>Labels</h2><p>${[...labels.values].map(([name, value]) => html`<code>${formatMatchers([{ name, value, isRegex: false, isEqual: true }])}</code> `)}${labels.values.size === 0 && 'None.'}</p></section>`;
-  return sendPage(parts, reply, visit, asked, body);
+  return sendPage(parts, reply, visit, input, body);
 }
 
 function sendPage(
   { frame }: PreviewParts,
   reply: FastifyReply,
   visit: Visit,
-  asked: Asked,
+  input: PreviewInput,
   result: Html | null,
 ): Promise<FastifyReply> {
   const path = `/projects/${visit.membership.project.id}/routes`;
   const body = html`<h1>Preview of the routes</h1><p class="lead"><a href="${path}">Routes</a></p>
 ${result}
-${previewForm(visit, asked)}`;
-  const status = asked.error === undefined ? 200 : 422;
+${previewForm(visit, input)}`;
+  const status = input.error === undefined ? 200 : 422;
   return frame.send(reply, visit, {
     ...{ tab: 'routes', title: 'Preview of the routes', body, status, script: 'alerts.js' },
   });

@@ -68,15 +68,15 @@ export const nameIn =
     `@${users.get(id)?.username ?? 'deleted-user'}`;
 
 /** Those of some people whom no page would reach. */
-export async function silentOf(
+export async function unreachableUsers(
   { notificationRules }: Pick<OnCallPageParts, 'notificationRules'>,
   people: readonly string[],
 ): Promise<readonly string[]> {
-  const rules = await Promise.all(people.map((user) => notificationRules.of(user, false)));
+  const rules = await Promise.all(people.map((user) => notificationRules.rulesFor(user, false)));
   return people.filter((_, i) => rules[i]?.length === 0);
 }
 
-export function silentNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
+export function unreachableNote(people: readonly string[], nameOf: (user: string) => string): Html | null {
   if (people.length === 0) return null;
   const [has, them] = people.length === 1 ? ['has', 'this person'] : ['have', 'them'];
   return html`<p class="note warn">${people.map(nameOf).join(', ')} ${has} no verified contact: no page reaches ${them}. They add contacts in their account, under <a href="/profile/notifications">Notifications</a>.</p>`;

@@ -22,8 +22,8 @@ import {
   type ScheduleState,
   type SendSchedule,
   schedulePath,
-  silentNote,
-  silentOf,
+  unreachableNote,
+  unreachableUsers,
 } from './schedule-parts.ts';
 import { weeksOf } from './schedule-view.ts';
 import { clocksOf } from './zone-times.ts';
@@ -82,7 +82,7 @@ const serveDeletion = (
     path: `${ONE}/delete`,
     tab: 'oncall',
     find: (request, visit) => scheduleOf(visit, request),
-    asked: (schedule) => ({
+    questionOf: (schedule) => ({
       question: `Delete the schedule ${schedule.name}?`,
       facts: [
         ['Time zone', schedule.time_zone],
@@ -138,7 +138,7 @@ async function scheduleBody(
 ${calendar && secretCard('Address of the calendar', calendar)}
 ${rotations.length > 0 && policiesOf(schedule, allPolicies).length === 0 && unusedNote(schedule)}
 ${unavailableNote(unavailable, nameOf)}
-${silentNote(await silentOf(parts, people), nameOf)}
+${unreachableNote(await unreachableUsers(parts, people), nameOf)}
 ${rotations.length > 0 && html`<section class="card">${boardFacts(board, clocks, nameOf)}</section>`}
 ${weeks}
 ${rotationSection({ schedule, rotations, visit, nameOf, clocks })}

@@ -10,7 +10,7 @@ import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import { countMatching, proposedMatchers } from '../suppression/matching-alerts.ts';
 import { SILENCE_STATES, type Silence, type SilenceState, silenceState } from '../suppression/silence.ts';
 import type { ProjectFrame, Visit } from './frame.ts';
-import { pageOf, pager } from './pager.ts';
+import { pageNumber, pagination } from './pagination.ts';
 import { draftIn, fieldsIn, newDraft, type SilenceDraft, silenceForm } from './silence-form.ts';
 
 const LIST = '/projects/:id/silences';
@@ -117,7 +117,7 @@ async function sendList(parts: SilencePageParts, reply: FastifyReply, visit: Vis
   const { frame, silences, users, clock } = parts;
   const { request } = reply;
   const states = statesIn(request);
-  const page = pageOf((request.query as { page?: unknown }).page);
+  const page = pageNumber((request.query as { page?: unknown }).page);
   const listed = await silences.list(projectOf(visit), states, { number: page, size: PER_PAGE });
   const people = await users.byId(listed.silences.map(({ author_id }) => author_id));
   const now = clock.now();
@@ -133,7 +133,7 @@ ${mayChange && html`<a class="button" href="${listPath(visit)}/new">New silence<
       html`<li><a href="${listPath(visit)}${state && `?state=${state}`}"${state === chosen && html` aria-current="page"`}>${label}</a></li>`,
   )}</ul></nav>
 ${table({ caption: 'Silences', head: ['Silence', ''], rows, empty: 'No silences.' })}
-${pager({ page, size: PER_PAGE, total: listed.total, of: 'silences' }, (to) => `${listPath(visit)}?${new URLSearchParams({ ...(chosen === '' ? {} : { state: chosen }), page: String(to) })}`)}`;
+${pagination({ page, size: PER_PAGE, total: listed.total, of: 'silences' }, (to) => `${listPath(visit)}?${new URLSearchParams({ ...(chosen === '' ? {} : { state: chosen }), page: String(to) })}`)}`;
   return frame.send(reply, visit, { tab: 'silences', title: 'Silences', body });
 }
 

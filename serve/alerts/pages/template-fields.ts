@@ -7,7 +7,7 @@ import {
   checkTemplate,
   NO_TEMPLATE,
   renderBody,
-  renderWords,
+  renderTexts,
   TEMPLATE_PARTS,
   type TemplatePart,
 } from '../messages/templates.ts';
@@ -46,11 +46,11 @@ export function templateFields(
 /** What a template makes of a sample, and the names in it that nothing has. */
 export function templatePreview(type: DestinationType, template: MessageTemplate): Html {
   const unknown = checkTemplate(template, type);
-  const words = renderWords(template, type, FULL_SAMPLE);
+  const texts = renderTexts(template, type, FULL_SAMPLE);
   const shown = template.body === '' ? '' : JSON.stringify(renderBody(template.body, FULL_SAMPLE), null, 2);
   return html`<section class="card"><h2>Sample</h2><p>A message about two alerts looks like this.</p>
 ${unknown.length > 0 && html`<p class="note warn">These names do not exist and are left empty: ${unknown.join(', ')}.</p>`}
-${words.title !== undefined && html`<h3>Title</h3><pre><code>${words.title}</code></pre>`}
-${words.text !== undefined && html`<h3>Text</h3><pre><code>${words.text}</code></pre>`}
+${texts.title !== undefined && html`<h3>Title</h3><pre><code>${texts.title}</code></pre>`}
+${texts.text !== undefined && html`<h3>Text</h3><pre><code>${texts.text}</code></pre>`}
 ${shown !== '' && html`<h3>Body</h3><pre><code>${shown}</code></pre>`}</section>`;
 }

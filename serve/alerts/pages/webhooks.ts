@@ -99,7 +99,7 @@ const serveDeletion = (pages: FastifyInstance, { frame, webhooks, clock }: Webho
     path: `${ONE}/delete`,
     tab: 'hooks',
     find: (request, visit) => webhooks.get(visit.membership.project, webhookIdOf(request)),
-    asked: (webhook) => ({
+    questionOf: (webhook) => ({
       question: `Delete ${webhook.name || 'the webhook'}?`,
       facts: [
         ['URL', webhook.url],

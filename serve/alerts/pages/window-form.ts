@@ -79,7 +79,7 @@ export function draftIn(form: Form): WindowDraft {
 }
 
 /** The draft after a button that adds or removes an interval; null for the button that saves it. */
-export function edited(draft: WindowDraft, button: string): WindowDraft | null {
+export function editDraft(draft: WindowDraft, button: string): WindowDraft | null {
   const { intervals } = draft;
   const [, removed] = /^remove-(\d{1,2})$/.exec(button) ?? [];
   if (removed !== undefined) return { ...draft, intervals: intervals.toSpliced(Number(removed), 1) };

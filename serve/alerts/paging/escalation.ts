@@ -147,8 +147,10 @@ export function follow(
   const { name, at, by, position } = change;
   const { state } = page;
   const next = { ...page, position };
-  const isUntold = (state === 'waiting' || state === 'suppressed') && page.step === 0 && page.round === 1;
-  const hasStarted = state === 'triggered' || state === 'exhausted' || (state === 'suppressed' && !isUntold);
+  const hasNotifiedNobody =
+    (state === 'waiting' || state === 'suppressed') && page.step === 0 && page.round === 1;
+  const hasStarted =
+    state === 'triggered' || state === 'exhausted' || (state === 'suppressed' && !hasNotifiedNobody);
   if (name === 'acknowledged' && hasStarted) {
     const timeoutMs = (policy?.ack_timeout_minutes ?? 0) * MINUTE_MS;
     const next_ms = timeoutMs > 0 ? at + timeoutMs : 0;
@@ -159,8 +161,8 @@ export function follow(
     if (state === 'closed' || (state === 'acknowledged' && name === 'acknowledged')) return unchanged(next);
     return {
       page: { ...next, state: 'closed', closed_ms: at, next_ms: 0 },
-      update: isUntold ? null : 'resolved',
-      log: isUntold ? `${name} before anybody was paged` : name,
+      update: hasNotifiedNobody ? null : 'resolved',
+      log: hasNotifiedNobody ? `${name} before anybody was paged` : name,
     };
   }
   if (name === 'raised') return unchanged({ ...next, severity });
@@ -254,7 +256,7 @@ export interface StepCall {
   readonly state: 'pending' | 'sending' | 'sent' | 'failed' | 'cancelled';
   readonly due_ms: number;
   /** Whether it was not tried yet and its destination accepted another message moments ago, so that it waits to be bundled. */
-  readonly isHeld: boolean;
+  readonly waitsForBundle: boolean;
 }
 
 /** Whether anybody accepted a call of one of some steps. */
@@ -269,5 +271,7 @@ export function reachOf(calls: readonly StepCall[], now: number, unreachedMs: nu
   const open = calls.filter(({ state }) => state === 'pending' || state === 'sending');
   if (open.length === 0) return 'unreached';
   const first = Math.min(...open.map(({ due_ms }) => due_ms));
-  return open.some(({ isHeld }) => isHeld) || now < first + unreachedMs ? 'unknown' : 'unreached';
+  return open.some(({ waitsForBundle }) => waitsForBundle) || now < first + unreachedMs
+    ? 'unknown'
+    : 'unreached';
 }

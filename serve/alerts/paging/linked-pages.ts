@@ -8,9 +8,9 @@ import type { AlertActions } from '../projects/alert-actions.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { AcknowledgeLink } from './acknowledge-links.ts';
-import { isCallable, type PeopleDependencies } from './callable.ts';
+import { canBePaged, type PeopleDependencies } from './can-be-paged.ts';
 import type { PageSteps } from './page-steps.ts';
-import { type DueNotification, destinationLock, notificationIn, type PageStore } from './page-store.ts';
+import { type DueNotification, destinationLock, type PageStore, withoutPageState } from './page-store.ts';
 
 interface LinkedPagesDependencies extends PeopleDependencies {
   readonly clock: Clock;
@@ -25,7 +25,7 @@ interface LinkedPagesDependencies extends PeopleDependencies {
 }
 
 /** The alerts, the project and the person of a link. */
-export interface Linked {
+export interface LinkDetails {
   readonly project: Project;
   readonly user: User;
   /** The most severe first, at most 20. */
@@ -54,12 +54,12 @@ export class LinkedPages {
   }
 
   /** Null if the person may not act in the project any more, or the message is gone. */
-  async find(link: AcknowledgeLink): Promise<Linked | null> {
+  async find(link: AcknowledgeLink): Promise<LinkDetails | null> {
     const { reader, projects, users, store } = this.#deps;
     const projectId = String(link.project);
     const [project, isAllowed, people, notifications] = await Promise.all([
       projects.find(projectId),
-      isCallable(this.#deps, projectId, link.user),
+      canBePaged(this.#deps, projectId, link.user),
       users.byId([link.user]),
       store.ofMessage(link.project, link.destination, link.message),
     ]);
@@ -90,14 +90,14 @@ export class LinkedPages {
       await this.#act(linked, action);
       // The answer shows who acknowledged.
       await this.#deps.catchUp(project);
-      const first = notificationIn(firstOf(await store.ofMessage(project, destination, message)));
+      const first = withoutPageState(firstOf(await store.ofMessage(project, destination, message)));
       await lease.ensure();
       await store.change([{ ...first, used_ms: clock.now() }]);
       return true;
     });
   }
 
-  async #act({ open, user, project }: Linked, action: 'acknowledge' | 'escalate'): Promise<void> {
+  async #act({ open, user, project }: LinkDetails, action: 'acknowledge' | 'escalate'): Promise<void> {
     const { actions, steps } = this.#deps;
     if (action === 'escalate') {
       return steps.escalate(Number(project.id), open, user.id);
@@ -113,7 +113,7 @@ export class LinkedPages {
   async #acknowledgement(
     project: number,
     { alert, policy }: DueNotification,
-  ): Promise<Linked['acknowledged']> {
+  ): Promise<LinkDetails['acknowledged']> {
     const pages = await this.#deps.store.ofAlerts(project, [alert]);
     const page = pages.find((one) => one.policy === policy && one.acknowledged_ms > 0);
     if (page === undefined) return null;

@@ -8,16 +8,16 @@ import type { Destination } from '../messages/destination.ts';
 import type { MessageSender, SendOutcome } from '../messages/send.ts';
 import { retryDelayMs } from '../outgoing/back-off.ts';
 import { departureOf, HISTORY_MS } from './bundling.ts';
-import { isCallable, type PeopleDependencies } from './callable.ts';
+import { canBePaged, type PeopleDependencies } from './can-be-paged.ts';
 import type { PageMessages } from './page-messages.ts';
 import { countAttempt, type PageMetrics } from './page-metrics.ts';
 import type { PageNotification } from './page-reader.ts';
 import {
   type DueNotification,
   destinationLock,
-  notificationIn,
   type PageStore,
   rankOf,
+  withoutPageState,
 } from './page-store.ts';
 
 interface PageDeliverySettings {
@@ -48,8 +48,8 @@ const LOCKED_MS = 5000;
 /** Window of channels, which people read together. */
 const CHANNEL_WINDOW_MS = 10_000;
 /** PagerDuty takes one event an alert, and few a second. */
-const SINGLE_MS = 200;
-const SINGLES_PER_ROUND = 25;
+const UNBUNDLED_MS = 200;
+const UNBUNDLED_PER_ROUND = 25;
 
 /**
  * Sends notifications of pages to their destinations, each at least once. What is due for a destination is bundled; a
@@ -110,26 +110,26 @@ export class PageDeliveries {
     const due = await store.dueFor(project, id, now);
     const [{ user } = { user: '' }] = due;
     if (due.length === 0) return undefined;
-    const mayBeTold = user === '' || (await isCallable(this.#deps, String(project), user));
-    const destination = mayBeTold ? await this.#find(project, id) : null;
-    const lack = mayBeTold
+    const isAllowed = user === '' || (await canBePaged(this.#deps, String(project), user));
+    const destination = isAllowed ? await this.#find(project, id) : null;
+    const lack = isAllowed
       ? 'the destination was deleted or is inactive'
       : 'the person left the project or is locked';
-    const { over, open } = this.#sift(due, destination === null ? lack : '', now);
-    if (over.length > 0) {
+    const { finished, open } = this.#splitFinished(due, destination === null ? lack : '', now);
+    if (finished.length > 0) {
       await lease.ensure();
-      await store.change(over);
+      await store.change(finished);
     }
     if (destination === null || open.length === 0) return undefined;
-    if (destination.type === 'pagerduty') return this.#sendSingles(destination, open, lease);
-    return (await this.#sendBegun(destination, open, lease)) ?? this.#sendNew(destination, open, lease);
+    if (destination.type === 'pagerduty') return this.#sendUnbundled(destination, open, lease);
+    return (await this.#retry(destination, open, lease)) ?? this.#sendNew(destination, open, lease);
   }
 
   /**
    * Sends again what has no result or failed. Returns undefined if there is nothing that others have to wait for: a
    * destination that answers is not down, so one message that it does not take holds up no other.
    */
-  async #sendBegun(
+  async #retry(
     destination: Destination,
     open: readonly DueNotification[],
     lease: Lease,
@@ -181,22 +181,22 @@ export class PageDeliveries {
   }
 
   /** Splits off what must not be sent: calls of ended pages, expired retries, and what has no destination. */
-  #sift(due: readonly DueNotification[], lack: string, now: number) {
+  #splitFinished(due: readonly DueNotification[], lack: string, now: number) {
     const { PAGE_GIVE_UP_HOURS: hours } = this.#deps.settings;
-    const over: PageNotification[] = [];
+    const finished: PageNotification[] = [];
     const open: DueNotification[] = [];
     for (const one of due) {
       const is_doubtful = one.is_doubtful || one.state === 'sending';
       if (one.kind === 'triggered' && !one.isCalling)
-        over.push({ ...notificationIn(one), state: 'cancelled', is_doubtful });
-      else if (lack !== '') over.push({ ...notificationIn(one), state: 'failed', fault: lack });
+        finished.push({ ...withoutPageState(one), state: 'cancelled', is_doubtful });
+      else if (lack !== '') finished.push({ ...withoutPageState(one), state: 'failed', fault: lack });
       // A notification that was never tried does not expire: it fell due while no server ran.
       else if (one.attempts > 0 && now - one.due_ms > hours * HOUR_MS) {
         const fault = `given up after ${hours} hours: ${one.fault || 'no attempt had a result'}`;
-        over.push({ ...notificationIn(one), state: 'failed', fault });
+        finished.push({ ...withoutPageState(one), state: 'failed', fault });
       } else open.push(one);
     }
-    return { over, open };
+    return { finished, open };
   }
 
   async #departure(
@@ -214,7 +214,7 @@ export class PageDeliveries {
   }
 
   /** One event for each alert: the receiver bundles by itself. */
-  async #sendSingles(
+  async #sendUnbundled(
     destination: Destination,
     open: readonly DueNotification[],
     lease: Lease,
@@ -224,10 +224,10 @@ export class PageDeliveries {
     const ready = firsts.filter(({ next_ms }) => next_ms <= clock.now());
     if (ready.length === 0)
       return Math.max(0, Math.min(...firsts.map(({ next_ms }) => next_ms)) - clock.now());
-    for (const one of ready.slice(0, SINGLES_PER_ROUND)) {
+    for (const one of ready.slice(0, UNBUNDLED_PER_ROUND)) {
       const againMs = await this.#send(destination, [one], lease);
       if (againMs > 0) return againMs;
-      await new Promise((done) => setTimeout(done, SINGLE_MS));
+      await new Promise((done) => setTimeout(done, UNBUNDLED_MS));
     }
     return 0;
   }
@@ -242,7 +242,7 @@ export class PageDeliveries {
       const is_doubtful = one.is_doubtful || one.state === 'sending';
       const attempts = one.attempts + 1;
       return {
-        ...notificationIn(one),
+        ...withoutPageState(one),
         state: 'sending' as const,
         message: key,
         attempts,

@@ -1,7 +1,7 @@
 import type { AlertPage } from './escalation.ts';
 import type { PageNotification } from './page-reader.ts';
 
-interface Told {
+interface NotificationFields {
   readonly kind: PageNotification['kind'];
   readonly destination: string;
   readonly user: string;
@@ -14,9 +14,9 @@ interface Told {
 }
 
 /** A notification that nobody has sent yet. Its id is the same however often it is made. */
-export function notificationOf(page: AlertPage, told: Told): PageNotification {
+export function newNotification(page: AlertPage, fields: NotificationFields): PageNotification {
   const { project, alert, policy, round, cycle, step, severity } = page;
-  const { kind, destination, user, due_ms, now, by = '', reason = '', afterMinutes = 0 } = told;
+  const { kind, destination, user, due_ms, now, by = '', reason = '', afterMinutes = 0 } = fields;
   const place =
     kind === 'triggered'
       ? `${round}.${cycle}.${step}/${destination}/${afterMinutes}`

@@ -21,7 +21,7 @@ import {
 } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import { countUnreached, type PageMetrics } from './page-metrics.ts';
-import { notificationOf } from './page-notification.ts';
+import { newNotification } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
 import type { PageStore } from './page-store.ts';
 import { type Recipient, Recipients, type RecipientsDependencies } from './recipients.ts';
@@ -33,7 +33,7 @@ const PAGES_PER_ROUND = 500;
 /** Interval at which a page is checked again while the pager lags behind its alert. */
 const BEHIND_MS = 1000;
 /** A destination that accepted a message so recently may hold the next ones to bundle them. */
-const HELD_MS = 15 * 60_000;
+const BUNDLE_WAIT_MS = 15 * 60_000;
 /** Destination of the address that is told beside the Owners and Maintainers. */
 export const FALLBACK = 'fallback';
 
@@ -136,21 +136,21 @@ export class PageSteps {
       project,
       due.map(({ alert }) => alert),
     );
-    const calls = Map.groupBy(await store.callsOf(project, due, now - HELD_MS), pageKey);
+    const calls = Map.groupBy(await store.callsOf(project, due, now - BUNDLE_WAIT_MS), pageKey);
     const policies = await this.#policiesOf(project, due);
     const suppressions = await this.#deps.suppressor.suppressions(String(project), [...alerts.values()], now);
     const recipients = new Recipients(this.#deps.recipients, String(project), now);
-    const round = new Round(now, this.#deps.settings);
+    const batch = new StepBatch(now, this.#deps.settings);
     for (const page of due) {
       const policy = policies.get(page.policy);
       if (policy === undefined) {
-        round.close(page, 'its policy or project is gone');
+        batch.close(page, 'its policy or project is gone');
         continue;
       }
       const ended = await this.#endOf(page, alerts.get(page.alert));
       if (ended !== null) {
-        if (ended === 'behind') round.put({ ...page, next_ms: now + BEHIND_MS });
-        else round.close(page, ended);
+        if (ended === 'behind') batch.put({ ...page, next_ms: now + BEHIND_MS });
+        else batch.close(page, ended);
         continue;
       }
       const ofPage = calls.get(pageKey(page)) ?? [];
@@ -164,20 +164,20 @@ export class PageSteps {
       const step = policy.steps[result.page.step - 1];
       const called = result.carriesOut && step !== undefined ? await recipients.ofStep(step) : [];
       if (result.carriesOut && called.length === 0) metrics.unreachedSteps.inc({ reason: 'nobody' });
-      const keepers = result.exhaustion === '' ? [] : await recipients.ofKeepers();
-      round.add(result, { called, keepers });
+      const maintainers = result.exhaustion === '' ? [] : await recipients.ofMaintainers();
+      batch.add(result, { called, maintainers });
     }
-    const left = await this.#setBack(round.setBack);
+    const left = await this.#setBack(batch.toSetBack);
     await lease.ensure();
-    await store.add(round.notifications);
-    await store.log(round.entries.filter(({ page }) => !left.has(page)));
+    await store.add(batch.notifications);
+    await store.log(batch.entries.filter(({ page }) => !left.has(page)));
     const leftKeys = new Set([...left].map(pageKey));
     const again = due.filter((page) => leftKeys.has(pageKey(page)));
     await store.save([
-      ...round.pages.filter((page) => !left.has(page)),
+      ...batch.pages.filter((page) => !left.has(page)),
       ...again.map((page) => ({ ...page, next_ms: now + BEHIND_MS })),
     ]);
-    deliveries.wake(round.notifications);
+    deliveries.wake(batch.notifications);
   }
 
   /**
@@ -243,11 +243,11 @@ function reachedBy(
 }
 
 /** The rows to store for a batch of due pages. */
-class Round {
+class StepBatch {
   readonly #now: number;
   readonly #settings: StepSettings;
   readonly pages: AlertPage[] = [];
-  readonly setBack: AlertPage[] = [];
+  readonly toSetBack: AlertPage[] = [];
   readonly notifications: PageNotification[] = [];
   readonly entries: Parameters<PageStore['log']>[0][number][] = [];
 
@@ -268,33 +268,36 @@ class Round {
 
   add(
     { page, carriesOut, setsBack, exhaustion, log }: Advance,
-    { called, keepers }: { readonly called: readonly Recipient[]; readonly keepers: readonly Recipient[] },
+    {
+      called,
+      maintainers,
+    }: { readonly called: readonly Recipient[]; readonly maintainers: readonly Recipient[] },
   ): void {
     const now = this.#now;
     if (log !== '') this.entries.push({ page, at: now, what: log, by: '' });
     for (const { destination, user, afterMinutes } of called) {
       const due_ms = now + afterMinutes * 60_000;
       const call = { kind: 'triggered' as const, destination, user, due_ms, now, afterMinutes };
-      this.notifications.push(notificationOf(page, call));
+      this.notifications.push(newNotification(page, call));
     }
-    if (exhaustion !== '') this.#tellKeepers(page, keepers, exhaustion);
+    if (exhaustion !== '') this.#notifyMaintainers(page, maintainers, exhaustion);
     // Nobody to wait for: the next step is due at once.
     const isEmpty = carriesOut && called.length === 0;
     this.put(isEmpty ? { ...page, next_ms: now } : page);
-    if (setsBack) this.setBack.push(page);
+    if (setsBack) this.toSetBack.push(page);
     if (carriesOut) {
       const what = isEmpty ? `step ${page.step} has nobody to call` : `step ${page.step}`;
       this.entries.push({ page, at: now, what, by: '' });
     }
   }
 
-  #tellKeepers(page: AlertPage, keepers: readonly Recipient[], reason: string): void {
+  #notifyMaintainers(page: AlertPage, maintainers: readonly Recipient[], reason: string): void {
     const now = this.#now;
     const hasFallback = this.#settings.PAGE_FALLBACK_EMAIL !== undefined;
-    const all = [...keepers, ...(hasFallback ? [{ destination: FALLBACK, user: '' }] : [])];
+    const all = [...maintainers, ...(hasFallback ? [{ destination: FALLBACK, user: '' }] : [])];
     for (const { destination, user } of all) {
       const told = { kind: 'exhausted' as const, destination, user, reason, due_ms: now, now };
-      this.notifications.push(notificationOf(page, told));
+      this.notifications.push(newNotification(page, told));
     }
   }
 }

@@ -8,7 +8,7 @@ import { type AlertPage, pageKey, type StepCall } from './escalation.ts';
 import { type PageNotification, PageReader } from './page-reader.ts';
 
 /** A person or channel that was called about a page. */
-export interface Called {
+interface CallRecipient {
   readonly alert: number;
   readonly policy: string;
   readonly round: number;
@@ -31,7 +31,7 @@ export interface DueNotification extends PageNotification {
 }
 
 /** The notification alone. */
-export const notificationIn = ({
+export const withoutPageState = ({
   isCalling: _,
   isUnacknowledged: __,
   ...notification
@@ -51,7 +51,10 @@ export const destinationLock = (project: number, destination: string): string =>
 const ROWS_PER_INSERT = 10_000;
 
 /** Calls after the newest round before this one whose end was told, one for each destination. */
-function calledSinceEnd(told: readonly (Called & { readonly kind: string })[], current: number): Called[] {
+function calledSinceEnd(
+  told: readonly (CallRecipient & { readonly kind: string })[],
+  current: number,
+): CallRecipient[] {
   const ends = told.filter(({ kind, round }) => kind === 'resolved' && round < current);
   const ended = Math.max(0, ...ends.map(({ round }) => round));
   const calls = told.filter(({ kind, round }) => kind === 'triggered' && round > ended && round <= current);
@@ -140,7 +143,7 @@ export class PageStore extends PageReader {
   async callsOf(
     project: number,
     due: readonly AlertPage[],
-    heldSince: number,
+    acceptedSince: number,
   ): Promise<(StepCall & Pick<PageNotification, 'alert' | 'policy' | 'round' | 'cycle' | 'step'>)[]> {
     const alerts = due.filter(({ step }) => step > 0).map(({ alert }) => alert);
     const found = [];
@@ -148,7 +151,7 @@ export class PageStore extends PageReader {
       found.push(
         ...(await this.#store.rows<Awaited<ReturnType<PageStore['callsOf']>>[number]>(
           sql`SELECT alert, policy, round, cycle, step, state, due_ms, attempts = 0 AND state = 'pending' AND destination IN (
-              SELECT destination FROM ${pageNotifications} WHERE project = ${project} AND sent_ms > ${heldSince}) AS isHeld
+              SELECT destination FROM ${pageNotifications} WHERE project = ${project} AND sent_ms > ${acceptedSince}) AS waitsForBundle
             FROM ${pageNotifications} FINAL
             WHERE project = ${project} AND alert IN ${some} AND kind = 'triggered'`,
         )),
@@ -161,11 +164,11 @@ export class PageStore extends PageReader {
    * Who accepted calls of pages, or may have: of all rounds since the end that was told last, since a round may call
    * others than the one before.
    */
-  async called(project: number, some: readonly AlertPage[]): Promise<Called[]> {
-    const found: (Called & { readonly kind: string })[] = [];
+  async callRecipients(project: number, some: readonly AlertPage[]): Promise<CallRecipient[]> {
+    const found: (CallRecipient & { readonly kind: string })[] = [];
     for (const alerts of chunkForIn(some.map(({ alert }) => alert))) {
       found.push(
-        ...(await this.#store.rows<Called & { readonly kind: string }>(
+        ...(await this.#store.rows<CallRecipient & { readonly kind: string }>(
           sql`SELECT DISTINCT alert, policy, round, destination, user, kind FROM ${pageNotifications} FINAL
             WHERE project = ${project} AND alert IN ${alerts} AND (kind = 'resolved'
               OR kind = 'triggered' AND (state IN ('sent', 'sending') OR is_doubtful))`,

@@ -11,7 +11,7 @@ import type { Suppression, Suppressor } from '../suppression/suppressor.ts';
 import { type AlertPage, follow, newPage, type PageChange, pageKey, SUPPRESSED } from './escalation.ts';
 import type { PageDeliveries } from './page-deliveries.ts';
 import type { PageMetrics } from './page-metrics.ts';
-import { notificationOf } from './page-notification.ts';
+import { newNotification } from './page-notification.ts';
 import type { PageNotification } from './page-reader.ts';
 import { PAGING, type PageSteps } from './page-steps.ts';
 import type { PageStore } from './page-store.ts';
@@ -20,7 +20,7 @@ interface PagerDependencies {
   readonly clock: Clock;
   readonly store: PageStore;
   readonly reader: Pick<AlertReader, 'findAll'>;
-  readonly routes: Pick<Routes, 'of' | 'isApplied'>;
+  readonly routes: Pick<Routes, 'load' | 'isApplied'>;
   readonly policies: Pick<Policies, 'findAll' | 'list'>;
   readonly suppressor: Pick<Suppressor, 'suppressions' | 'labelReader'>;
   readonly rules: Pick<NotificationRulesStore, 'wantsStatusUpdates'>;
@@ -47,7 +47,7 @@ export class Pager implements EventConsumer {
   async apply(project: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
     const { store, routes, reader, suppressor, clock } = this.#deps;
     const iids = [...new Set(changes.map(({ iid }) => iid))];
-    const [routed, stored] = await Promise.all([routes.of(String(project)), store.ofAlerts(project, iids)]);
+    const [routed, stored] = await Promise.all([routes.load(String(project)), store.ofAlerts(project, iids)]);
     const created = changes.filter(({ name }) => name === 'created');
     if (routed.policies.length === 0 && stored.length === 0) {
       await this.#countUnrouted(String(project), created.length);
@@ -119,7 +119,7 @@ export class Pager implements EventConsumer {
   ): Promise<PageNotification[]> {
     const { store, rules, clock } = this.#deps;
     if (updates.length === 0) return [];
-    const called = await store.called(
+    const called = await store.callRecipients(
       project,
       updates.map(({ page }) => page),
     );
@@ -132,7 +132,7 @@ export class Pager implements EventConsumer {
           ({ alert, policy, user }) => alert === page.alert && policy === page.policy && wanted.has(user),
         )
         .map(({ destination, user }) =>
-          notificationOf(page, {
+          newNotification(page, {
             kind: update as NonNullable<typeof update>,
             ...{ destination, user, by: change.by, due_ms: change.at, now: clock.now() },
           }),

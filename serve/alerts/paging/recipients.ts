@@ -4,7 +4,7 @@ import { PROJECT_ROLES } from '../model/access.ts';
 import type { PolicyStep, PolicyTarget } from '../oncall/policies.ts';
 import type { Schedules } from '../oncall/schedules.ts';
 import type { Members } from '../projects/members.ts';
-import { isCallable, type PeopleDependencies } from './callable.ts';
+import { canBePaged, type PeopleDependencies } from './can-be-paged.ts';
 
 /** A contact of a person, or a channel, that a step calls. */
 export interface Recipient {
@@ -17,7 +17,7 @@ export interface Recipient {
 export interface RecipientsDependencies extends PeopleDependencies {
   readonly schedules: Pick<Schedules, 'onCall'>;
   readonly channels: Pick<Channels, 'find'>;
-  readonly rules: Pick<NotificationRulesStore, 'of' | 'wantsStatusUpdates'>;
+  readonly rules: Pick<NotificationRulesStore, 'rulesFor' | 'wantsStatusUpdates'>;
   readonly members: Pick<Members, 'levelOf' | 'list'>;
 }
 
@@ -27,7 +27,7 @@ export class Recipients {
   readonly #projectId: string;
   readonly #now: number;
   readonly #targets = new Map<string, Promise<readonly Recipient[]>>();
-  #keepers: Promise<readonly Recipient[]> | undefined;
+  #maintainers: Promise<readonly Recipient[]> | undefined;
 
   constructor(dependencies: RecipientsDependencies, projectId: string, now: number) {
     this.#deps = dependencies;
@@ -43,17 +43,17 @@ export class Recipients {
   }
 
   /** The first address of each Owner and Maintainer, for whom a policy that ended is news. */
-  ofKeepers(): Promise<readonly Recipient[]> {
-    this.#keepers ??= this.#findKeepers();
-    return this.#keepers;
+  ofMaintainers(): Promise<readonly Recipient[]> {
+    this.#maintainers ??= this.#findMaintainers();
+    return this.#maintainers;
   }
 
-  async #findKeepers(): Promise<readonly Recipient[]> {
+  async #findMaintainers(): Promise<readonly Recipient[]> {
     const members = await this.#deps.members.list(this.#projectId);
-    const keepers = members.filter(
+    const maintainers = members.filter(
       ({ user, level }) => level >= PROJECT_ROLES.Maintainer && user.locked_ms === 0,
     );
-    const found = await Promise.all(keepers.map(({ user }) => this.#ofUser(user.id, false)));
+    const found = await Promise.all(maintainers.map(({ user }) => this.#ofUser(user.id, false)));
     return found.flatMap((contacts) => contacts.slice(0, 1)).map((one) => ({ ...one, afterMinutes: 0 }));
   }
 
@@ -74,8 +74,8 @@ export class Recipients {
   }
 
   async #ofUser(user: string, isImportant: boolean): Promise<readonly Recipient[]> {
-    if (!(await isCallable(this.#deps, this.#projectId, user))) return [];
-    const contacts = await this.#deps.rules.of(user, isImportant);
+    if (!(await canBePaged(this.#deps, this.#projectId, user))) return [];
+    const contacts = await this.#deps.rules.rulesFor(user, isImportant);
     return contacts.map(({ contactId, afterMinutes }) => ({ destination: contactId, user, afterMinutes }));
   }
 }

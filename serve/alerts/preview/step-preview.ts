@@ -3,7 +3,7 @@ import type { DestinationType } from '../messages/destination.ts';
 import type { PolicyStep, PolicyTarget } from '../oncall/policies.ts';
 import type { Schedules } from '../oncall/schedules.ts';
 import type { Span } from '../oncall/time-intervals.ts';
-import { isCallable } from '../paging/callable.ts';
+import { canBePaged } from '../paging/can-be-paged.ts';
 import { type Recipient, Recipients, type RecipientsDependencies } from '../paging/recipients.ts';
 
 /** Reasons for a gap. */
@@ -108,7 +108,7 @@ export class StepPreviews {
     const silent = users.filter((user) => !reached.has(user));
     return Promise.all(
       silent.map(async (user) => {
-        const mayBePaged = await isCallable(this.#deps, this.#projectId, user);
+        const mayBePaged = await canBePaged(this.#deps, this.#projectId, user);
         return { reason: mayBePaged ? 'no_contact' : 'cannot_be_paged', user, span: null };
       }),
     );

@@ -49,7 +49,7 @@ export function silenceState({ starts_ms, ends_ms }: Span, now: number): Silence
  * Alertmanager's `canUpdate`: an update keeps the id unless it changes the matchers or the past. Otherwise it creates a
  * new silence and expires the old one.
  */
-export function canBecome(before: Silence, after: SilenceFields, now: number): boolean {
+export function canUpdate(before: Silence, after: SilenceFields, now: number): boolean {
   if (!isSameList(before.matchers, after.matchers)) return false;
   const second = (ms: number) => Math.floor(ms / 1000);
   switch (silenceState(before, now)) {

@@ -10,7 +10,7 @@ import type { Records } from '../../stored-records/records.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { SilenceRow } from '../model/suppression-tables.ts';
 import {
-  canBecome,
+  canUpdate,
   type Silence,
   type SilenceFields,
   type SilenceState,
@@ -117,7 +117,7 @@ export class Silences {
     return this.#changing(projectId, async () => {
       const before = await this.get(projectId, id);
       const now = this.#deps.clock.now();
-      if (canBecome(before, fields, now)) {
+      if (canUpdate(before, fields, now)) {
         const starts_ms = silenceState(before, now) === 'active' ? before.starts_ms : fields.starts_ms;
         return this.#replace({ ...before, ...validFields({ ...fields, starts_ms }, now), starts_ms }, author);
       }

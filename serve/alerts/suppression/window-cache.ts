@@ -20,7 +20,7 @@ interface StoredWindow extends WindowTimes {
 }
 
 /** `current` holds from `from` until before `until`. */
-interface Stretch {
+interface Period {
   readonly from: number;
   readonly until: number;
   readonly current: MatchIndex<CurrentWindow>;
@@ -29,13 +29,13 @@ interface Stretch {
 interface ProjectWindows {
   readonly windows: readonly StoredWindow[];
   /** The span of the last question. */
-  stretch: Stretch | null;
+  period: Period | null;
 }
 
 /** Windows in memory, of all projects together. */
 const CACHED_MAX = 20_000;
 /** Horizon of the search for the next change. */
-const AHEAD_MS = 2 * DAY_MS;
+const SEARCH_MS = 2 * DAY_MS;
 
 /** The windows of projects and which of them are on. */
 export class WindowCache {
@@ -45,7 +45,7 @@ export class WindowCache {
     this.#projects = new ProjectCache<ProjectWindows>({
       ...{ keyValue, name: 'maintenance', rowsMax: CACHED_MAX },
       rowsOf: ({ windows }) => windows.length,
-      load: async (projectId) => ({ windows: await load(projectId), stretch: null }),
+      load: async (projectId) => ({ windows: await load(projectId), period: null }),
     });
   }
 
@@ -55,29 +55,29 @@ export class WindowCache {
 
   /** The windows of a project that are on at a moment. */
   async indexAt(projectId: string, now: number): Promise<MatchIndex<CurrentWindow>> {
-    return (await this.#stretchAt(await this.#projects.get(projectId), now)).current;
+    return (await this.#periodAt(await this.#projects.get(projectId), now)).current;
   }
 
   /** When the next window begins or ends, or when to ask again; null if the project has no windows. */
   async nextChange(projectId: string, now: number): Promise<number | null> {
     const project = await this.#projects.get(projectId);
-    return project.windows.length === 0 ? null : (await this.#stretchAt(project, now)).until;
+    return project.windows.length === 0 ? null : (await this.#periodAt(project, now)).until;
   }
 
-  async #stretchAt(project: ProjectWindows, now: number): Promise<Stretch> {
-    const { stretch } = project;
-    if (stretch !== null && now >= stretch.from && now < stretch.until) return stretch;
-    const next = await stretchAt(project.windows, now);
-    project.stretch = next;
+  async #periodAt(project: ProjectWindows, now: number): Promise<Period> {
+    const { period } = project;
+    if (period !== null && now >= period.from && now < period.until) return period;
+    const next = await periodAt(project.windows, now);
+    project.period = next;
     return next;
   }
 }
 
-async function stretchAt(windows: readonly StoredWindow[], now: number): Promise<Stretch> {
+async function periodAt(windows: readonly StoredWindow[], now: number): Promise<Period> {
   const current: { readonly matchers: readonly Matcher[]; readonly item: CurrentWindow }[] = [];
-  let until = now + AHEAD_MS;
+  let until = now + SEARCH_MS;
   for (const { id, matchers, is_active, ...times } of windows) {
-    const [span] = is_active ? windowSpans(times, { from: now, until: now + AHEAD_MS }) : [];
+    const [span] = is_active ? windowSpans(times, { from: now, until: now + SEARCH_MS }) : [];
     if (span === undefined) continue;
     const isOn = span.from === now;
     if (isOn) current.push({ matchers, item: { id, until: span.until } });

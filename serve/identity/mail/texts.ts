@@ -5,7 +5,7 @@ import { html } from '../../pages/html.ts';
 // name the account.
 
 /** The content of a mail, in text and HTML. */
-export interface Letter {
+interface Letter {
   readonly subject: string;
   readonly text: string;
   readonly html: string;

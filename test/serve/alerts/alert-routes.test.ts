@@ -141,7 +141,7 @@ test('routes lead to policies but while an on-call tool gets the alerts', async 
     ...{ publicUrl: () => '', metrics: createAlertMetrics() },
   });
   const labels = { values: new Map([['severity', 'critical']]), isCut: false };
-  const targets = async () => (await alertRoutes.of(String(project))).targetsOf(labels);
+  const targets = async () => (await alertRoutes.load(String(project))).targetsOf(labels);
   expect(await targets()).toEqual([]);
   await put([critical({ policy_id: night, continues: true }), route({ policy_id: day, delay_seconds: 90 })]);
   const wanted = [

@@ -212,7 +212,7 @@ describe('the e-mail of an account', () => {
 describe('notification rules', () => {
   const path = '/user/notification_rules';
   const of = (who: Person, isImportant = false) =>
-    destinationsOf(service).notificationRules.of(who.user.id, isImportant);
+    destinationsOf(service).notificationRules.rulesFor(who.user.id, isImportant);
 
   test('are at first the confirmed e-mail at once', async () => {
     const who = await person();

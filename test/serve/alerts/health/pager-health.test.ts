@@ -7,7 +7,7 @@ import { createAlertMetrics } from '../../../../serve/alerts/composition/alert-m
 import { openAlertDomain } from '../../../../serve/alerts/composition/domain.ts';
 import { pageNotifications, pages } from '../../../../serve/alerts/model/oncall-tables.ts';
 import { type AlertPage, newPage } from '../../../../serve/alerts/paging/escalation.ts';
-import { notificationOf } from '../../../../serve/alerts/paging/page-notification.ts';
+import { newNotification } from '../../../../serve/alerts/paging/page-notification.ts';
 import type { PageNotification } from '../../../../serve/alerts/paging/page-reader.ts';
 import { openPipeline } from '../../../../serve/application/compose/compose.ts';
 import { PATIENT, readyDirectory } from '../../../support/pipeline.ts';
@@ -111,7 +111,7 @@ const closed = (page: AlertPage): AlertPage => ({ ...page, version: 1, state: 'c
 
 const messageDue = (destination: string, agoMs: number, more: Partial<PageNotification> = {}) => {
   const told = { kind: 'triggered' as const, destination, user: '', due_ms: now - agoMs, now: now - agoMs };
-  return { ...notificationOf(pageDue(0), told), ...more };
+  return { ...newNotification(pageDue(0), told), ...more };
 };
 
 test('the gauges say how many pages are open, and how long the oldest has been due', async () => {

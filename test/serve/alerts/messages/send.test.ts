@@ -158,7 +158,7 @@ test.each([
   ['email', 'E-mail is not set up here. The operator of this server has to set SMTP_URL and SMTP_FROM.'],
   ['telegram', 'Telegram is not set up here. The operator of this server has to set TELEGRAM_BOT_TOKEN.'],
 ] as const)('%s is refused for good until it is set up', async (type, fault) => {
-  expect(sender.lackOf(type)).toBe(fault);
+  expect(sender.missingSetup(type)).toBe(fault);
   expect(await sender.send(destination(type, { address: 'a@b.c', chat_id: '1' }), madeMessage())).toEqual({
     status: 0,
     fault,

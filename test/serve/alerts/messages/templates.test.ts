@@ -6,7 +6,7 @@ import {
   checkTemplate,
   NO_TEMPLATE,
   renderBody,
-  renderWords,
+  renderTexts,
   TemplateError,
 } from '../../../../serve/alerts/messages/templates.ts';
 import { webhookBody } from '../../../../serve/alerts/messages/webhook.ts';
@@ -69,7 +69,7 @@ test('names that no message has are warnings, wherever they stand', () => {
   const given =
     '{{alert.title}}{{titel}}{{#alerts}}{{title}}{{iid2}}{{event}}{{/alerts}}{{^user}}{{user.mail}}{{/user}}';
   expect(checkTemplate(text(given), 'slack')).toEqual(['titel', 'iid2', 'user.mail']);
-  expect(renderWords(text('a{{titel}}b'), 'slack', FULL_SAMPLE)).toEqual({ text: 'ab' });
+  expect(renderTexts(text('a{{titel}}b'), 'slack', FULL_SAMPLE)).toEqual({ text: 'ab' });
 });
 
 test.each([
@@ -81,7 +81,7 @@ test.each([
   'toString',
 ])('no name leads from the data to code: %s', (name) => {
   expect(checkTemplate(text(`{{${name}}}{{#${name}}}x{{/${name}}}`), 'email')).toEqual([name]);
-  expect(renderWords(text(`a{{${name}}}{{#${name}}}x{{/${name}}}`), 'email', FULL_SAMPLE)).toEqual({
+  expect(renderTexts(text(`a{{${name}}}{{#${name}}}x{{/${name}}}`), 'email', FULL_SAMPLE)).toEqual({
     text: 'a',
   });
 });
@@ -93,7 +93,7 @@ test('a channel has its own title and text, and the other parts stay built in', 
     text: '{{#alerts}}#{{iid}} {{title}}\n{{/alerts}}{{#alert.labels}}{{name}}={{value}} {{/alert.labels}}',
   };
   expect(checkTemplate(template, 'slack')).toEqual([]);
-  const words = renderWords(template, 'slack', FULL_SAMPLE);
+  const words = renderTexts(template, 'slack', FULL_SAMPLE);
   expect(words).toEqual({
     title: 'critical: Disk of db-7 is full +12',
     text: '#42 Disk of db-7 is full\n#43 Disk of db-8 is full\nalertname=DiskFull instance=db-7',
@@ -112,13 +112,13 @@ describe('texts of senders stay texts', () => {
     ['teams', /(?<!\\)[`*_[\]<>#~|!]/],
     ['telegram', /@(?!\u200b)/],
   ])('in %s', (type, markup) => {
-    const words = renderWords(text('{{alert.title}} {{alert.description}}'), type, messageOf(HOSTILE));
+    const words = renderTexts(text('{{alert.title}} {{alert.description}}'), type, messageOf(HOSTILE));
     expect(words.text).not.toMatch(markup);
     expect(words.text).toContain('your bank');
   });
 
   test('in titles, which are one line', () => {
-    const words = renderWords(title('{{alert.title}}\n{{project.name}}'), 'email', messageOf(HOSTILE));
+    const words = renderTexts(title('{{alert.title}}\n{{project.name}}'), 'email', messageOf(HOSTILE));
     expect(words.title).not.toMatch(/[\r\n\0]/);
   });
 
@@ -165,9 +165,9 @@ describe('bombs render to little', () => {
     ['empty sections', '{{#alerts}}{{#labels}}{{/labels}}{{/alerts}}'.repeat(93)],
     ['long text', inLoops('x')],
   ])('%s', (_name, template) => {
-    renderWords(text(template), 'email', madeMessage());
+    renderTexts(text(template), 'email', madeMessage());
     checkTemplate(text(template), 'email');
-    const words = renderWords(text(template), 'email', storm);
+    const words = renderTexts(text(template), 'email', storm);
     const json = renderBody(`"${template}"`, storm);
     expect((words.text ?? '').length).toBeLessThanOrEqual(16_384);
     expect(json === null || typeof json === 'string').toBe(true);

@@ -229,8 +229,12 @@ describe('a silenced page', () => {
 });
 
 describe('a step', () => {
-  const call = (state: 'pending' | 'sent' | 'failed' | 'cancelled', due_ms = START, isHeld = false) => ({
-    ...{ state, due_ms, isHeld },
+  const call = (
+    state: 'pending' | 'sent' | 'failed' | 'cancelled',
+    due_ms = START,
+    waitsForBundle = false,
+  ) => ({
+    ...{ state, due_ms, waitsForBundle },
   });
   test('reached somebody, nobody, or it is not known yet', () => {
     const reach = (calls: Parameters<typeof reachOf>[0], afterMs: number) =>

@@ -41,7 +41,7 @@ const user = (await findUser(accounts, 'ann')) ?? (await createUser(accounts, ac
 
 const project = (await domain.projects.find('1')) ?? (await domain.projects.create(user, { name: 'Killed' }));
 const number = Number(project.id);
-if ((await domain.alertRoutes.of(project.id)).policies.length === 0) {
+if ((await domain.alertRoutes.load(project.id)).policies.length === 0) {
   const channelOf = async (name: string) => {
     const found = (await domain.channels.list(project.id)).find((one) => one.name === name);
     const settings = { url: `${RECEIVER}/${name}` };

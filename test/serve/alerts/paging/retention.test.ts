@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sql, sql } from '../../../../infra/sql.ts';
 import { pageLog, pageNotifications, pages } from '../../../../serve/alerts/model/oncall-tables.ts';
 import { type AlertPage, newPage } from '../../../../serve/alerts/paging/escalation.ts';
-import { notificationOf } from '../../../../serve/alerts/paging/page-notification.ts';
+import { newNotification } from '../../../../serve/alerts/paging/page-notification.ts';
 import { PageRetention } from '../../../../serve/alerts/paging/page-retention.ts';
 import { PageStore } from '../../../../serve/alerts/paging/page-store.ts';
 import { openPipeline, type Pipeline } from '../../../../serve/application/compose/compose.ts';
@@ -39,7 +39,7 @@ async function makePage(alert: number, closedDaysAgo: number | null): Promise<Al
   const page = newPage(named, created, { delayMs: 0, suppression: null, now: at });
   await store.save([page]);
   const told = { kind: 'triggered' as const, destination: 'c1', user: '', due_ms: at, now: at };
-  await store.add([notificationOf(page, told)]);
+  await store.add([newNotification(page, told)]);
   await store.log([{ page, at, what: 'step 1', by: '' }]);
   if (closedDaysAgo === null) return page;
   const closed_ms = NOW - closedDaysAgo * DAY;

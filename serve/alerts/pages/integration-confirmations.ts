@@ -14,15 +14,15 @@ import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 /** Sends the user on to the page that shows a new key once. */
 export type ShowKey = (visit: Visit, reply: FastifyReply, made: IntegrationWithKey) => Promise<FastifyReply>;
 
-interface IntegrationEndParts extends Pick<AlertDomain, 'integrations' | 'receivedDeliveries'> {
+interface IntegrationConfirmationParts extends Pick<AlertDomain, 'integrations' | 'receivedDeliveries'> {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
 }
 
 /** The pages that ask before an integration is deleted or its key is reset. */
-export function serveIntegrationEnds(
+export function serveIntegrationConfirmations(
   pages: FastifyInstance,
-  { frame, integrations, receivedDeliveries, clock }: IntegrationEndParts,
+  { frame, integrations, receivedDeliveries, clock }: IntegrationConfirmationParts,
   showKey: ShowKey,
 ): void {
   const shared = {
@@ -41,7 +41,7 @@ export function serveIntegrationEnds(
   serveConfirmationPage(pages, frame, {
     ...shared,
     path: `${ONE}/delete`,
-    asked: async (integration, visit) => ({
+    questionOf: async (integration, visit) => ({
       question: `Delete the integration ${integration.name}?`,
       facts: await factsOf(integration, visit),
       consequence:
@@ -57,7 +57,7 @@ export function serveIntegrationEnds(
   serveConfirmationPage(pages, frame, {
     ...shared,
     path: `${ONE}/reset`,
-    asked: async (integration, visit) => ({
+    questionOf: async (integration, visit) => ({
       question: `Reset the key of ${integration.name}?`,
       facts: await factsOf(integration, visit),
       consequence:

@@ -3,7 +3,7 @@ import { type Html, html } from '../../pages/html.ts';
 const PAGES_MAX = 100_000;
 
 /** The page that a URL names; the first one when it names none. */
-export const pageOf = (text: unknown): number =>
+export const pageNumber = (text: unknown): number =>
   Math.max(1, Math.min(PAGES_MAX, Math.floor(Number(text)) || 1));
 
 interface PagedList {
@@ -15,7 +15,10 @@ interface PagedList {
 }
 
 /** Links to the pages around one page of a list; null when there is only one. */
-export function pager({ page, size, total, of }: PagedList, urlOf: (page: number) => string): Html | null {
+export function pagination(
+  { page, size, total, of }: PagedList,
+  urlOf: (page: number) => string,
+): Html | null {
   const last = Math.ceil(total / size);
   if (last < 2) return null;
   const link = (to: number, label: string) =>

@@ -8,7 +8,7 @@ export interface PeopleDependencies {
 }
 
 /** Whether a user may be told of pages of a project and act on them. */
-export async function isCallable(
+export async function canBePaged(
   { members, users }: PeopleDependencies,
   projectId: string,
   userId: string,

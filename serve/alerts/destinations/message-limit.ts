@@ -2,7 +2,7 @@ import { AttemptRefused } from '../../accounts/attempts.ts';
 import type { Limiter } from '../../http/limiter.ts';
 
 /** Counts a code or a test that a caller has sent; throws when there were too many. */
-export async function countMessage(limiter: Limiter, caller: string): Promise<void> {
+export async function requireWithinLimit(limiter: Limiter, caller: string): Promise<void> {
   const { isExceeded, reset } = await limiter.count(caller);
   if (isExceeded) throw AttemptRefused.usedUp(reset);
 }
