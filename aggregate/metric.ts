@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ident, type Sql, sql } from '../infra/sql.ts';
 import { type Table, table } from '../infra/table.ts';
-import type { ChainOf, Window } from '../ingest/raw/canonical.ts';
+import type { ChainKey, Window } from '../ingest/raw/canonical.ts';
 import { type Column, type Columns, clickhouseType, isName } from './columns.ts';
 import { snake } from './metric-name.ts';
 
@@ -160,7 +160,7 @@ export const hasEntities = (metric: MaterializedMetric): metric is EntityMetric 
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: false;
   /** All rows, or those of one chain if the endpoint has a default chain. */
-  readonly select: (of: ChainOf) => Sql;
+  readonly select: (of: ChainKey) => Sql;
   readonly name: string;
 }
 

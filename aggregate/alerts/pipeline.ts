@@ -5,7 +5,7 @@ import type { Runtime } from '../../infra/ports.ts';
 import { messagingAttributes } from '../../infra/tracing/messages.ts';
 import { activeTraceparent, inSpan, withoutSpan } from '../../infra/tracing/spans.ts';
 import { DeadLetterQueue } from '../../ingest/dead-letters/dead-letter-queue.ts';
-import type { Redelivered } from '../../ingest/dead-letters/dead-letter-retry.ts';
+import type { RedeliveryResult } from '../../ingest/dead-letters/dead-letter-retry.ts';
 import { DEAD_LETTER_BYTES_MAX } from '../../ingest/dead-letters/dead-letters.ts';
 import { type ParsedDelivery, parseBody, parseDelivery, refusalOf } from './formats/delivery.ts';
 import type { Outcome } from './model/alert.ts';
@@ -181,7 +181,7 @@ export class AlertPipeline {
   }
 
   /** Delivers again what was refused of the delivery that a dead letter names, once for each letter. */
-  async redeliver(letter: { readonly origin: string }): Promise<Redelivered> {
+  async redeliver(letter: { readonly origin: string }): Promise<RedeliveryResult> {
     const again = await refusedPart(this.#runtime.store, letter.origin);
     if (typeof again === 'string') return { refused: again };
     const { request, body } = again;

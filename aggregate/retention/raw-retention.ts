@@ -6,7 +6,7 @@ import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
-import { noteRetention, readRetention } from '../../ingest/raw/retention.ts';
+import { readRetention, recordRetention } from '../../ingest/raw/retention.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { blockDays, materializedMetrics } from '../metrics/index.ts';
@@ -74,14 +74,14 @@ export class RawRetention {
       if (!isOver(frozen)) return 0;
       const { before } = frozen;
       const rows = await deleteRawRows(store, metrics, { from: deleted.before, before }, ensure);
-      await noteRetention(store, 'deleted', { before, at });
+      await recordRetention(store, 'deleted', { before, at });
       logger.info({ rows, before }, 'old raw rows were deleted');
       return rows;
     }
     if (frozen.before < closed.before) {
       if (!isOver(closed) || !(await this.#isComputed(closed.before))) return 0;
       await ensure();
-      await noteRetention(store, 'frozen', { before: closed.before, at });
+      await recordRetention(store, 'frozen', { before: closed.before, at });
       return 0;
     }
     const old = at - days * DAY_MS;
@@ -89,7 +89,7 @@ export class RawRetention {
     const before = monthOf(Math.min(old, await this.#newestBlockAt()));
     if (before <= closed.before || !(await this.#isFilled(closed.before, before, { old, at }))) return 0;
     await ensure();
-    await noteRetention(store, 'closed', { before, at });
+    await recordRetention(store, 'closed', { before, at });
     logger.info(
       { before },
       'blocks before this day are refused from now on, and their raw rows will be deleted',

@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '../../infra/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { countDeadLetters } from '../../ingest/dead-letters/dead-letters.ts';
 import { readDemoMark } from '../../ingest/demo/mark.ts';
-import type { ChainOf } from '../../ingest/raw/canonical.ts';
+import type { ChainKey } from '../../ingest/raw/canonical.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
 import { countRefusedFacts } from '../../ingest/raw/refused-facts.ts';
 import { type Retention, readRetention } from '../../ingest/raw/retention.ts';
@@ -192,7 +192,7 @@ export async function readCoverage(
     readHeights(store),
     countSkippedHeights(store),
     readSkippedHeights(store, undefined, RANGES_MAX),
-    store.rows<ChainOf & { first_day: string; last_day: string } & MissingRow>(sql`
+    store.rows<ChainKey & { first_day: string; last_day: string } & MissingRow>(sql`
       SELECT relay_chain, chain, toString(min(date)) AS first_day, toString(max(date)) AS last_day,
         sum(gap) AS total, countIf(gap > 0) AS ranges_total,
         arrayMap(r -> (toString(r.1), toString(r.2)), groupArraySortedIf(${raw(String(RANGES_MAX))})((previous + 1, date - 1), gap > 0)) AS ranges
@@ -208,7 +208,7 @@ export async function readCoverage(
     .filter((chain) => filter.relay_chain === undefined || chain.relay_chain === filter.relay_chain)
     .filter((chain) => filter.chain === undefined || chain.chain === filter.chain)
     .map(({ relay_chain, chain, lowest_block, highest_block, untimed_blocks, missing_blocks }) => {
-      const isOfChain = (row: ChainOf) => isSameChain(row, { relay_chain, chain });
+      const isOfChain = (row: ChainKey) => isSameChain(row, { relay_chain, chain });
       const day = days.find(isOfChain);
       const price = unpriced.find(isOfChain);
       const token = price?.token ?? registry.find(chain, relay_chain)?.token ?? '';
@@ -237,7 +237,7 @@ export async function readCoverage(
 export const readDaysWithoutPrice = (
   store: Pick<Store, 'rows'>,
   where: Sql,
-): Promise<readonly (ChainOf & { readonly token: string } & MissingRow)[]> =>
+): Promise<readonly (ChainKey & { readonly token: string } & MissingRow)[]> =>
   store.rows(sql`
     SELECT relay_chain, chain, any(own_token) AS token, sum(days) AS total, count() AS ranges_total,
       arrayMap(r -> (toString(r.1), toString(r.2)), groupArraySorted(${raw(String(RANGES_MAX))})((first, last))) AS ranges
@@ -252,7 +252,7 @@ export const readDaysWithoutPrice = (
       ) GROUP BY relay_chain, chain, island
     ) GROUP BY relay_chain, chain`);
 
-const isSameChain = (a: ChainOf, b: ChainOf) => a.relay_chain === b.relay_chain && a.chain === b.chain;
+const isSameChain = (a: ChainKey, b: ChainKey) => a.relay_chain === b.relay_chain && a.chain === b.chain;
 
 async function readMetricVersions(
   store: Pick<Store, 'rows'>,

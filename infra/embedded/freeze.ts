@@ -18,7 +18,7 @@ const KEY = 'secrets.key';
  * immutable parts, and the mutable files are copied: the log, staged input, the key and definitions. Staged input looks as
  * after a kill, so a process that opens the backup loads it.
  */
-export function freezeOf(
+export function createFreeze(
   store: EmbeddedStore,
   log: EmbeddedLog,
   directory: string,

@@ -5,7 +5,7 @@ import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime, TopicDefinition } from '../ports.ts';
 import { readBrokenParts } from './broken-parts.ts';
 import { DamagedFiles } from './damage.ts';
-import { freezeOf } from './freeze.ts';
+import { createFreeze } from './freeze.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';
@@ -38,7 +38,7 @@ export async function openEmbedded(
     damage,
     connect: async () => undefined,
     openSequence: async (newest) => new Sequence(clock, await newest()),
-    freeze: freezeOf(store, log, config.DATA_DIR),
+    freeze: createFreeze(store, log, config.DATA_DIR),
     close: () => closePorts(ports),
   };
 }

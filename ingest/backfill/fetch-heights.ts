@@ -1,6 +1,6 @@
 import { pMapIterable } from 'p-map';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { lackOfLine } from '../decode/completeness.ts';
+import { findLineIncompleteness } from '../decode/completeness.ts';
 import type { BlockService } from '../sources/block-service.ts';
 import { type Heights, heightsOf } from '../sources/heights.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
@@ -46,7 +46,7 @@ export async function* fetchHeights(
   const fetchLine = async (number: number): Promise<FetchedHeight> => {
     const line = await source.block(number);
     servedAt = performance.now();
-    const lack = source.givesWholeBlocks ? null : lackOfLine(line);
+    const lack = source.givesWholeBlocks ? null : findLineIncompleteness(line);
     const reason = lack ?? (line.includes(NOT_FINAL, -NOT_FINAL_BYTES) ? NOT_FINAL_REASON : null);
     return reason === null ? { number, line } : { number, line, reason };
   };

@@ -8,7 +8,7 @@ import {
   deadLetterRow,
   insertDeadLetters,
   ROW_BYTES,
-  triesOf,
+  readAttempts,
 } from './dead-letters.ts';
 
 interface DeadLetterQueueOptions {
@@ -79,7 +79,7 @@ export class DeadLetterQueue {
     const { store, onFailure } = this.#options;
     const attempt = async () => {
       try {
-        await insertDeadLetters(store, rows, await triesOf(store, rows));
+        await insertDeadLetters(store, rows, await readAttempts(store, rows));
       } catch (error) {
         onFailure(error);
         throw error;

@@ -4,7 +4,7 @@ import type { Runtime } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { deadLetters } from '../raw/tables.ts';
 import {
-  forgetDeadLetters,
+  dropDeadLetters,
   type RetriedLetter,
   type RetryDependencies,
   type RetryOutcome,
@@ -65,7 +65,7 @@ export async function handleDeadLetterRequest(
   );
   const outcomes =
     request.action === 'retry' ? await retryDeadLetters(dependencies, rows, request.chain) : undefined;
-  if (request.action === 'drop') await forgetDeadLetters(runtime, rows);
+  if (request.action === 'drop') await dropDeadLetters(runtime, rows);
   return { total: await countDeadLetters(runtime.store), letters, ...(outcomes ? { outcomes } : {}) };
 }
 

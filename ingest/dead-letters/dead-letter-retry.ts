@@ -30,7 +30,7 @@ export interface RetryOutcome {
 }
 
 /** What became of a letter of a topic that is no stream of chain data. */
-export interface Redelivered {
+export interface RedeliveryResult {
   /** Why it, or a part of it, is refused again; null when all of it was accepted. */
   readonly refused: string | null;
   /** The letter of what is still refused, when the rest was accepted. */
@@ -44,7 +44,7 @@ export interface RetryDependencies {
   /** Resolves when everything that was published before is in the raw tables. */
   readonly waitUntilLoaded: (signal?: AbortSignal) => Promise<void>;
   /** Retries the letters of topics that are no streams of chain data. */
-  readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<Redelivered>>>;
+  readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<RedeliveryResult>>>;
 }
 
 const PART_BYTES = 16 * 2 ** 20;
@@ -81,12 +81,12 @@ export async function retryDeadLetters(
 async function redelivered(
   { runtime, deadLetterBytes }: RetryDependencies,
   letter: RetriedLetter,
-  deliver: (letter: RetriedLetter) => Promise<Redelivered>,
+  deliver: (letter: RetriedLetter) => Promise<RedeliveryResult>,
 ): Promise<RetryOutcome> {
   const { refused, rest } = await deliver(letter);
   // Before the letter goes: after a kill in between it is retried again, and counts once.
   if (rest) await writeDeadLetters(runtime.store, [rest], runtime.clock.now(), deadLetterBytes);
-  if (refused === null || rest) await forgetDeadLetters(runtime, [letter]);
+  if (refused === null || rest) await dropDeadLetters(runtime, [letter]);
   else await countAttempt(runtime, letter, refused);
   return { id: letter.id, refused };
 }
@@ -135,7 +135,7 @@ async function retryLines(
   for (const [stream, some] of Object.entries(messages) as [Stream, Message[]][]) {
     if (some.length > 0) await publishTraced(runtime, TOPICS[stream], some);
   }
-  await forgetDeadLetters(runtime, published);
+  await dropDeadLetters(runtime, published);
   return [...outcomes, ...(await loadedOutcomes(dependencies, published))];
 }
 
@@ -198,10 +198,7 @@ async function wholeBytes(
 }
 
 /** The tombstone is older than every dead letter that the same line may become later. */
-export async function forgetDeadLetters(
-  { store }: Runtime,
-  letters: readonly RetriedLetter[],
-): Promise<void> {
+export async function dropDeadLetters({ store }: Runtime, letters: readonly RetriedLetter[]): Promise<void> {
   await store.insert(
     deadLetters,
     letters.map(({ id, topic, origin, line, attempts, version }) => ({

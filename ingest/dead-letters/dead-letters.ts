@@ -46,7 +46,7 @@ export async function writeDeadLetters(
     (letter) => keptOf(letter, bytesMax).length + ROW_BYTES,
   )) {
     const rows = part.map((letter) => deadLetterRow(letter, now, bytesMax));
-    const tries = await triesOf(store, rows);
+    const tries = await readAttempts(store, rows);
     const offsets = log ? await publishDeadLetters(log, part, rows, tries) : [];
     await insertDeadLetters(store, rows, tries, offsets);
   }
@@ -147,7 +147,7 @@ interface LetterTry {
 
 type Versioned = Pick<DeadLetterRow, 'id' | 'version'>;
 
-export async function triesOf(store: Store, rows: readonly Versioned[]): Promise<LetterTry[]> {
+export async function readAttempts(store: Store, rows: readonly Versioned[]): Promise<LetterTry[]> {
   const before = new Map<string, { readonly attempts: number; readonly version: string }>();
   for (const ids of chunkForIn(new Set(rows.map(({ id }) => id)))) {
     const found = await store.rows<{ id: string; attempts: number; version: string }>(

@@ -2,9 +2,9 @@ import { keyOfSigner } from '../chains/address.ts';
 import { outcomesOf } from './completeness.ts';
 import { type CallTree, type Domain, domainOf, isWrapper } from './domain.ts';
 import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
-import { EventsBackwards, eventsOf } from './events.ts';
-import { type CallName, callName, recordOf } from './names.ts';
-import { NO_ACCOUNT, nestedCalls, ranInside, unreadCalls } from './wrappers.ts';
+import { eventsOf, ReverseEventReader } from './events.ts';
+import { asRecord, type CallName, callName } from './names.ts';
+import { countUnreadCalls, executedCalls, NO_ACCOUNT, nestedCalls } from './wrappers.ts';
 
 // Which calls a block executed inside other calls, and for whom. Top-level calls stand in the block
 // itself; these have to be worked out from the tree of calls and the events.
@@ -37,7 +37,7 @@ type Args = Record<string, unknown>;
 type ReadCall = CallName & { args: Args };
 
 export function decodeBlock(block: unknown): DecodedBlock {
-  const extrinsics = recordOf(block)?.extrinsics;
+  const extrinsics = asRecord(block)?.extrinsics;
   if (Array.isArray(extrinsics)) return decodeExtrinsics(extrinsics.entries());
   return {
     ...nothingDecoded(),
@@ -86,13 +86,13 @@ function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic:
 
 /** The executed calls inside one extrinsic, in the order of the tree. A failed extrinsic executed none. */
 export function decodeExtrinsic(extrinsic: unknown): DecodedExtrinsic {
-  const fields = recordOf(extrinsic) ?? {};
+  const fields = asRecord(extrinsic) ?? {};
   const call = readCall(extrinsic);
-  const topLevelActor = keyOfSigner(recordOf(fields.signature)?.signer);
+  const topLevelActor = keyOfSigner(asRecord(fields.signature)?.signer);
   if (call === null || fields.success !== true) return { calls: [], unknown: [], topLevelActor };
-  const calls = executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields)), 1);
+  const calls = executedInside(call, topLevelActor, '', new ReverseEventReader(eventsOf(fields)), 1);
   const unknown = [{ path: '', ...call }, ...calls].flatMap(({ path, pallet, call, args }) => {
-    const unread = unreadCalls({ pallet, call }, args);
+    const unread = countUnreadCalls({ pallet, call }, args);
     return unread === 0 ? [] : [{ path, pallet, call, calls: unread }];
   });
   return { calls, unknown, topLevelActor };
@@ -102,12 +102,12 @@ function executedInside(
   call: ReadCall,
   actor: string | null,
   path: string,
-  events: EventsBackwards,
+  events: ReverseEventReader,
   depth: number,
 ) {
   checkDepth(depth);
   const siblings: NestedCall[][] = [];
-  for (const ran of ranInside(call, call.args, actor, events)) {
+  for (const ran of executedCalls(call, call.args, actor, events)) {
     const nested = readCall(ran.call);
     if (nested === null) continue; // opaque bytes, which the source could not decode
     const at = path === '' ? `${ran.index}` : `${path}.${ran.index}`;
@@ -135,9 +135,9 @@ function checkDepth(depth: number): void {
 }
 
 function readCall(value: unknown): ReadCall | null {
-  const { method, args } = recordOf(value) ?? {};
+  const { method, args } = asRecord(value) ?? {};
   const name = callName(method);
-  return name && { ...name, args: recordOf(args) ?? {} };
+  return name && { ...name, args: asRecord(args) ?? {} };
 }
 
 function refusal(extrinsic_index: number | null, reason: string, raw: unknown): RefusedCall {

@@ -1,4 +1,4 @@
-import { methodNames, recordOf } from './names.ts';
+import { asRecord, methodNames } from './names.ts';
 
 /**
  * Every applied extrinsic has one outcome among its own events. Some sources serve blocks whose events or extrinsics are
@@ -12,19 +12,19 @@ export const EVENTS_MISSING =
 export const EXTRINSICS_MISSING = 'extrinsics missing: only block 0 has none; another source may have them';
 
 /** Why a block cannot be whole; null where it may be, and for what is no block. */
-export function lackOf(block: unknown): string | null {
-  const { number, extrinsics } = recordOf(block) ?? {};
+export function findIncompleteness(block: unknown): string | null {
+  const { number, extrinsics } = asRecord(block) ?? {};
   if (!Array.isArray(extrinsics)) return null;
   if (extrinsics.length === 0) return String(number) === '0' ? null : EXTRINSICS_MISSING;
-  const isText = (extrinsic: unknown) => typeof recordOf(extrinsic)?.success === 'string';
+  const isText = (extrinsic: unknown) => typeof asRecord(extrinsic)?.success === 'string';
   const isWhole = extrinsics.some((extrinsic) => outcomesOf(extrinsic) > 0) && !extrinsics.some(isText);
   return isWhole ? null : EVENTS_MISSING;
 }
 
 /** The same of a line as a source gave it; what is no JSON is refused when it is loaded. */
-export function lackOfLine(line: Buffer): string | null {
+export function findLineIncompleteness(line: Buffer): string | null {
   try {
-    return lackOf(JSON.parse(line.toString('utf8')));
+    return findIncompleteness(JSON.parse(line.toString('utf8')));
   } catch {
     return null;
   }
@@ -32,10 +32,10 @@ export function lackOfLine(line: Buffer): string | null {
 
 /** How many outcomes stand among the events of an extrinsic: one, unless its source is at fault. */
 export function outcomesOf(extrinsic: unknown): number {
-  const events = recordOf(extrinsic)?.events;
+  const events = asRecord(extrinsic)?.events;
   if (!Array.isArray(events)) return 0;
   return events.filter((event) => {
-    const [pallet = '', name = ''] = methodNames(recordOf(event)?.method) ?? [];
+    const [pallet = '', name = ''] = methodNames(asRecord(event)?.method) ?? [];
     return OUTCOME_PALLETS.includes(pallet) && OUTCOME_EVENTS.includes(name);
   }).length;
 }

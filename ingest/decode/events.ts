@@ -1,6 +1,6 @@
 import { parseAmount } from './amount.ts';
 import { byPosition } from './event-data.ts';
-import { methodNames, palletName, pascalCase, recordOf } from './names.ts';
+import { asRecord, methodNames, palletName, pascalCase } from './names.ts';
 
 /** An event of one extrinsic; its data by position. */
 export type Event = { name: string; data: readonly unknown[] };
@@ -11,11 +11,11 @@ export function eventsOf(extrinsic: Record<string, unknown>): Event[] {
 }
 
 function readEvent(event: unknown): Event {
-  const { method, data } = recordOf(event) ?? {};
+  const { method, data } = asRecord(event) ?? {};
   const [pallet, name] = methodNames(method) ?? ['', ''];
   return {
     name: name === '' ? '' : `${palletName(pallet)}.${pascalCase(name)}`,
-    data: Array.isArray(data) ? data : byPosition(pallet, name, recordOf(data) ?? {}),
+    data: Array.isArray(data) ? data : byPosition(pallet, name, asRecord(data) ?? {}),
   };
 }
 
@@ -23,7 +23,7 @@ function readEvent(event: unknown): Event {
  * Reads the events of an extrinsic backwards. A call that contains others completes after them, so what
  * lies before its completion belongs to them: each completion moves the end and is taken once.
  */
-export class EventsBackwards {
+export class ReverseEventReader {
   readonly #events: readonly Event[];
   /** Positions by name, in order; those behind the end are dropped when they are met. */
   readonly #positions: ReadonlyMap<string, number[]>;
@@ -64,7 +64,7 @@ export class EventsBackwards {
 export function isOk(result: unknown): boolean {
   if (result === true) return true;
   if (typeof result === 'string') return result.toLowerCase() === 'ok';
-  const shape = recordOf(result);
+  const shape = asRecord(result);
   return shape !== null && ('ok' in shape || 'Ok' in shape);
 }
 

@@ -35,7 +35,7 @@ export function methodNames(method: unknown): [pallet: string, name: string] | n
     const [pallet, name, ...rest] = method.split('.');
     return pallet && name && rest.length === 0 ? [pallet, name] : null;
   }
-  const { pallet, method: name } = recordOf(method) ?? {};
+  const { pallet, method: name } = asRecord(method) ?? {};
   return typeof pallet === 'string' && typeof name === 'string' ? [pallet, name] : null;
 }
 
@@ -45,7 +45,7 @@ export function callName(method: unknown): CallName | null {
 }
 
 /** The value as a JSON object, or null. */
-export function recordOf(value: unknown): Record<string, unknown> | null {
+export function asRecord(value: unknown): Record<string, unknown> | null {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
   return value as Record<string, unknown>;
 }

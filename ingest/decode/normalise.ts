@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { firstFault, shapeError } from '../../infra/shape-error.ts';
 import { byPosition } from './event-data.ts';
-import { refusalOfHeldBlocks } from './held-blocks.ts';
 import { isNumberAsWritten } from './json.ts';
-import { recordOf } from './names.ts';
+import { asRecord } from './names.ts';
+import { explainNestedBlocks } from './nested-blocks.ts';
 
 /**
  * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one
@@ -55,7 +55,7 @@ const extrinsic = z
   .transform((given) => ({
     ...given,
     // Old runtimes told in a text why there is none.
-    info: isNumberAsWritten(given?.info) ? {} : (recordOf(given?.info) ?? {}),
+    info: isNumberAsWritten(given?.info) ? {} : (asRecord(given?.info) ?? {}),
     events: given?.events ?? [],
   }));
 /** What is missing altogether is told in the words of all fields. */
@@ -85,7 +85,7 @@ export function normaliseBlock(
 ): { number: string; payload: Readonly<Record<string, unknown>> } | { refused: string } {
   const read = block.safeParse(document, { error: shapeError });
   if (!read.success) {
-    return { refused: refusalOfHeldBlocks(document) ?? `no block: ${firstFault(read.error)}` };
+    return { refused: explainNestedBlocks(document) ?? `no block: ${firstFault(read.error)}` };
   }
   const { number, hash, parentHash, authorId, finalized, onInitialize, extrinsics, onFinalize } = read.data;
   const payload = {

@@ -73,7 +73,7 @@ const NAMED_BYTES = 256;
  * The extrinsics of a block's JSON that have to be parsed, by their position: those that may hold calls, and those that
  * may have no name. Null where the JSON has to be parsed whole to tell them.
  */
-export function extrinsicsToOpen(json: Buffer): readonly (readonly [index: number, json: Buffer])[] | null {
+export function extrinsicsToParse(json: Buffer): readonly (readonly [index: number, json: Buffer])[] | null {
   const all = extrinsicsIn(json);
   if (all === null) return null;
   return [...all.entries()].filter(

@@ -1,7 +1,7 @@
 import { keyOf } from '../chains/address.ts';
 import { derivativeAccount, multisigAccount } from './derived-accounts.ts';
-import { type EventsBackwards, indexOf, isOk } from './events.ts';
-import { type CallName, callName, recordOf } from './names.ts';
+import { indexOf, isOk, type ReverseEventReader } from './events.ts';
+import { asRecord, type CallName, callName } from './names.ts';
 
 // Which calls inside a wrapper ran, and for whom. A rule first takes the wrapper's own completion from the events;
 // without one nothing inside ran. Wrappers without a completion event fail when their call fails.
@@ -13,7 +13,7 @@ export const NO_ACCOUNT = 'none';
 type Ran = { index: number; call: unknown; actor: string | null };
 
 type Args = Record<string, unknown>;
-type Rule = (args: Args, actor: string | null, events: EventsBackwards) => Iterable<Ran>;
+type Rule = (args: Args, actor: string | null, events: ReverseEventReader) => Iterable<Ran>;
 
 /** Calls directly inside a wrapper, executed or not. Its name decides which arguments hold them: others are data. */
 export function nestedCalls({ pallet, call }: CallName, args: Args): unknown[] {
@@ -26,18 +26,18 @@ export function nestedCalls({ pallet, call }: CallName, args: Args): unknown[] {
 function callsIn({ calls, call, proposal }: Args): unknown[] {
   const inner = calls ?? call ?? proposal;
   if (Array.isArray(inner)) return inner;
-  return recordOf(inner) === null ? [] : [inner];
+  return asRecord(inner) === null ? [] : [inner];
 }
 
-const metaTxOf = (args: Args): Args => recordOf(args.meta_tx ?? args.metaTx) ?? {};
+const metaTxOf = (args: Args): Args => asRecord(args.meta_tx ?? args.metaTx) ?? {};
 
 /** The executed calls of a wrapper, last to first, as the events must be read. */
-export function ranInside(name: CallName, args: Args, actor: string | null, events: EventsBackwards) {
+export function executedCalls(name: CallName, args: Args, actor: string | null, events: ReverseEventReader) {
   return ruleOf(name)?.(args, actor, events) ?? [];
 }
 
 /** How many calls a call holds in its arguments for which there is no rule. */
-export function unreadCalls(name: CallName, args: Args): number {
+export function countUnreadCalls(name: CallName, args: Args): number {
   return ruleOf(name) ? 0 : Object.values(args).flatMap(partsOf).filter(isCall).length;
 }
 
@@ -46,7 +46,7 @@ const partsOf = (value: unknown): unknown[] =>
 
 /** Whether it is a call as Sidecar writes one. */
 function isCall(value: unknown): boolean {
-  const { method, args } = recordOf(value) ?? {};
+  const { method, args } = asRecord(value) ?? {};
   return args !== undefined && callName(method) !== null;
 }
 
@@ -61,19 +61,19 @@ function* only(args: Args, actor: string | null): Iterable<Ran> {
   if (call !== undefined) yield { index: 0, call, actor };
 }
 
-function* batch(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
+function* batch(args: Args, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   const end = events.takeLast('utility.BatchCompleted', 'utility.BatchInterrupted');
   if (end === undefined) return;
   const interruptedAt = end.name === 'utility.BatchInterrupted' ? (indexOf(end.data[0]) ?? 0) : Infinity;
   yield* items(args, interruptedAt, actor, events);
 }
 
-function* batchAll(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
+function* batchAll(args: Args, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   if (events.takeLast('utility.BatchCompleted')) yield* items(args, Infinity, actor, events);
 }
 
 /** The first `count` calls ran; newer runtimes mark the end of each, older ones only that of the batch. */
-function* items(args: Args, count: number, actor: string | null, events: EventsBackwards): Iterable<Ran> {
+function* items(args: Args, count: number, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   const calls = callsIn(args);
   const areMarked = events.has('utility.ItemCompleted');
   for (let index = Math.min(count, calls.length) - 1; index >= 0; index -= 1) {
@@ -82,7 +82,7 @@ function* items(args: Args, count: number, actor: string | null, events: EventsB
   }
 }
 
-function* forceBatch(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
+function* forceBatch(args: Args, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   if (!events.takeLast('utility.BatchCompleted', 'utility.BatchCompletedWithErrors')) return;
   const calls = callsIn(args);
   for (let index = calls.length - 1; index >= 0; index -= 1) {
@@ -92,7 +92,7 @@ function* forceBatch(args: Args, actor: string | null, events: EventsBackwards):
 }
 
 /** What `main` did before it failed is rolled back, its events included. */
-function* ifElse(args: Args, actor: string | null, events: EventsBackwards): Iterable<Ran> {
+function* ifElse(args: Args, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   const end = events.takeLast('utility.IfElseMainSuccess', 'utility.IfElseFallbackCalled');
   if (end === undefined) return;
   const { main, fallback } = args;
@@ -154,8 +154,8 @@ const asRoot = whenOk('sudo.Sudid', () => NO_ACCOUNT);
 
 /** The account of a signed origin, `{system: {signed: …}}`; root and every other origin has none. */
 function signedOrigin(args: Args): string | null {
-  const origin = recordOf(args.as_origin ?? args.asOrigin) ?? {};
-  const system = recordOf(origin.system ?? origin.System) ?? {};
+  const origin = asRecord(args.as_origin ?? args.asOrigin) ?? {};
+  const system = asRecord(origin.system ?? origin.System) ?? {};
   const signed = system.signed ?? system.Signed;
   return signed === undefined ? NO_ACCOUNT : keyOf(signed);
 }
@@ -175,7 +175,7 @@ function metaTxSigner(extension: unknown): string | null {
 
 /** A field of an object under its name in any case. */
 function field(value: unknown, name: string): unknown {
-  return Object.entries(recordOf(value) ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
+  return Object.entries(asRecord(value) ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([

@@ -4,14 +4,14 @@ import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { timeOf } from '../decode/block-time.ts';
 import type { Origin } from '../log/envelope.ts';
 import { TOPICS } from '../log/topics.ts';
-import { type Head, heightKey, inPieces, isOneOf } from '../raw/heights.ts';
+import { type ChainHeight, chunkHeights, heightKey, isAtHeights } from '../raw/heights.ts';
 import { payloadOf } from '../raw/landing-lines.ts';
 import { RetentionReader } from '../raw/retention.ts';
 import { blocks } from '../raw/tables.ts';
 
 /** A block that is to be loaded. */
 interface Arrived {
-  readonly head: Head & Origin;
+  readonly head: ChainHeight & Origin;
   readonly original: Buffer;
 }
 
@@ -55,10 +55,10 @@ export class ClosedDays {
   /** Those of the heights that a block of these days holds. One alone of a wrong time says nothing of those below it. */
   async #heldHeights(arrived: readonly Arrived[], before: string): Promise<ReadonlySet<string>> {
     const held = new Set<string>();
-    for (const chains of inPieces(arrived.map(({ head }) => head))) {
-      const rows = await this.#store.rows<Head>(
+    for (const chains of chunkHeights(arrived.map(({ head }) => head))) {
+      const rows = await this.#store.rows<ChainHeight>(
         sql`SELECT DISTINCT relay_chain, chain, toString(number) AS number FROM ${blocks} FINAL
-          WHERE ${isOneOf(chains)} AND time < toDateTime64(${before}, 3, 'UTC')`,
+          WHERE ${isAtHeights(chains)} AND time < toDateTime64(${before}, 3, 'UTC')`,
       );
       for (const row of rows) held.add(heightKey(row));
     }

@@ -1,8 +1,8 @@
 import type { Store } from '../../infra/ports.ts';
 import { raw, type Sql, sql } from '../../infra/sql.ts';
 import type { Registry } from '../chains/registry.ts';
-import { lackOf } from '../decode/completeness.ts';
-import { recordOf } from '../decode/names.ts';
+import { findIncompleteness } from '../decode/completeness.ts';
+import { asRecord } from '../decode/names.ts';
 import { blockSequenceSql } from '../raw/ordering.ts';
 import { blocks } from '../raw/tables.ts';
 
@@ -65,7 +65,7 @@ function firstHash(number: string, payload: Buffer): string | null {
     // It is no JSON, which the store says of it.
     return null;
   }
-  const { hash, parentHash } = recordOf(block) ?? {};
+  const { hash, parentHash } = asRecord(block) ?? {};
   const first = BigInt(number) === 0n ? hash : parentHash;
-  return typeof first !== 'string' || lackOf(block) !== null ? null : first.toLowerCase();
+  return typeof first !== 'string' || findIncompleteness(block) !== null ? null : first.toLowerCase();
 }

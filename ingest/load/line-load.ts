@@ -40,7 +40,7 @@ type LineOutcome =
  * does not refuse the line but fails with it, the store may be the one to blame: the line is tried again, and then the
  * same views without any line.
  */
-export async function loadAlone(load: LineLoad): Promise<LineOutcome> {
+export async function loadLine(load: LineLoad): Promise<LineOutcome> {
   const { runtime, numbers, stream, line, staged, failure, tried } = load;
   const sequences = [...tried];
   let error = failure;
@@ -73,7 +73,7 @@ export const mayBlameLines = (error: unknown): error is ProductError =>
  * Parses every line of a refused batch: lines that are no blocks become dead letters, the others get the layout of the
  * landing table. Returns null when all of them have it.
  */
-export function normalise(stream: Stream, lines: readonly LandingLine[]) {
+export function normaliseLines(stream: Stream, lines: readonly LandingLine[]) {
   if (!lines.some((line) => line.normalised)) return null;
   const letters: DeadLetter[] = [];
   const normalised: LandingLine[] = [];

@@ -9,13 +9,20 @@ import type { Registry } from '../chains/registry.ts';
 import { type DeadLetter, writeDeadLetters } from '../dead-letters/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from '../log/topics.ts';
 import { encodeDueAddresses } from '../raw/address-encodings.ts';
-import { type LoadedBlock, noteLoaded, noteReadAgain } from '../raw/loaded-blocks.ts';
+import { type LoadedBlock, recordLoadedBlocks, recordRereads } from '../raw/loaded-blocks.ts';
 import { splitOtherGenesis, splitRepeated, splitStored } from './changed-lines.ts';
 import { ClosedDays } from './closed-days.ts';
-import { headsOf, LANDING_TABLES, linesOfStore, loadAlone, mayBlameLines, normalise } from './line-load.ts';
+import {
+  headsOf,
+  LANDING_TABLES,
+  linesOfStore,
+  loadLine,
+  mayBlameLines,
+  normaliseLines,
+} from './line-load.ts';
 import { describeLoad } from './load-trace.ts';
 import { createLoaderMetrics, type LoadCounters, type LoaderMetrics } from './loader-metrics.ts';
-import { LOADING } from './loads-in-progress.ts';
+import { LOAD_LEASES } from './loads-in-progress.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
 import { ReplacedMarks } from './replaced-marks.ts';
 
@@ -146,7 +153,7 @@ export class Loader {
     const { store } = this.#options.runtime;
     const { changed, same, areNew } = await splitStored(store, stream, read);
     this.#isRepeating = same.length > changed.length;
-    await noteReadAgain(store, headsOf(same));
+    await recordRereads(store, headsOf(same));
     const landings = changed.map((line) => line.landing());
     const letters = landings.flatMap((landing) => ('refused' in landing ? [landing.refused] : []));
     const landed = landings.flatMap((landing) => ('refused' in landing ? [] : [landing]));
@@ -155,7 +162,7 @@ export class Loader {
     const load: Load = { stream, areNew, tried: [], committed: [], letters };
     await this.#loadOpen(load, lines);
     // Without the note they are loaded once more when they come again: their load has not failed.
-    await noteLoaded(store, load.committed).catch(ignore('load.note'));
+    await recordLoadedBlocks(store, load.committed).catch(ignore('load.note'));
     if (lines.length > 0) await this.#options.onLoaded();
     return letters;
   }
@@ -178,11 +185,11 @@ export class Loader {
     this.#replaced.clear();
     for (let attempt = load; ; attempt = { ...load, areNew: false }) {
       const member = `${await numbers.take(1)}|${randomUUID()}`;
-      const lease = (await Lease.acquire(runtime.keyValue, LOADING, leaseMs, 0, member)) as Lease;
+      const lease = (await Lease.acquire(runtime.keyValue, LOAD_LEASES, leaseMs, 0, member)) as Lease;
       try {
         load.committed.length = 0;
         load.letters.length = letters;
-        await this.#replaced.repeat();
+        await this.#replaced.markAgain();
         await this.#stageAndCommit(attempt, lines, attempt === load ? kept : undefined);
         await encodeDueAddresses(runtime.store);
       } catch (error) {
@@ -205,7 +212,7 @@ export class Loader {
   async #commit(load: Load, lines: readonly LandingLine[], staged: StagedBatch): Promise<void> {
     const isOfBlocks = load.stream === 'blocks';
     const last = lines.at(-1)?.index ?? 0;
-    if (isOfBlocks) await this.#replaced.before(headsOf(lines), load.areNew);
+    if (isOfBlocks) await this.#replaced.markBeforeLoad(headsOf(lines), load.areNew);
     let sequence = await this.#options.numbers.take(last + 1);
     let { areNew } = load;
     try {
@@ -213,7 +220,7 @@ export class Loader {
     } catch (error) {
       if (!mayBlameLines(error)) throw error;
       const failed: Load = { ...load, areNew: false, tried: [...load.tried, sequence] };
-      const again = error.code === 'store_refused' ? normalise(load.stream, lines) : null;
+      const again = error.code === 'store_refused' ? normaliseLines(load.stream, lines) : null;
       if (again) {
         load.letters.push(...again.letters);
         return this.#stageAndCommit(failed, again.lines);
@@ -224,7 +231,7 @@ export class Loader {
         return this.#stageAndCommit(failed, lines.slice(half));
       }
       const line = lines[0] as LandingLine;
-      const outcome = await loadAlone({ ...this.#options, ...failed, line, staged, failure: error });
+      const outcome = await loadLine({ ...this.#options, ...failed, line, staged, failure: error });
       await this.#replaced.add(outcome.touched);
       if (outcome.letter) return void load.letters.push(outcome.letter);
       sequence = outcome.sequence;
@@ -235,7 +242,7 @@ export class Loader {
         load.committed.push({ ...head, sequence: sequence + BigInt(index), content });
     }
     const numbers = { first: sequence, last: sequence + BigInt(last) };
-    if (isOfBlocks) await this.#replaced.after(headsOf(lines), areNew, numbers);
+    if (isOfBlocks) await this.#replaced.markAfterLoad(headsOf(lines), areNew, numbers);
   }
 
   async #finishStaged(): Promise<void> {

@@ -2,17 +2,17 @@ import { lowestOf } from '../../infra/coordination/sequence.ts';
 import type { KeyValue } from '../../infra/ports.ts';
 
 /** Key of the leases of all loads that are in progress. */
-export const LOADING = 'loading';
+export const LOAD_LEASES = 'loading';
 
 /**
  * The numbers below which every load has ended that took its numbers before `upTo` was taken. A load names a number
  * that is lower than all of its own in its lease, before it takes them.
  */
 export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigint> {
-  const running = (await keyValue.members(LOADING)).map((member) => BigInt(member.split('|', 1)[0] ?? 0));
+  const running = (await keyValue.members(LOAD_LEASES)).map((member) => BigInt(member.split('|', 1)[0] ?? 0));
   return lowestOf(running, upTo);
 }
 
 /** Whether a load runs, in whatever process. */
 export const isLoading = async (keyValue: KeyValue): Promise<boolean> =>
-  (await keyValue.members(LOADING)).length > 0;
+  (await keyValue.members(LOAD_LEASES)).length > 0;

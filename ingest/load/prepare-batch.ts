@@ -6,7 +6,7 @@ import { causesOf } from '../../infra/tracing/messages.ts';
 import type { Registry } from '../chains/registry.ts';
 import { type DeadLetter, deadLetterOf } from '../dead-letters/dead-letters.ts';
 import { parseAsWritten } from '../decode/json.ts';
-import { recordOf } from '../decode/names.ts';
+import { asRecord } from '../decode/names.ts';
 import {
   BlockEnvelope,
   type BlockHead,
@@ -18,7 +18,7 @@ import {
   readOrigin,
   splitEnvelope,
 } from '../log/envelope.ts';
-import { refusalOf } from '../log/refusal.ts';
+import { describeReadError } from '../log/refusal.ts';
 import { type Stream, TOPICS } from '../log/topics.ts';
 import { blockLine, contentHash, snapshotLine } from '../raw/landing-lines.ts';
 
@@ -103,7 +103,7 @@ function orRefused<Result>(stream: Stream, message: Message, read: () => Result)
     return read();
   } catch (error) {
     const origin = readOrigin(undefined, TOPICS[stream]);
-    return { refused: deadLetterOf(TOPICS[stream], origin, refusalOf(error), message.value) };
+    return { refused: deadLetterOf(TOPICS[stream], origin, describeReadError(error), message.value) };
   }
 }
 
@@ -133,7 +133,7 @@ function prepareBlock(message: Message, index: number, registry: Registry): Prep
           ? blockLine(index, read.head, chain, read.payload)
           : { refused: NO_BLOCK };
       } catch (error) {
-        return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
+        return { refused: error instanceof SyntaxError ? NO_JSON : describeReadError(error) };
       }
     },
   });
@@ -165,7 +165,7 @@ function readForeignEnvelope(
     if (error instanceof SyntaxError) return refused(NO_JSON);
     throw error;
   }
-  const record = recordOf(document);
+  const record = asRecord(document);
   if (record === null) return refused(NO_OBJECT);
   const read = readEnvelope(record, registry, origin);
   if ('refused' in read) return refused(read.refused);

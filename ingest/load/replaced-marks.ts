@@ -1,6 +1,6 @@
 import type { Numbers, Runtime } from '../../infra/ports.ts';
-import { areAlone, type Head, type LoadNumbers } from '../raw/heights.ts';
-import { type ChainHour, hoursHeldBy, noteReplacedBlocks } from '../raw/replaced-hours.ts';
+import { type ChainHeight, hasNoOtherVersions, type LoadNumbers } from '../raw/heights.ts';
+import { type ChainHour, readHoursOfHeights, recordReplacedBlocks } from '../raw/replaced-hours.ts';
 import { ANY_PALLET, dirtyDays, dirtyHours } from '../raw/tables.ts';
 
 const DAY_CHARS = 'YYYY-MM-DD'.length;
@@ -23,23 +23,23 @@ export class ReplacedMarks {
   }
 
   /** Marks all of the load once more. */
-  repeat(): Promise<void> {
+  markAgain(): Promise<void> {
     return this.add([...this.#marked.values()]);
   }
 
   /** Marks the hours of the blocks that hold these heights, before a merge can remove their rows. */
-  async before(heads: readonly Head[], areNew: boolean): Promise<void> {
-    if (!areNew) await this.#addNew(await hoursHeldBy(this.#runtime.store, heads));
+  async markBeforeLoad(heads: readonly ChainHeight[], areNew: boolean): Promise<void> {
+    if (!areNew) await this.#addNew(await readHoursOfHeights(this.#runtime.store, heads));
   }
 
   /**
    * Marks what only the load shows: another process may have stored the same heights at the same moment. Where nothing
    * was stored before, most loads find their own blocks alone.
    */
-  async after(heads: readonly Head[], areNew: boolean, numbers: LoadNumbers): Promise<void> {
+  async markAfterLoad(heads: readonly ChainHeight[], areNew: boolean, numbers: LoadNumbers): Promise<void> {
     const { store } = this.#runtime;
-    if (areNew && (await areAlone(store, heads, numbers))) return;
-    await this.#addNew(await noteReplacedBlocks(store, heads));
+    if (areNew && (await hasNoOtherVersions(store, heads, numbers))) return;
+    await this.#addNew(await recordReplacedBlocks(store, heads));
   }
 
   async add(hours: readonly ChainHour[]): Promise<void> {

@@ -3,12 +3,12 @@ import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import { firstFault, shapeError } from '../../infra/shape-error.ts';
 import type { Chain } from '../chains/chain.ts';
 import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
-import { lackOf } from '../decode/completeness.ts';
+import { findIncompleteness } from '../decode/completeness.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
-import { recordOf } from '../decode/names.ts';
+import { asRecord } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
 import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
-import { refusalOf } from './refusal.ts';
+import { describeReadError } from './refusal.ts';
 
 /** Where a line came from, for dead letters and provenance. */
 export interface Origin {
@@ -30,7 +30,7 @@ export interface Envelope {
 
 /** The origin that a message names, as far as it is one: anybody may write on the log. */
 export function readOrigin(given: unknown, topic: string): Origin {
-  const { source, origin, line, run } = recordOf(given) ?? {};
+  const { source, origin, line, run } = asRecord(given) ?? {};
   return {
     source: typeof source === 'string' ? source : 'log',
     origin: typeof origin === 'string' ? origin : topic,
@@ -41,7 +41,7 @@ export function readOrigin(given: unknown, topic: string): Origin {
 
 const isLine = (line: unknown): line is number => Number.isSafeInteger(line) && (line as number) >= 0;
 
-export type Read = Envelope | { readonly refused: string };
+export type ReadResult = Envelope | { readonly refused: string };
 
 /**
  * The head that our own producer writes. `payload_last` promises that the payload is the last key, so that a
@@ -56,20 +56,25 @@ const CLOSE = Buffer.from('}');
 const HEIGHTS_PER_KEY = 64n;
 
 /** Reading never throws: whatever a line or an envelope holds is accepted or refused. */
-function orRefused(read: () => Read): Read {
+function orRefused(read: () => ReadResult): ReadResult {
   try {
     return read();
   } catch (error) {
-    return { refused: refusalOf(error) };
+    return { refused: describeReadError(error) };
   }
 }
 
 /** Reads one line of input: a bare Sidecar block of `chain`, or an envelope that names its own. */
-export function readLine(line: Buffer, chain: Chain | undefined, registry: Registry, origin: Origin): Read {
+export function readLine(
+  line: Buffer,
+  chain: Chain | undefined,
+  registry: Registry,
+  origin: Origin,
+): ReadResult {
   return orRefused(() => readAny(line, chain, registry, origin));
 }
 
-function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, origin: Origin): Read {
+function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, origin: Origin): ReadResult {
   if (chain) {
     const bare = BARE_BLOCK.exec(line.toString('latin1', 0, HEAD_BYTES));
     if (bare && line.at(-1) === 0x7d && line.includes(EXTRINSICS)) {
@@ -80,9 +85,9 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   try {
     document = parseLine(line.toString('utf8'));
   } catch (error) {
-    return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
+    return { refused: error instanceof SyntaxError ? NO_JSON : describeReadError(error) };
   }
-  const record = recordOf(document);
+  const record = asRecord(document);
   if (record === null) return { refused: NO_OBJECT };
   if (!('schema' in record) && !isEnvelope(record)) {
     if (!chain)
@@ -95,11 +100,11 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
 /** The numbers of a block stay as they are written, as in a block whose bytes are passed on. */
 export function parseLine(text: string): unknown {
   const document = parseExact(text);
-  const record = recordOf(document);
+  const record = asRecord(document);
   if (record === null || !mayBeRewritten(text)) return document;
   const written = parseAsWritten(text) as Record<string, unknown>;
   if (!('schema' in record)) return { ...written, number: record.number };
-  const [block, payload] = [recordOf(record.payload), recordOf(written.payload)];
+  const [block, payload] = [asRecord(record.payload), asRecord(written.payload)];
   if (record.schema !== BLOCK || block === null) return document;
   return { ...record, payload: { ...payload, number: block.number } };
 }
@@ -139,11 +144,15 @@ const shown = (text: string) => (text.length > NAME_CHARS_MAX ? `${text.slice(0,
 const kinds: ReadonlySet<unknown> = new Set(SNAPSHOT_KINDS);
 
 /** Reads an envelope of any producer. */
-export function readEnvelope(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
+export function readEnvelope(
+  document: Record<string, unknown>,
+  registry: Registry,
+  origin: Origin,
+): ReadResult {
   return orRefused(() => readKnown(document, registry, origin));
 }
 
-function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
+function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): ReadResult {
   const { schema } = document;
   if (schema !== BLOCK && schema !== 'snapshot/1') {
     const given = schema === undefined ? 'missing' : `unknown ${shown(JSON.stringify(schema))}`;
@@ -165,7 +174,7 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
   }
   const chain = registry.find(name, relay_chain);
   if (!chain) return unknown;
-  if (recordOf(document.payload) === null)
+  if (asRecord(document.payload) === null)
     return { refused: `payload: ${document.payload === undefined ? 'missing' : 'not an object'}` };
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
   // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
@@ -179,10 +188,10 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
 const NO_HASH = `0x${'0'.repeat(64)}`;
 const EMPTY_BLOCK = { hash: NO_HASH, parentHash: NO_HASH, extrinsics: [] };
 
-function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object): Read {
+function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object): ReadResult {
   const block = normaliseBlock(payload);
   if ('refused' in block) return block;
-  const lack = 'is_deleted' in more ? null : lackOf(block.payload);
+  const lack = 'is_deleted' in more ? null : findIncompleteness(block.payload);
   if (lack !== null) return { refused: lack };
   return blockEnvelope(chain, block.number, Buffer.from(jsonLine(block.payload)), origin, more);
 }

@@ -1,7 +1,7 @@
 import { decodeAddress } from '../chains/address.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import { BlockEnvelope, type Read } from './envelope.ts';
+import { BlockEnvelope, type ReadResult } from './envelope.ts';
 
 /** The first address of a source, where it has another prefix than those of the chain that its block was taken for. */
 export interface ForeignAddress {
@@ -28,7 +28,7 @@ export class FirstAddress {
     this.#registry = registry;
   }
 
-  lookAt(read: Read): void {
+  lookAt(read: ReadResult): void {
     if (this.#blocksLeft === 0 || !(read instanceof BlockEnvelope)) return;
     this.#blocksLeft--;
     const prefix = printedPrefix(read.payload);

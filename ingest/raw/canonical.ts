@@ -57,13 +57,13 @@ export function isOfOneDay(window: Window): boolean {
 export const ofRelays = ({ relays, chains }: Pick<Window, 'relays' | 'chains'>): Sql =>
   chains === undefined ? sql`relay_chain IN ${relays}` : sql`relay_chain IN ${relays} AND chain IN ${chains}`;
 
-export interface ChainOf {
+export interface ChainKey {
   readonly relay_chain: string;
   readonly chain: string;
 }
 
 /** The condition that rows are of a chain; of any where none is named. */
-export const ofChain = (place: ChainOf | undefined): Sql =>
+export const ofChain = (place: ChainKey | undefined): Sql =>
   place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
 
 /** What a statement depends on that reads rows of a pallet only. */

@@ -5,7 +5,7 @@ import { blockSequenceSql } from './ordering.ts';
 import { blocks } from './tables.ts';
 
 /** Names the height of a block that will be loaded. */
-export type Head = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
+export type ChainHeight = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
 
 /** Heights of one chain, which is named by its relay chain and itself as literals. */
 export type HeightsOfChain = readonly [chain: readonly [string, string], heights: readonly bigint[]];
@@ -16,19 +16,19 @@ const HEIGHTS_PER_QUERY = 3500;
 const LISTED_MAX = 500n;
 
 /** Apart from all other heights of all chains. */
-export const heightKey = ({ relay_chain, chain, number }: Head): string =>
+export const heightKey = ({ relay_chain, chain, number }: ChainHeight): string =>
   `${relay_chain} ${chain} ${BigInt(number)}`;
 
-export function* inPieces(heads: readonly Head[]): Generator<HeightsOfChain[]> {
+export function* chunkHeights(heads: readonly ChainHeight[]): Generator<HeightsOfChain[]> {
   for (let i = 0; i < heads.length; i += HEIGHTS_PER_QUERY) {
     yield byChain(heads.slice(i, i + HEIGHTS_PER_QUERY));
   }
 }
 
-function byChain(heads: readonly Head[]): HeightsOfChain[] {
+function byChain(heads: readonly ChainHeight[]): HeightsOfChain[] {
   const chains = Map.groupBy(heads, ({ relay_chain, chain }) => JSON.stringify([relay_chain, chain]));
   return [...chains.values()].map((some): HeightsOfChain => {
-    const [{ relay_chain, chain }] = some as [Head];
+    const [{ relay_chain, chain }] = some as [ChainHeight];
     return [[literal(relay_chain), literal(chain)], some.map(({ number }) => BigInt(number))];
   });
 }
@@ -36,7 +36,7 @@ function byChain(heads: readonly Head[]): HeightsOfChain[] {
 const isOf = ([[relay, chain]]: HeightsOfChain) => `relay_chain = ${relay} AND chain = ${chain}`;
 
 /** The condition that rows are of these heights. */
-export const isOneOf = (chains: readonly HeightsOfChain[]): Sql =>
+export const isAtHeights = (chains: readonly HeightsOfChain[]): Sql =>
   raw(`(${chains.map((one) => `(${isOf(one)} AND number IN (${one[1].join(', ')}))`).join(' OR ')})`);
 
 export const childrenOf = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
@@ -56,13 +56,13 @@ export interface LoadNumbers {
  * Whether all versions of these heights and of their children are of the load itself. What has taken the place of one of
  * its blocks was stored by another process.
  */
-export async function areAlone(
+export async function hasNoOtherVersions(
   store: Store,
-  heads: readonly Head[],
+  heads: readonly ChainHeight[],
   { first, last }: LoadNumbers,
 ): Promise<boolean> {
-  for (const chains of inPieces(heads)) {
-    const others = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isOneOf(withChildren(chains))}
+  for (const chains of chunkHeights(heads)) {
+    const others = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isAtHeights(withChildren(chains))}
       AND ${raw(blockSequenceSql('rank'))} NOT BETWEEN ${first} AND ${last} LIMIT 1`);
     if (others.length > 0) return false;
   }

@@ -5,11 +5,11 @@ import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { type DecodedBlock, decodeBlock, decodeExtrinsics } from '../decode/calls.ts';
 import { holdsFacts } from '../decode/fact-calls.ts';
 import { parseExact } from '../decode/json.ts';
-import { recordOf } from '../decode/names.ts';
-import { extrinsicsToOpen, mayHoldNestedCalls } from '../decode/scan.ts';
+import { asRecord } from '../decode/names.ts';
+import { extrinsicsToParse, mayHoldNestedCalls } from '../decode/scan.ts';
 import { parseSnapshot } from '../decode/snapshot.ts';
 import { type BlockHead, NO_JSON, NO_OBJECT, type Origin, readOrigin } from '../log/envelope.ts';
-import { refusalOf } from '../log/refusal.ts';
+import { describeReadError } from '../log/refusal.ts';
 import { TOPICS } from '../log/topics.ts';
 import { DECODER_VERSIONS } from './decoders.ts';
 import { NO_PREFIX } from './parse-sql.ts';
@@ -81,7 +81,7 @@ const parsed = (json: Buffer): unknown => parseExact(json.toString('utf8'));
 function decodedFacts(payload: Buffer): object {
   let decoded: DecodedBlock;
   try {
-    const opened = extrinsicsToOpen(payload)?.map(([index, json]) => [index, parsed(json)] as const);
+    const opened = extrinsicsToParse(payload)?.map(([index, json]) => [index, parsed(json)] as const);
     decoded = opened ? decodeExtrinsics(opened) : decodeBlock(parsed(payload));
   } catch {
     // ClickHouse refuses the line as well, and the loader turns it into a dead letter.
@@ -103,7 +103,7 @@ function decodedFacts(payload: Buffer): object {
         return [{ extrinsic_index, position: next, path, pallet, call, actor: actor ?? '', args: text }];
       } catch (error) {
         const fact = `extrinsic ${extrinsic_index} ${path} ${pallet}.${call}`;
-        facts.push({ fact, reason: `arguments: ${refusalOf(error)}`, raw: '' });
+        facts.push({ fact, reason: `arguments: ${describeReadError(error)}`, raw: '' });
         return [];
       }
     }),
@@ -138,7 +138,7 @@ export function snapshotLine(
     }
     throw error;
   }
-  const document = recordOf(parsed);
+  const document = asRecord(parsed);
   const origin = readOrigin(document?.origin, TOPICS.snapshots);
   if (document === null) return { refused: NO_OBJECT, origin };
   const read = parseSnapshot(document);

@@ -1,7 +1,7 @@
 import type { Runtime, Store } from '../../infra/ports.ts';
 import { raw, sql } from '../../infra/sql.ts';
 import type { BlockHead } from '../log/envelope.ts';
-import { areNew, type Head, heightKey, inPieces, isOneOf } from './heights.ts';
+import { areNew, type ChainHeight, chunkHeights, heightKey, isAtHeights } from './heights.ts';
 import { blockSequenceSql, isFinalSql } from './ordering.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
@@ -9,7 +9,7 @@ import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
  * A block that was loaded into every table, and still holds its height, changes nothing when it comes again. That is
  * noted only after its load has ended: one that was interrupted, or whose note was lost, is loaded once more.
  */
-export interface LoadedBlock extends Head {
+export interface LoadedBlock extends ChainHeight {
   readonly sequence: bigint;
   readonly content: bigint;
 }
@@ -21,19 +21,19 @@ export interface StoredHeights {
   readonly contents: ReadonlyMap<string, bigint>;
 }
 
-export async function readStoredHeights(store: Store, heads: readonly Head[]): Promise<StoredHeights> {
+export async function readStoredHeights(store: Store, heads: readonly ChainHeight[]): Promise<StoredHeights> {
   const contents = new Map<string, bigint>();
   let areAllNew = true;
-  for (const chains of inPieces(heads)) {
+  for (const chains of chunkHeights(heads)) {
     if (await areNew(store, chains)) continue;
     areAllNew = false;
     // The heights are named twice: by the inner list alone the engine reads all of a chain.
     // Of a block that is not final, the time of reading decides against others: it is loaded again.
-    const whole = await store.rows<Head & { readonly content: string }>(sql`
+    const whole = await store.rows<ChainHeight & { readonly content: string }>(sql`
       SELECT relay_chain, chain, toString(number) AS number, toString(content) AS content
-      FROM ${loadedBlocks} WHERE ${isOneOf(chains)} AND (relay_chain, chain, number, sequence) IN (
+      FROM ${loadedBlocks} WHERE ${isAtHeights(chains)} AND (relay_chain, chain, number, sequence) IN (
         SELECT relay_chain, chain, number, ${raw(blockSequenceSql('max(rank)'))} FROM ${blocks}
-        WHERE ${isOneOf(chains)} GROUP BY relay_chain, chain, number HAVING ${raw(isFinalSql('max(rank)'))}
+        WHERE ${isAtHeights(chains)} GROUP BY relay_chain, chain, number HAVING ${raw(isFinalSql('max(rank)'))}
         SETTINGS optimize_aggregation_in_order = 1)`);
     for (const { content, ...head } of whole) contents.set(heightKey(head), BigInt(content));
   }
@@ -41,7 +41,7 @@ export async function readStoredHeights(store: Store, heads: readonly Head[]): P
 }
 
 /** Notes blocks whose load has ended in all tables. */
-export const noteLoaded = (store: Store, loaded: readonly LoadedBlock[]): Promise<void> =>
+export const recordLoadedBlocks = (store: Store, loaded: readonly LoadedBlock[]): Promise<void> =>
   store.insert(
     loadedBlocks,
     loaded.map(({ relay_chain, chain, number, sequence, content }) => ({
@@ -54,14 +54,14 @@ export const noteLoaded = (store: Store, loaded: readonly LoadedBlock[]): Promis
   );
 
 /** Has a run report the refused facts of blocks that it read again. */
-export async function noteReadAgain(store: Store, heads: readonly BlockHead[]): Promise<void> {
+export async function recordRereads(store: Store, heads: readonly BlockHead[]): Promise<void> {
   for (const [run, some] of Map.groupBy(heads, (head) => head.run ?? '')) {
     if (run === '') continue;
-    for (const chains of inPieces(some)) {
+    for (const chains of chunkHeights(some)) {
       await store.run(sql`INSERT INTO ${loadedBlocks} (relay_chain, chain, number, sequence, content, run)
         SELECT relay_chain, chain, number, sequence, content, ${run} FROM ${loadedBlocks} FINAL
-        WHERE ${isOneOf(chains)} AND (relay_chain, chain, number) IN (
-          SELECT relay_chain, chain, number FROM ${refusedFacts} WHERE ${isOneOf(chains)})`);
+        WHERE ${isAtHeights(chains)} AND (relay_chain, chain, number) IN (
+          SELECT relay_chain, chain, number FROM ${refusedFacts} WHERE ${isAtHeights(chains)})`);
     }
   }
 }

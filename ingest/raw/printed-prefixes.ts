@@ -2,12 +2,12 @@ import type { Store } from '../../infra/ports.ts';
 import { raw, sql } from '../../infra/sql.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import type { ChainOf } from './canonical.ts';
+import type { ChainKey } from './canonical.ts';
 import { NO_PREFIX, prefixSql } from './parse-sql.ts';
 import { blocks, extrinsics } from './tables.ts';
 
 /** With which SS58 prefix the authors and signers of stored blocks of a chain are printed. */
-export interface PrintedPrefix extends ChainOf {
+export interface PrintedPrefix extends ChainKey {
   readonly prefix: number;
   readonly addresses: number;
 }
@@ -21,7 +21,7 @@ const BLOCKS_LOOKED_AT = 64;
  */
 export async function readPrintedPrefixes(
   store: Pick<Store, 'rows'>,
-  of?: ChainOf & { readonly notOfRun: string },
+  of?: ChainKey & { readonly notOfRun: string },
 ): Promise<PrintedPrefix[]> {
   const isOf =
     of === undefined
@@ -47,11 +47,14 @@ const GENERIC_PREFIX = 42;
  * Whether a source of a chain may print a prefix that is not its own: the generic one, or that of its relay chain, which
  * some sources print for all of its chains.
  */
-export const isUsualElsewhere = (registry: Registry, { relay_chain }: ChainOf, prefix: number): boolean =>
-  prefix === GENERIC_PREFIX || prefix === registry.find(relay_chain)?.ss58_prefix;
+export const isCommonForeignPrefix = (
+  registry: Registry,
+  { relay_chain }: ChainKey,
+  prefix: number,
+): boolean => prefix === GENERIC_PREFIX || prefix === registry.find(relay_chain)?.ss58_prefix;
 
 /** `prefix 0, that of polkadot`. */
-export function prefixWords({ chains }: Pick<Registry, 'chains'>, prefix: number): string {
+export function describePrefix({ chains }: Pick<Registry, 'chains'>, prefix: number): string {
   const owner = chains.find((chain: Chain) => chain.accounts === 'ss58' && chain.ss58_prefix === prefix);
   if (prefix === GENERIC_PREFIX) return `prefix ${prefix}, the generic one`;
   return owner === undefined ? `prefix ${prefix}` : `prefix ${prefix}, that of ${owner.name}`;

@@ -1,6 +1,6 @@
 import type { Store } from '../../infra/ports.ts';
 import { type Sql, sql } from '../../infra/sql.ts';
-import { type ChainOf, ofChain } from './canonical.ts';
+import { type ChainKey, ofChain } from './canonical.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
 /** A fact that a decoder refused; its block is stored. */
@@ -39,7 +39,7 @@ export async function countRefusedFacts(store: Pick<Store, 'rows'>, run?: string
 /** The refused facts of the highest blocks first. */
 export function listRefusedFacts(
   store: Pick<Store, 'rows'>,
-  place: ChainOf | undefined,
+  place: ChainKey | undefined,
   limit: number,
 ): Promise<RefusedFact[]> {
   return store.rows<RefusedFact>(sql`

@@ -1,7 +1,7 @@
 import type { Store } from '../../infra/ports.ts';
 import { type Sql, sql } from '../../infra/sql.ts';
 import { hourSql } from './canonical.ts';
-import { childrenOf, type Head, type HeightsOfChain, inPieces, isOneOf } from './heights.ts';
+import { type ChainHeight, childrenOf, chunkHeights, type HeightsOfChain, isAtHeights } from './heights.ts';
 import { blocks, replacedBlocks } from './tables.ts';
 
 /** An hour of a chain, as `YYYY-MM-DD HH:00:00`. */
@@ -12,12 +12,12 @@ export interface ChainHour {
 }
 
 /** The hours of the blocks that hold these heights. */
-export async function hoursHeldBy(store: Store, heads: readonly Head[]): Promise<ChainHour[]> {
+export async function readHoursOfHeights(store: Store, heads: readonly ChainHeight[]): Promise<ChainHour[]> {
   const hours: ChainHour[] = [];
-  for (const chains of inPieces(heads)) {
+  for (const chains of chunkHeights(heads)) {
     const held = await store.rows<ChainHour>(sql`
       SELECT relay_chain, chain, ${hourTextSql('assumeNotNull(time)')} AS hour
-      FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
+      FROM ${blocks} FINAL WHERE ${isAtHeights(chains)} AND isNotNull(time)
       GROUP BY ALL`);
     hours.push(...held);
   }
@@ -38,9 +38,12 @@ interface ReplacedBlock extends ChainHour {
  * comes after children: versions in two months are never merged, so of loaders that store the same height at once the
  * last one finds both.
  */
-export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): Promise<ChainHour[]> {
+export async function recordReplacedBlocks(
+  store: Store,
+  heads: readonly ChainHeight[],
+): Promise<ChainHour[]> {
   const replaced: ReplacedBlock[] = [];
-  for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, chains)));
+  for (const chains of chunkHeights(heads)) replaced.push(...(await replacedOf(store, chains)));
   await store.insert(
     replacedBlocks,
     replaced
@@ -75,13 +78,13 @@ const replacedAmong = (heights: Sql): Sql => sql`
 const misdatedChildren = (chains: readonly HeightsOfChain[]): Sql => sql`
   SELECT relay_chain, chain, number, child.time AS time, rank, 1 AS isTimed, 0 AS isOfOtherMonth
   FROM (SELECT relay_chain, chain, number, toUInt64(number - 1) AS height, assumeNotNull(stored.time) AS time, rank
-    FROM ${blocks} AS stored WHERE ${isOneOf(childrenOf(chains))} AND isNotNull(stored.time)) AS child
+    FROM ${blocks} AS stored WHERE ${isAtHeights(childrenOf(chains))} AND isNotNull(stored.time)) AS child
   INNER JOIN (SELECT relay_chain, chain, number AS height, assumeNotNull(stored.time) AS time
-    FROM ${blocks} AS stored WHERE ${isOneOf(chains)} AND isNotNull(stored.time)) AS parent USING (relay_chain, chain, height)
+    FROM ${blocks} AS stored WHERE ${isAtHeights(chains)} AND isNotNull(stored.time)) AS parent USING (relay_chain, chain, height)
   WHERE child.time < ${hourSql('parent.time')} OR toDate(child.time) > toDate(parent.time) + 1`;
 
 const replacedOf = (store: Store, chains: readonly HeightsOfChain[]): Promise<ReplacedBlock[]> =>
   store.rows<ReplacedBlock>(sql`
     SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, ${hourTextSql('found.time')} AS hour,
       toString(rank) AS rank, isTimed, isOfOtherMonth
-    FROM (${replacedAmong(isOneOf(chains))} UNION ALL ${misdatedChildren(chains)}) AS found`);
+    FROM (${replacedAmong(isAtHeights(chains))} UNION ALL ${misdatedChildren(chains)}) AS found`);

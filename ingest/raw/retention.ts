@@ -70,7 +70,7 @@ export class RetentionReader {
   });
 }
 
-export const noteRetention = (
+export const recordRetention = (
   store: Store,
   stage: RetentionStage,
   { before, at }: RetentionBound,

@@ -2,7 +2,7 @@ import type { Runtime, Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { table } from '../../infra/table.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
-import { type ChainOf, ofChain } from './canonical.ts';
+import { type ChainKey, ofChain } from './canonical.ts';
 import { snapshots } from './tables.ts';
 
 const name = 'LowCardinality(String)';
@@ -23,7 +23,7 @@ export interface SkippedSnapshot {
 }
 
 /** Days in a row of one kind that were skipped for the same reason. */
-export interface SkippedDays extends ChainOf {
+export interface SkippedDays extends ChainKey {
   readonly kind: SnapshotKind;
   readonly reason: string;
   readonly from: string;
@@ -40,7 +40,7 @@ const REASON_CHARACTERS = 200;
 /** The kinds of snapshot that are stored of each day of a range, both ends included. */
 export function readStoredSnapshots(
   store: Pick<Store, 'rows'>,
-  place: ChainOf,
+  place: ChainKey,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<StoredSnapshot[]> {
   return store.rows<StoredSnapshot>(sql`
@@ -52,7 +52,7 @@ export function readStoredSnapshots(
 /** What nodes did not give and nothing else gave since, of one chain or of all: at most `rangesMax` of each chain. */
 export function readSkippedSnapshots(
   store: Pick<Store, 'rows'>,
-  place: ChainOf | undefined,
+  place: ChainKey | undefined,
   rangesMax: number,
 ): Promise<SkippedDays[]> {
   return store.rows<SkippedDays>(sql`
@@ -68,9 +68,9 @@ export function readSkippedSnapshots(
 }
 
 /** Stores what a node did not give; of the same day and kind the later reason counts. */
-export async function noteSkippedSnapshots(
+export async function recordSkippedSnapshots(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
-  place: ChainOf,
+  place: ChainKey,
   skipped: readonly SkippedSnapshot[],
 ): Promise<void> {
   const version = clock.now();

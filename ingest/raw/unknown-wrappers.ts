@@ -2,7 +2,7 @@ import { plural } from '../../infra/format.ts';
 import type { Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { table } from '../../infra/table.ts';
-import type { ChainOf } from './canonical.ts';
+import type { ChainKey } from './canonical.ts';
 import { RANK } from './ordering.ts';
 import { blocks, replacedBlocks } from './tables.ts';
 
@@ -28,7 +28,7 @@ export const unknownWrappers = table({
 export interface UnreadCalls {
   readonly calls: number;
   /** The calls that hold most of them, most first. */
-  readonly wrappers: readonly (ChainOf & { readonly wrapper: string; readonly calls: number })[];
+  readonly wrappers: readonly (ChainKey & { readonly wrapper: string; readonly calls: number })[];
 }
 
 const WRAPPERS_MAX = 20;

@@ -1,6 +1,6 @@
 import type { Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
-import { type ChainOf, ofChain } from '../raw/canonical.ts';
+import { type ChainKey, ofChain } from '../raw/canonical.ts';
 import { blocks } from '../raw/tables.ts';
 import { skippedNumbers } from './skipped-heights.ts';
 
@@ -16,7 +16,7 @@ export interface Heights {
  */
 export async function missingHeights(
   store: Store,
-  chain: ChainOf,
+  chain: ChainKey,
   { from, to }: Heights,
   rangesMax: number,
   { withoutSkipped = false } = {},

@@ -9,7 +9,14 @@ import type { Chain } from '../chains/chain.ts';
 import { bareName, chainOfFile } from '../chains/chain-of-file.ts';
 import { namesOf, type Registry } from '../chains/registry.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from '../dead-letters/dead-letters.ts';
-import { type Envelope, NO_JSON, NO_OBJECT, type Origin, type Read, readLine } from '../log/envelope.ts';
+import {
+  type Envelope,
+  NO_JSON,
+  NO_OBJECT,
+  type Origin,
+  type ReadResult,
+  readLine,
+} from '../log/envelope.ts';
 import { FirstAddress, type ForeignAddress } from '../log/first-address.ts';
 import { TOPICS } from '../log/topics.ts';
 import { decompressed, readLines } from './lines.ts';
@@ -227,7 +234,7 @@ const tooLong = (bytes: number, { lineSetting }: PublishLimits) => ({
 });
 
 /** Numbers that are written exactly may make a message many times as long as its line. */
-function withinMessage(read: Read, limits: PublishLimits): Read {
+function withinMessage(read: ReadResult, limits: PublishLimits): ReadResult {
   const isTooLong = 'size' in read && read.size > limits.messageBytes;
   return isTooLong ? tooLong(limits.messageBytes, limits) : read;
 }

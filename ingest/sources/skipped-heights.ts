@@ -1,7 +1,7 @@
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime, Store } from '../../infra/ports.ts';
 import { type Sql, sql } from '../../infra/sql.ts';
-import { type ChainOf, ofChain } from '../raw/canonical.ts';
+import { type ChainKey, ofChain } from '../raw/canonical.ts';
 import { blocks, skippedHeights } from '../raw/tables.ts';
 
 /** A height that a source did not serve while it served others. */
@@ -40,7 +40,7 @@ const filled = sql`SELECT relay_chain, chain, number FROM ${blocks} FINAL
 /** The heights that are skipped, of one chain or of all; no more of each chain than `heightsMax`. */
 export function readSkippedHeights(
   store: Pick<Store, 'rows'>,
-  place?: ChainOf,
+  place?: ChainKey,
   heightsMax = Number.MAX_SAFE_INTEGER,
 ): Promise<SkippedHeight[]> {
   return store.rows<SkippedHeight>(sql`
@@ -53,7 +53,7 @@ export function readSkippedHeights(
 /** The number of skipped heights of each chain. */
 export function countSkippedHeights(
   store: Pick<Store, 'rows'>,
-): Promise<(ChainOf & { readonly heights: number })[]> {
+): Promise<(ChainKey & { readonly heights: number })[]> {
   const counts = sql`
     SELECT relay_chain, chain, count() AS heights FROM ${skippedHeights} FINAL
     WHERE (relay_chain, chain, number) NOT IN (${filled}) GROUP BY relay_chain, chain`;
@@ -61,7 +61,7 @@ export function countSkippedHeights(
 }
 
 /** The heights of a chain that missing ones are told apart from. */
-export const skippedNumbers = (place: ChainOf): Sql =>
+export const skippedNumbers = (place: ChainKey): Sql =>
   sql`SELECT number FROM ${skippedHeights} FINAL WHERE ${ofChain(place)}`;
 
 /**
@@ -70,7 +70,7 @@ export const skippedNumbers = (place: ChainOf): Sql =>
  */
 export async function noteSkippedHeights(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
-  place: ChainOf,
+  place: ChainKey,
   unserved: readonly UnservedHeight[],
   heightsMax: number,
 ): Promise<void> {
@@ -104,14 +104,14 @@ export async function noteSkippedHeights(
   );
 }
 
-async function deleteFilled(store: Store, place: ChainOf, now: number): Promise<void> {
+async function deleteFilled(store: Store, place: ChainKey, now: number): Promise<void> {
   await store.run(sql`
     INSERT INTO ${skippedHeights} SELECT * REPLACE (greatest(${now}, version + 1) AS version, 1 AS is_deleted)
     FROM ${skippedHeights} FINAL WHERE ${ofChain(place)} AND (relay_chain, chain, number) IN (${filled})`);
 }
 
 /** Newer than all that is stored of a chain: the clock of the process that stored it may have been ahead. */
-async function versionAfter(store: Store, place: ChainOf, now: number): Promise<number> {
+async function versionAfter(store: Store, place: ChainKey, now: number): Promise<number> {
   const [last] = await store.rows<{ version: string }>(
     sql`SELECT toString(max(skipped_heights.version)) AS version FROM ${skippedHeights} WHERE ${ofChain(place)}`,
   );

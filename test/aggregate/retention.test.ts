@@ -9,7 +9,7 @@ import { DATABASE, raw, sql } from '../../infra/sql.ts';
 import { createTable } from '../../infra/table.ts';
 import { timeOf } from '../../ingest/decode/block-time.ts';
 import { Random } from '../../ingest/demo/random.ts';
-import { noteRetention, readRetention } from '../../ingest/raw/retention.ts';
+import { readRetention, recordRetention } from '../../ingest/raw/retention.ts';
 import { calls, deadLetters, events, extrinsics } from '../../ingest/raw/tables.ts';
 import { exportRaw } from '../../serve/application/cli/raw-exporter.ts';
 import type { Pipeline } from '../../serve/application/compose/compose.ts';
@@ -76,7 +76,7 @@ it(
     const { lines } = new History(SEED, { blocks: 150 });
     // Where a stage was reached, every process looks each time.
     for (const stage of ['closed', 'frozen', 'deleted'] as const)
-      await noteRetention(store, stage, { before: '2020-01-01', at: 1 });
+      await recordRetention(store, stage, { before: '2020-01-01', at: 1 });
     await served.ingest(...lines);
     const mirror = await Mirror.pull(served.rows);
     const before = withoutLarge(await contentOf(pipeline));

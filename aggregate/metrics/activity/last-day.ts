@@ -1,20 +1,20 @@
 import { type Sql, sql } from '../../../infra/sql.ts';
-import { type ChainOf, ofChain } from '../../../ingest/raw/canonical.ts';
+import { type ChainKey, ofChain } from '../../../ingest/raw/canonical.ts';
 import { blocks, extrinsics } from '../../../ingest/raw/tables.ts';
 import { chainDay } from './chain-day.ts';
 
 /** Time and height of the newest timed block of a chain. */
-export const newestBlock = (of: ChainOf): Sql =>
+export const newestBlock = (of: ChainKey): Sql =>
   sql`(SELECT max(last_time) AS as_of, max(last_block) AS last_timed FROM ${chainDay.table} FINAL
     WHERE ${ofChain(of)} HAVING count() > 0)`;
 
 /** The highest block of a chain, untimed blocks included; reads only heights from the newest timed block on. */
-export const greatestHeight = (of: ChainOf): Sql =>
+export const greatestHeight = (of: ChainKey): Sql =>
   sql`(SELECT max(number) FROM ${blocks} FINAL
     WHERE ${ofChain(of)} AND number >= (SELECT last_timed FROM ${newestBlock(of)}))`;
 
 /** Extrinsics of the 24 hours up to the newest block: after as_of - 24 h, up to as_of. */
-export const lastDayExtrinsics = (of: ChainOf): Sql => {
+export const lastDayExtrinsics = (of: ChainKey): Sql => {
   const mine = ofChain(of);
   const recent = sql`time > (SELECT as_of - INTERVAL 24 HOUR FROM ${newestBlock(of)})`;
   return sql`(SELECT * FROM ${extrinsics} WHERE ${mine} AND ${recent} AND rank IN (

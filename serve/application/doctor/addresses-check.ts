@@ -4,9 +4,9 @@ import { plural } from '../../../infra/format.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import {
-  isUsualElsewhere,
+  describePrefix,
+  isCommonForeignPrefix,
   type PrintedPrefix,
-  prefixWords,
   readPrintedPrefixes,
 } from '../../../ingest/raw/printed-prefixes.ts';
 
@@ -25,8 +25,8 @@ export async function checkAddresses(store: Pick<Store, 'rows'>, registry: Regis
   });
   if (foreign.length === 0) return [fine(CHECK, 'they have the prefix of their chain')];
   const words = ({ chain, prefix, addresses }: PrintedPrefix) =>
-    `${plural(addresses, 'address', 'addresses')} of ${chain} with ${prefixWords(registry, prefix)}, and not ${registry.find(chain)?.ss58_prefix}`;
-  const isUsual = (one: PrintedPrefix) => isUsualElsewhere(registry, one, one.prefix);
+    `${plural(addresses, 'address', 'addresses')} of ${chain} with ${describePrefix(registry, prefix)}, and not ${registry.find(chain)?.ss58_prefix}`;
+  const isUsual = (one: PrintedPrefix) => isCommonForeignPrefix(registry, one, one.prefix);
   const usual = foreign.filter(isUsual);
   const doubtful = foreign.filter((one) => !isUsual(one)).slice(0, FINDINGS_MAX);
   return [

@@ -16,9 +16,9 @@ import { DEAD_LETTER_BYTES_MAX } from '../../../ingest/dead-letters/dead-letters
 import { SNAPSHOT_KINDS } from '../../../ingest/decode/snapshot.ts';
 import { countRefusedFacts, listRefusedFacts } from '../../../ingest/raw/refused-facts.ts';
 import {
-  noteSkippedSnapshots,
   readSkippedSnapshots,
   readStoredSnapshots,
+  recordSkippedSnapshots,
 } from '../../../ingest/raw/skipped-snapshots.ts';
 import { missingHeights } from '../../../ingest/sources/heights.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../../ingest/sources/skipped-heights.ts';
@@ -138,7 +138,7 @@ export const operations = {
       skipped: z.array(z.object({ day: z.iso.date(), kind: z.enum(SNAPSHOT_KINDS), reason: z.string() })),
     }),
     run: async ({ runtime, registry }, { chain, skipped }) => {
-      await noteSkippedSnapshots(runtime, placeOf(registry, chain), skipped);
+      await recordSkippedSnapshots(runtime, placeOf(registry, chain), skipped);
       return {};
     },
   }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodeBlock, decodeExtrinsics } from '../../../ingest/decode/calls.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
-import { extrinsicsToOpen, mayHoldNestedCalls } from '../../../ingest/decode/scan.ts';
+import { extrinsicsToParse, mayHoldNestedCalls } from '../../../ingest/decode/scan.ts';
 import { recordedFiles, recordedLines } from './recorded.ts';
 
 describe('looking over a block', () => {
@@ -23,7 +23,7 @@ describe('looking over a block', () => {
 
   test.each(files)('opens of %s what holds calls, and nothing else follows from the rest', (file) => {
     for (const line of recordedLines(file)) {
-      const opened = extrinsicsToOpen(Buffer.from(line)) ?? [];
+      const opened = extrinsicsToParse(Buffer.from(line)) ?? [];
       const part = decodeExtrinsics(opened.map(([index, json]) => [index, parseExact(String(json))]));
       const whole = decodeBlock(parseExact(line));
       const indexes = new Set(opened.map(([index]) => index));
@@ -61,7 +61,7 @@ describe('looking over a block', () => {
     ['{}', null],
     ['', null],
   ])('of %s it opens %j', (json, opened) => {
-    const found = extrinsicsToOpen(Buffer.from(json));
+    const found = extrinsicsToParse(Buffer.from(json));
     expect(found?.map(([index, bytes]) => [index, String(bytes)]) ?? null).toEqual(opened);
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ClosedDays } from '../../../ingest/load/closed-days.ts';
-import { noteRetention } from '../../../ingest/raw/retention.ts';
+import { recordRetention } from '../../../ingest/raw/retention.ts';
 import { openIngesting } from '../ingesting.ts';
 import { madeBlock, madeExtrinsic } from '../made.ts';
 
@@ -29,7 +29,7 @@ test('a closed day keeps the heights that it holds: one block of a wrong time do
   const { store } = ingesting.pipeline.runtime;
   // The second stands at a height that the chain reaches much later.
   await ingesting.take('polkadot.ndjson', [blockAt(10, OLD), blockAt(5000, OLD), blockAt(20, NEW)]);
-  await noteRetention(store, 'closed', { before: BEFORE, at: 1 });
+  await recordRetention(store, 'closed', { before: BEFORE, at: 1 });
   const { open, refused } = await new ClosedDays(store).split([
     arrived(10, blockAt(10, NEW)),
     arrived(11, blockAt(11, NEW)),

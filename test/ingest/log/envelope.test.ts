@@ -3,7 +3,7 @@ import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import { normaliseBlock } from '../../../ingest/decode/normalise.ts';
 import {
   type Envelope,
-  type Read,
+  type ReadResult,
   readEnvelope,
   readLine,
   splitEnvelope,
@@ -15,10 +15,10 @@ const polkadot = registry.find('polkadot');
 const ORIGIN = { source: 'import', origin: 'polkadot.ndjson', line: 3 };
 const lineOf = (document: unknown) =>
   Buffer.from(typeof document === 'string' ? document : JSON.stringify(document));
-const read = (document: unknown, chain = polkadot): Read =>
+const read = (document: unknown, chain = polkadot): ReadResult =>
   readLine(lineOf(document), chain, registry, ORIGIN);
-const reason = (result: Read) => ('refused' in result ? result.refused : 'taken in');
-const bodyOf = (result: Read) => JSON.parse((result as Envelope).value.toString());
+const reason = (result: ReadResult) => ('refused' in result ? result.refused : 'taken in');
+const bodyOf = (result: ReadResult) => JSON.parse((result as Envelope).value.toString());
 
 const block = madeBlock(20_000_000);
 const envelope = (more: object = {}) => ({ schema: 'block/1', chain: 'polkadot', payload: block, ...more });

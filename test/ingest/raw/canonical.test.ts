@@ -7,7 +7,7 @@ import { createTable } from '../../../infra/table.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { canonicalBlocks, type Window } from '../../../ingest/raw/canonical.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
-import { noteReplacedBlocks } from '../../../ingest/raw/replaced-hours.ts';
+import { recordReplacedBlocks } from '../../../ingest/raw/replaced-hours.ts';
 import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
 import { openStore } from '../../support/open-store.ts';
 
@@ -112,11 +112,11 @@ describe('canonical blocks', () => {
   test('names the hour of a height that two loaders have stored at once, at the same time', async () => {
     const version = { ...someVersion(new Random(1)), time: TIMES[0] as string, is_deleted: 0 as const };
     await insert(new Random(2), [version]);
-    expect(await noteReplacedBlocks(store, [version])).toEqual([]);
+    expect(await recordReplacedBlocks(store, [version])).toEqual([]);
     await insert(new Random(3), [version]);
     const { relay_chain, chain, time } = version;
     const hour = `${time.slice(0, 13).replace('T', ' ')}:00:00`;
-    expect(await noteReplacedBlocks(store, [version])).toEqual([{ relay_chain, chain, hour }]);
+    expect(await recordReplacedBlocks(store, [version])).toEqual([{ relay_chain, chain, hour }]);
   });
 
   test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
@@ -134,7 +134,7 @@ describe('canonical blocks', () => {
           // Killed before it noted anything, it stores the same blocks again.
           if (random.chance(0.2)) await insert(random, versions);
         }
-        for (const versions of random.shuffled(loads)) await noteReplacedBlocks(store, versions);
+        for (const versions of random.shuffled(loads)) await recordReplacedBlocks(store, versions);
         if (random.chance(0.3)) await store.run(`OPTIMIZE TABLE ${DATABASE}.${blocks.name} FINAL`);
         expect(await read((window) => canonicalBlocks(window))).toEqual(await read(byAll));
         expect(await heightsByMonth(reader)).toEqual(await heightsByAll());

@@ -4,7 +4,7 @@ import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
-import { areAlone, areNew, type Head, inPieces } from '../../../ingest/raw/heights.ts';
+import { areNew, type ChainHeight, chunkHeights, hasNoOtherVersions } from '../../../ingest/raw/heights.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { packBlockRank } from '../../reference/ordering.ts';
 import { openStore } from '../../support/open-store.ts';
@@ -20,14 +20,14 @@ beforeAll(async () => {
 beforeEach(() => store.run(sql`TRUNCATE TABLE ${blocks}`));
 afterAll(() => close());
 
-const head = (number: number, chain = 'a'): Head => ({
+const head = (number: number, chain = 'a'): ChainHeight => ({
   relay_chain: 'polkadot',
   chain,
   number: String(number),
 });
 
 /** Stores a version of each of these heights; their sequences rise from the first. */
-const load = (heads: readonly Head[], first: bigint, finalized = true) =>
+const load = (heads: readonly ChainHeight[], first: bigint, finalized = true) =>
   store.insert(
     blocks,
     heads.map(({ relay_chain, chain, number }, i) => ({
@@ -39,8 +39,8 @@ const load = (heads: readonly Head[], first: bigint, finalized = true) =>
     })),
   );
 
-async function isNew(heads: readonly Head[]): Promise<boolean> {
-  const [chains = []] = inPieces(heads);
+async function isNew(heads: readonly ChainHeight[]): Promise<boolean> {
+  const [chains = []] = chunkHeights(heads);
   return areNew(store, chains);
 }
 
@@ -70,14 +70,14 @@ describe('a load is alone', () => {
   ])('%s', async (_which, others, expected) => {
     await load(own, numbers.first);
     if (others.length > 0) await load(others, 200n);
-    expect(await areAlone(store, own, numbers)).toBe(expected);
+    expect(await hasNoOtherVersions(store, own, numbers)).toBe(expected);
   });
 
   test('not when a version of another load has taken the place of its own', async () => {
     await load(own, numbers.first, false);
     await load([head(11)], 200n);
     await store.run(sql`OPTIMIZE TABLE ${blocks} FINAL`);
-    expect(await areAlone(store, own, numbers)).toBe(false);
+    expect(await hasNoOtherVersions(store, own, numbers)).toBe(false);
   });
 });
 
@@ -97,7 +97,7 @@ test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))('as all versions tell,
   }));
   for (const [i, { heads, first }] of loads.entries()) {
     const before = loads.slice(0, i).flatMap((one) => one.heads);
-    const isAmong = (number: number, chain: string, among: readonly Head[]) =>
+    const isAmong = (number: number, chain: string, among: readonly ChainHeight[]) =>
       among.some((one) => one.chain === chain && Number(one.number) === number);
     const areAround = ['a', 'b'].some((chain) => {
       const numbers = heads.filter((one) => one.chain === chain).map(({ number }) => Number(number));
@@ -115,6 +115,6 @@ test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))('as all versions tell,
         isAmong(Number(number), chain, before) || isAmong(Number(number) + 1, chain, before),
     );
     const last = first + BigInt(heads.length - 1);
-    expect(await areAlone(store, heads, { first, last })).toBe(!hasOthers);
+    expect(await hasNoOtherVersions(store, heads, { first, last })).toBe(!hasOthers);
   }
 });

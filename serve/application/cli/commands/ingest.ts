@@ -59,7 +59,7 @@ them with the reason.`,
 
 async function warnOfOtherChains({ foreign_addresses }: RunReport, config: Config) {
   if (foreign_addresses.length === 0) return;
-  const [{ readRegistry }, { prefixWords }] = await Promise.all([
+  const [{ readRegistry }, { describePrefix: prefixWords }] = await Promise.all([
     import('../../../../ingest/chains/registry.ts'),
     import('../../../../ingest/raw/printed-prefixes.ts'),
   ]);

@@ -1,4 +1,4 @@
-import { recordOf } from './names.ts';
+import { asRecord } from './names.ts';
 
 /** Keys that jq takes without quotes. */
 const PLAIN_KEY = /^[a-zA-Z_]\w{0,50}$/;
@@ -6,8 +6,8 @@ const PLAIN_KEY = /^[a-zA-Z_]\w{0,50}$/;
 const BY_RELAY_BLOCK = 'parachainDataPerBlock';
 
 /** Why a document that holds blocks is none, and how they are taken out of it; null for any other document. */
-export function refusalOfHeldBlocks(document: unknown): string | null {
-  const record = recordOf(document) ?? {};
+export function explainNestedBlocks(document: unknown): string | null {
+  const record = asRecord(document) ?? {};
   if (Array.isArray(record[BY_RELAY_BLOCK]) && record[BY_RELAY_BLOCK].length === 0)
     return `no block: the chain has no block in this relay block (${BY_RELAY_BLOCK} is empty)`;
   for (const [key, value] of Object.entries(record)) {
@@ -21,6 +21,6 @@ export function refusalOfHeldBlocks(document: unknown): string | null {
 }
 
 function isBlock(value: unknown): boolean {
-  const held = recordOf(value);
+  const held = asRecord(value);
   return held !== null && 'number' in held && 'extrinsics' in held;
 }
