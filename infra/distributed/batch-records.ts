@@ -1,28 +1,27 @@
-/** Header of a record whose value is cut, with the reason. */
+/** Header of a truncated record; its value is the reason. */
 export const CUT_HEADER = 'x-cut';
 
-/** Of a record that is cut: its beginning. */
+/** Bytes that are kept of a truncated record. */
 const KEPT_BYTES = 64 * 1024;
-/** Of a record beside its value. */
+/** Allowance for the parts of a record other than its value. */
 const RECORD_OVERHEAD_BYTES = 64 * 1024;
 const EMPTY = varint(-1);
 
 interface RecordLimits {
   readonly recordBytes: number;
-  /** Of all records together. */
+  /** Limit of all records together. */
   readonly bytes: number;
 }
 
 /**
- * The records of a Kafka batch as they are decompressed, each its length and its body. Of a record beyond the limits
- * only the beginning is kept, under its own offset and with the reason in a header, so that it can be told and those
- * behind it can be read.
+ * Parses the records of a Kafka batch while it is decompressed: each is a length and a body. A record beyond the limits is
+ * truncated, with its offset and the reason in a header, so that it can be reported and the next records can be read.
  */
 export class BatchRecords {
   readonly #limits: RecordLimits;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
-  /** Bytes of a length that is read in part. */
+  /** Bytes of a length that is not complete yet. */
   #lengthBytes: number[] = [];
   #record: { readonly length: number; readonly cut: string | null; seen: number } | null = null;
   #body: Buffer[] = [];
@@ -88,7 +87,7 @@ export class BatchRecords {
   }
 }
 
-/** The record of this beginning, with as much of its value as there is, and no key. */
+/** Builds a record from the beginning of one: the available part of its value, and no key. */
 function cutRecord(beginning: Buffer, reason: string): Buffer {
   // Attributes, time, offset, key, value, headers.
   const time = readVarint(beginning, 1);
@@ -107,7 +106,7 @@ function cutRecord(beginning: Buffer, reason: string): Buffer {
   ]);
 }
 
-/** Integers of the protocol: seven bits a byte, the sign in the lowest bit. Those of 64 bits are read for their end. */
+/** A zigzag varint of the Kafka protocol. A 64-bit value may be inexact; only its end is used. */
 function readVarint(bytes: Buffer, at: number): { readonly value: number; readonly end: number } {
   let [value, scale, end] = [0, 1, at];
   while ((bytes[end] ?? 0) & 0x80) {

@@ -3,23 +3,23 @@ import { promisify } from 'node:util';
 import { constants, createZstdDecompress, zstdCompress, zstdDecompress } from 'node:zlib';
 import { BatchRecords } from './batch-records.ts';
 
-// Batches are compressed whole: brokers limit what they take, not what it becomes.
+// Batches are compressed whole: brokers limit the compressed size, not the decompressed one.
 
 export interface DecompressionLimits {
-  /** Of one message. */
+  /** Limit of one message. */
   readonly messageBytes: number;
-  /** Of all batches of one fetch. */
+  /** Limit of all batches of one fetch. */
   readonly fetchBytes: number;
 }
 
-/** The bytes that a fetch has given so far. */
+/** Decompressed bytes of a fetch so far. */
 export interface FetchedBytes {
   bytes: number;
 }
 
 /** The fastest level: messages are stored for days only. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** Each chunk of a result costs a call to another thread, so that one chunk should hold all of it. */
+/** Each chunk of a result costs a call to another thread, so one chunk should hold all of it. */
 const chunkFor = (bytes: number) => ({ chunkSize: Math.max(64 * 1024, Math.ceil(bytes)) });
 /** Most blocks compress to less than half, and decompress to less than five times their size. */
 const COMPRESSED_RATIO = 0.5;
@@ -29,7 +29,7 @@ const STREAM_CHUNK_BYTES = 2 ** 20;
 export const compress = (bytes: Buffer): Promise<Buffer> =>
   promisify(zstdCompress)(bytes, { params: LEVEL, ...chunkFor(bytes.length * COMPRESSED_RATIO) });
 
-/** Decompresses a batch; null where it has no room beside what its fetch gave before, so that it must be fetched again. */
+/** Decompresses a batch; null if the earlier batches of its fetch leave no room: then it must be fetched again. */
 export async function decompress(
   bytes: Buffer,
   limits: DecompressionLimits,
@@ -51,7 +51,7 @@ export async function decompress(
   return records;
 }
 
-/** Decompresses piece by piece: of messages that are too large only the beginning is ever in memory. */
+/** Decompresses in pieces, so that only the beginning of a message that is too large is in memory. */
 async function largeRecords(bytes: Buffer, limits: DecompressionLimits): Promise<Buffer> {
   const records = new BatchRecords({ recordBytes: limits.messageBytes, bytes: limits.fetchBytes });
   const pieces = Readable.from([bytes]).pipe(createZstdDecompress({ chunkSize: STREAM_CHUNK_BYTES }));

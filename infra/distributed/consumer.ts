@@ -15,20 +15,19 @@ interface ConsumerOptions {
   readonly groupId: string;
   /** Compressed bytes of one fetch. */
   readonly fetchBytes: number;
-  /** Handles records of any partitions, those of a partition in order. Records of others do not wait for the ack. */
+  /** Handles records of several partitions, in order within a partition. The ack delays only its own partitions. */
   readonly handle: (records: readonly LogRecord[]) => Promise<Ack>;
 }
 
-/** Records of one call of the handler: more of them need memory and are not faster. */
+/** Limit of records for one call of the handler: more need memory and are not faster. */
 const RECORDS_MAX = 20_000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
 
 /**
- * One member of a consumer group. Records that were fetched of several partitions are handled together, since a
- * statement of the store costs the same for few rows as for many. An offset is committed when its records are durable,
- * and only then is more of its partition handled. A failure pauses the partition for a while, and then it is fetched from
- * the committed offset again.
+ * A member of a consumer group. It handles records of several partitions together, since a statement of the store costs
+ * the same for few rows as for many. An offset is committed when its records are durable; only then the next records of
+ * the partition are handled. A failure pauses the partition; after the pause it is fetched from the committed offset.
  */
 export class GroupMember {
   readonly #options: ConsumerOptions;
@@ -37,7 +36,7 @@ export class GroupMember {
   /** Consecutive failures of each partition. */
   readonly #failures = new Map<number, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Batches that are handled now. */
+  /** Batches in progress. */
   readonly #batches = new Set<Promise<void>>();
 
   constructor(options: ConsumerOptions) {
@@ -57,7 +56,7 @@ export class GroupMember {
     this.#timers.add(timer);
   }
 
-  /** Throws when the brokers do not answer; it can be called again. */
+  /** Throws if the brokers do not answer; call it again to retry. */
   start(): Promise<void> {
     return this.#consumer.start((batch) => {
       const handled = this.#eachBatch(batch).finally(() => this.#batches.delete(handled));
@@ -66,7 +65,7 @@ export class GroupMember {
     });
   }
 
-  /** Waits for the handler and its commits. The next member fetches what is not committed. */
+  /** Waits for the handler and its commits. The next member fetches everything that is not committed. */
   async close(): Promise<void> {
     await closeAll(
       () => [this.#consumer.stop()],
@@ -105,7 +104,7 @@ export class GroupMember {
     }
   }
 
-  /** Commits offsets without records, or the group would never have consumed the partition to its end. */
+  /** Commits offsets without records; otherwise the group would never reach the end of the partition. */
   async #passOver(batch: FetchedBatch): Promise<void> {
     batch.resolve(batch.next);
     // When it fails, the next commit moves the offset on.
@@ -130,7 +129,7 @@ export class GroupMember {
     this.#schedule(waitMs, pause());
   }
 
-  /** Splits a fetch, which may decompress to many times its size. */
+  /** Splits a batch, which may be many times larger once it is decompressed. */
   *#chunks({ partition, records }: FetchedBatch): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;

@@ -26,10 +26,10 @@ const TLS_FILES = {
 const KEEP_ALIVE_MS = 60_000;
 const TOKEN_MS_MAX = 10_000;
 const TOKEN_BYTES_MAX = 64 * 1024;
-/** Part of the lifetime of a token for which it is used; a new connection needs some time of it. */
+/** Share of a token's lifetime after which it is renewed: a new connection needs the rest. */
 const TOKEN_USED = 0.8;
 
-/** How to connect and sign in. Throws `setting_invalid` where settings contradict each other or a file is missing. */
+/** TLS and SASL options. Throws `setting_invalid` if settings contradict each other or a file is missing. */
 export function kafkaAccess(settings: AccessSettings): {
   readonly ssl: boolean;
   readonly socketFactory?: ISocketFactory;
@@ -80,7 +80,7 @@ function credentials(settings: AccessSettings): SASLOptions {
   return { mechanism, oauthBearerProvider: tokensOf(settings.KAFKA_OAUTH_URL, settings) };
 }
 
-/** Tokens of the client credentials grant; each is shared by all connections until it is too old. */
+/** Memoizes a token of the client credentials grant for all connections until it must be renewed. */
 function tokensOf(
   url: string,
   settings: Pick<AccessSettings, 'KAFKA_USER' | 'KAFKA_PASSWORD' | 'KAFKA_OAUTH_SCOPE'>,
@@ -88,7 +88,7 @@ function tokensOf(
   let last: { readonly token: Promise<Token>; until: number } | undefined;
   return () => {
     if (last && performance.now() < last.until) return last.token;
-    // Those who ask in the meantime wait for the same answer.
+    // Concurrent callers share this request.
     const asked = { token: requestToken(url, settings), until: Number.POSITIVE_INFINITY };
     last = asked;
     asked.token.then(

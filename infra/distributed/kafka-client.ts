@@ -1,9 +1,9 @@
-/** What the log needs of Kafka. */
+/** The operations of Kafka that the log needs. */
 export interface KafkaClient {
   readonly admin: KafkaAdmin;
   producer(): KafkaProducer;
   consumer(options: KafkaConsumerOptions): KafkaConsumer;
-  /** The values of a partition at some of its offsets, which are all stored. What takes longer than a time is left out. */
+  /** Reads the values at offsets of a partition, which must all be stored. Omits values that do not arrive in time. */
   read(topic: string, partition: number, offsets: ReadonlySet<number>): Promise<Map<number, Buffer>>;
   /** Whether another attempt may succeed. */
   isRetriable(error: unknown): boolean;
@@ -25,7 +25,7 @@ export interface KafkaAdmin {
   topics(): Promise<string[]>;
   create(topics: readonly NewTopic[]): Promise<void>;
   partitionsOf(topic: string): Promise<number>;
-  /** Fails where this user may not see them. */
+  /** Rejects if this user may not describe the topic. */
   settingsOf(topic: string, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   ends(topic: string): Promise<PartitionEnds[]>;
   /** The committed offset of each partition. */
@@ -46,13 +46,13 @@ export interface OutgoingMessage {
   readonly key: string | null;
   readonly value: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** That of its key when absent. */
+  /** Default: the partition of its key. */
   readonly partition?: number;
 }
 
 export interface KafkaProducer {
   connect(): Promise<void>;
-  /** Waits for all replicas, and while Kafka is away; returns the offset of the first message. */
+  /** Waits for all replicas, and for brokers that are down; returns the offset of the first message. */
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<string | null>;
   disconnect(): Promise<void>;
 }
@@ -67,12 +67,12 @@ export interface KafkaConsumerOptions {
 /** A member of a group. */
 export interface KafkaConsumer {
   /**
-   * Joins the group and hands over batches: those of a partition one after the other, those of different partitions
-   * concurrently. Throws when the brokers do not answer; it can be called again. When a handler throws, the partition is
-   * fetched again from its committed offset.
+   * Joins the group and delivers batches: in order within a partition, concurrently for different ones. Throws if the
+   * brokers do not answer; call it again to retry. If a handler throws, the partition is fetched again from its committed
+   * offset.
    */
   start(handle: (batch: FetchedBatch) => Promise<void>): Promise<void>;
-  /** Hands over nothing more. Offsets can still be committed. */
+  /** Delivers nothing more. Offsets can still be committed. */
   stop(): Promise<void>;
   disconnect(): Promise<void>;
 }
@@ -81,26 +81,25 @@ interface FetchedRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly offset: number;
-  /** Why there is only the beginning of the value. */
+  /** Why the value is truncated; absent if it is whole. */
   readonly cut?: string;
-  /** The header of that name, as anybody may have written it. */
+  /** The header of that name; it is untrusted. */
   readonly traceparent?: string;
 }
 
 export interface FetchedBatch {
   readonly partition: number;
-  /** None where all that was fetched are markers or aborted transactions. */
+  /** Empty if the batch has only markers or aborted transactions. */
   readonly records: readonly FetchedRecord[];
-  /** The offset behind all that was fetched, which may be markers behind the last record. */
+  /** The offset after the batch, which may end with markers. */
   readonly next: number;
-  /** Tells the group that this member lives. */
   heartbeat(): Promise<void>;
-  /** Whether the partition still belongs to this member, and nothing else was fetched of it meanwhile. */
+  /** Whether the partition still belongs to this member and was not fetched again meanwhile. */
   isCurrent(): boolean;
-  /** Fetches nothing of the partition until the function that it returns is called. */
+  /** Pauses the partition; the returned function resumes it. */
   pause(): () => void;
-  /** The partition is fetched behind this offset from now on. */
+  /** Continues to fetch the partition at this offset. */
   resolve(offset: number): void;
-  /** Commits that everything before this offset is handled. */
+  /** Commits everything before this offset. */
   commit(offset: number): Promise<void>;
 }

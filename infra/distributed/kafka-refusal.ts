@@ -3,7 +3,7 @@ import { ProductError } from '../errors.ts';
 /** Age at which metadata of topics are read again. */
 export const METADATA_MS = 5000;
 
-/** All that an error says of itself, of others that it gathers and of what caused it. */
+/** Describes an error with its cause and its aggregated errors. */
 export function describeKafkaError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { name, type, apiId, message, errors, cause } = error as Record<string, unknown>;
@@ -11,7 +11,7 @@ export function describeKafkaError(error: unknown): string {
   return [name, type, apiId, message, ...others.map(describeKafkaError)].filter(Boolean).join(' ');
 }
 
-/** The errors of Kafka that another attempt cannot heal, by what they say of themselves. */
+/** Maps the description of an error that no retry can fix to `service_refused`. */
 export function kafkaRefusal(reason: string): ProductError | null {
   if (/SASL|authentication/i.test(reason)) {
     return new ProductError(

@@ -22,7 +22,7 @@ import type { DistributedSettings } from './settings.ts';
 const { Kafka: Client, logLevel } = kafkajs;
 const READ_MS_MAX = 30_000;
 
-/** Of the batches of one fetch; the rest of a single batch that has more is refused. */
+/** Limit of decompressed bytes of one fetch; a single larger batch is truncated. */
 const DECOMPRESSED_BYTES = 128 * 2 ** 20;
 
 export class KafkajsClient implements KafkaClient {
@@ -70,7 +70,7 @@ export class KafkajsClient implements KafkaClient {
     return new KafkajsConsumer({ ...options, kafka: this.#kafka, sessionMs, logger: this.#logger });
   }
 
-  /** kafkajs reads only as a member of a group, so it gets one for this time. */
+  /** kafkajs reads only as a member of a group, so this creates a temporary one. */
   async read(topic: string, partition: number, offsets: ReadonlySet<number>): Promise<Map<number, Buffer>> {
     const values = new Map<number, Buffer>();
     const groupId = `${this.#config.KAFKA_PREFIX}dead-letters-${randomUUID()}`;

@@ -5,12 +5,12 @@ import { compress, type DecompressionLimits, decompress, type FetchedBytes } fro
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 export const ZSTD = CompressionTypes.ZSTD;
 
-/** In the context of a fetch. */
+/** Decompressed bytes of the fetch in this async context. */
 const fetched = new AsyncLocalStorage<FetchedBytes>();
 /** Called when a fetch begins, in the context in which its batches are decoded. */
 export const onFetchStart = (): void => fetched.enterWith({ bytes: 0 });
 
-/** By this name kafkajs knows a batch that a fetch gives in part: it is fetched again. */
+/** kafkajs recognizes an incomplete batch by this name, and fetches it again. */
 class PartialBatch extends Error {
   override readonly name = 'KafkaJSPartialMessageError';
 }

@@ -40,12 +40,12 @@ export class KafkajsConsumer implements KafkaConsumer {
       await this.#consumer.connect();
       await this.#consumer.subscribe({ topics: [this.#options.topic], fromBeginning: true });
     } catch (error) {
-      // The failure of the connection is thrown; a new consumer takes the place of this one.
+      // Throws the connection failure; a new consumer replaces this one.
       await this.#consumer.disconnect().catch(ignore('kafka.consumer'));
       this.#consumer = this.#newConsumer();
       throw error;
     }
-    // It connected only after it was disconnected.
+    // `stop` was called while it connected.
     if (this.#isStopped) return this.#consumer.disconnect();
     await this.#consumer.run({
       autoCommit: false,
@@ -81,7 +81,7 @@ export class KafkajsConsumer implements KafkaConsumer {
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
     });
     consumer.on(consumer.events.FETCH_START, onFetchStart);
-    // It hands over no batch without records, such as a marker of a transaction.
+    // kafkajs does not deliver batches without records, such as markers of transactions.
     consumer.on(consumer.events.START_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
       if (batchSize === 0) void this.#handle(emptyBatch(consumer, topic, partition, Number(lastOffset) + 1));
     });

@@ -10,7 +10,7 @@ local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
 if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return sum`;
 
-/** The numbers exceed the precision of Lua, so that they are compared and returned as text. */
+/** The numbers exceed the precision of Lua, so they are compared and returned as text. */
 const RESERVE = `
 local last = redis.call('GET', KEYS[1])
 if not last then return false end
@@ -54,7 +54,7 @@ const SCRIPTS = {
 type Script = (key: string, ...args: (string | number)[]) => Promise<unknown>;
 type Scripted = RedisClient & Record<keyof typeof SCRIPTS, Script>;
 
-/** Replies of Redis are answers, also those that are errors. */
+/** An error reply is an answer, so Redis is reachable. */
 const isAway = (error: unknown) => (error as Error).name !== 'ReplyError';
 
 /** Redis; its client puts the prefix before every key. Throws `service_unreachable` while Redis does not answer. */

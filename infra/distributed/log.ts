@@ -19,9 +19,9 @@ import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts'
 /** Compressed; bounds the memory of a load process. */
 export const FETCH_BYTES = 8 * 2 ** 20;
 
-/** Bytes of one request to a broker: however they are spread over partitions, a batch stays below the topic's limit. */
+/** Bytes of one request to a broker, so that a batch stays below the limit of the topic for any distribution over partitions. */
 const REQUEST_BYTES = 4 * 2 ** 20;
-/** Of a dead letter, with its reason and origin. */
+/** Allowance for the headers of a dead letter. */
 const HEADERS_BYTES = 2000;
 /** Producers of a process: one compresses while the other waits for the brokers. A key always uses the same one. */
 const PRODUCERS = 2;
@@ -32,8 +32,8 @@ const CONNECT_MS_MAX = 5000;
 const DEAD_LETTERS_PARTITION = 0;
 
 /**
- * Kafka. Topics are created or checked before their first use. Each group of a topic is a consumer group. Until the brokers
- * have answered once, every use of a topic waits for them, and the state of the log cannot be read.
+ * The log on Kafka. A topic is created or checked before its first use. Each group of a topic is a consumer group. Before
+ * the first answer of the brokers every use of a topic waits, and reading the state of the log throws.
  */
 export class DistributedLog implements Log {
   readonly system = 'kafka';
@@ -50,9 +50,9 @@ export class DistributedLog implements Log {
   readonly #topics = new Map<string, Promise<void>>();
   /** Requests of a topic and a producer are sent in order. */
   readonly #requests = new Map<string, Mutex>();
-  /** Of all processes. */
+  /** Groups of all processes. */
   readonly #consumed: ConsumedTopic[];
-  /** Of this process. */
+  /** Members in this process. */
   readonly #members: GroupMember[] = [];
 
   constructor(config: DistributedSettings, logger: Logger, consumed: readonly ConsumedTopic[] = []) {
@@ -81,8 +81,8 @@ export class DistributedLog implements Log {
   }
 
   /**
-   * Waits for the brokers; throws at once when they refuse the credentials. A log that is not needed is tried for as long
-   * as it takes, whatever the brokers answer.
+   * Waits for the brokers; throws at once if they refuse the credentials. If the log is not needed, it retries without a
+   * limit after any error.
    */
   async connect(isNeeded: boolean): Promise<void> {
     this.#isNeeded = isNeeded;
@@ -104,7 +104,7 @@ export class DistributedLog implements Log {
       },
       (error) => (error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error))),
     );
-    // Brokers that answer a log that was closed meanwhile.
+    // The log was closed meanwhile.
     if (this.#closing.signal.aborted) await this.close();
   }
 
@@ -116,7 +116,7 @@ export class DistributedLog implements Log {
 
   async publish(topic: string, messages: readonly Message[]): Promise<void> {
     await this.#ensure(topic);
-    // The bytes of a value may be made when they are asked for: here, and once.
+    // Reads each lazy value once.
     const made = messages.map(({ key, value, traceparent }) =>
       traceparent === undefined ? { key, value } : { key, value, headers: { traceparent } },
     );
@@ -131,7 +131,7 @@ export class DistributedLog implements Log {
     );
   }
 
-  /** A process that can do without the log is started before it has its place in the group. */
+  /** A process that does not need the log starts without waiting to join the group. */
   async consume(
     topic: string,
     group: string,
@@ -203,7 +203,7 @@ export class DistributedLog implements Log {
   async deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]> {
     await this.#ensure(topic);
     const offsets: (string | null)[] = messages.map(() => null);
-    // A longer message has only its first bytes in the store, as every dead letter does.
+    // Longer messages are not published; the store keeps their first bytes, as of every dead letter.
     const short = [...messages.entries()].filter(([, { value }]) => value.length <= this.messageBytesMax);
     for (const request of chunkBySize(
       short,
@@ -217,7 +217,7 @@ export class DistributedLog implements Log {
         partition: DEAD_LETTERS_PARTITION,
       }));
       const first = await this.#send(this.#topicName(deadLettersOf(topic)), records);
-      // All are in one partition, so that those of a request stand there one behind the other.
+      // All use one partition, so the offsets of a request are consecutive.
       request.forEach(([index], i) => {
         offsets[index] = first === null ? null : String(BigInt(first) + BigInt(i));
       });
@@ -251,7 +251,7 @@ export class DistributedLog implements Log {
     return (this.#producers[index] as RenewedProducer).send(topic, messages);
   }
 
-  /** Repeats a call to the brokers while they are away, the log is open and its caller waits. */
+  /** Retries a call to the brokers until it succeeds, the log is closed or the caller aborts. */
   #retryWhileAway<T>(call: () => Promise<T>, given?: AbortSignal): Promise<T> {
     const { signal: closing } = this.#closing;
     const signal = given ? AbortSignal.any([closing, given]) : closing;

@@ -17,9 +17,9 @@ interface QueueOptions {
   readonly attempts: number;
   /** Wait before the second attempt; it doubles with each further one. */
   readonly backoffMs: number;
-  /** Time without a sign of life of a worker after which another one gets its job. */
+  /** Time without a heartbeat of a worker after which another one gets its job. */
   readonly lockMs: number;
-  /** Longest time that a question about jobs waits for Redis. */
+  /** Time limit of a query about jobs. */
   readonly answerMs: number;
   readonly logger: Logger;
 }
@@ -36,8 +36,8 @@ const IDLE_POLL_MS = 20;
 const WAITING_STATES = ['wait', 'delayed'] as const;
 
 /**
- * BullMQ. The id of a job is its deduplication id: an equal job replaces it while it waits, and runs after it while it
- * runs. Finished jobs are deleted; a failed one leaves a field in a hash until it is added again.
+ * The queue on BullMQ. The id of a job is its deduplication id: a job with the same id replaces a waiting one, and runs
+ * after a running one. Finished jobs are deleted; a failed one leaves a field in a hash until it is added again.
  */
 export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
@@ -50,7 +50,7 @@ export class DistributedQueue implements Queue {
   }
 
   async add<D>(queue: string, job: Job<D>): Promise<void> {
-    // One after the other on the connection, and both are waited for, also when the other fails.
+    // The connection keeps their order; both are awaited even if one fails.
     const forgotten = this.#options.redis.hdel(this.#failures(queue), job.id);
     await Promise.all([forgotten, this.#put(queue, job)]);
   }
@@ -64,9 +64,9 @@ export class DistributedQueue implements Queue {
         jobId,
         deduplication: { id: job.id, replace: true, keepLastIfActive: true },
       });
-      // Another id is the one of an earlier job. If that runs, BullMQ keeps these data until it ends.
+      // Another id belongs to an earlier job. If that runs, BullMQ keeps the new data until it ends.
       if (id === undefined || id === jobId || (await this.#isAdded(queue, job.id))) return;
-      // If it waits, it gets the data.
+      // If it waits, it gets the new data.
       const earlier = await bull.getJob(id);
       if (earlier && (await isUpdated(earlier, data))) return;
     }
@@ -114,7 +114,7 @@ export class DistributedQueue implements Queue {
     return Object.values(fields).map((text) => JSON.parse(text) as FailedJob);
   }
 
-  /** Waits for jobs that run; while Redis is away it does not wait for it. */
+  /** Waits for running jobs, but not for Redis if it is down. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const opened = [...this.#queues.values()];
@@ -135,16 +135,16 @@ export class DistributedQueue implements Queue {
       try {
         return await withTimeout(this.#options.answerMs, closed);
       } catch (error) {
-        // A job may have begun at the last moment.
+        // A job may just have started.
         if (queue.running > 0) continue;
-        // It did not answer: the failure of `close` is thrown.
+        // Redis did not answer: throws the failure of `close`.
         worker.disconnect().catch(ignore('queue.disconnect'));
         throw error;
       }
     }
   }
 
-  /** Jobs wait for Redis without end; who asks about them does not. */
+  /** Jobs wait for Redis without a limit, queries about them do not. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
     return this.#breaker.run(() => withTimeout(this.#options.answerMs, question()));
   }
@@ -173,7 +173,7 @@ export class DistributedQueue implements Queue {
     }
     if (againMs === undefined || (await this.#isAdded(queue, id))) return;
     await job.moveToDelayed(Date.now() + againMs, token);
-    // It was added just before it was moved. One that cannot be promoted runs when its delay is over.
+    // The job was added again just before the move. If promoting fails, it runs after its delay.
     if (await this.#isAdded(queue, id)) await job.promote().catch(ignore('queue.promote'));
     throw new DelayedError();
   }
@@ -211,13 +211,13 @@ export class DistributedQueue implements Queue {
   }
 }
 
-/** Gives a waiting job the newer data; false when it may have started without them. */
+/** Updates the data of a waiting job; false if it may have started with the old data. */
 async function isUpdated(earlier: BullJob<Data>, data: Data): Promise<boolean> {
   try {
     await earlier.updateData(data);
     return ['waiting', 'delayed'].includes(await earlier.getState());
   } catch (error) {
-    // A job that has ended meanwhile is gone; its caller adds another one.
+    // The job has ended meanwhile; the caller adds another one.
     return ignore('queue.update', false)(error);
   }
 }

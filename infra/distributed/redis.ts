@@ -5,12 +5,12 @@ import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { DistributedSettings } from './settings.ts';
 
-/** A client of one Redis, of the master that Sentinels name, or of a cluster. */
+/** A client of a single Redis, of a master behind Sentinels, or of a cluster. */
 export type RedisClient = Redis | Cluster;
 
 interface RedisClientOptions {
   readonly keyPrefix?: string;
-  /** Attempts to reconnect before a command fails; null for as many as it takes. */
+  /** Attempts to reconnect before a command fails; null: no limit. */
   readonly maxRetriesPerRequest: number | null;
   readonly commandTimeout?: number;
   readonly socketTimeout: number;
@@ -24,10 +24,10 @@ type RedisSettings = Pick<
 const RECONNECT_MS_MAX = 2000;
 /** Wait before a command is sent again while a cluster elects a new master. */
 const FAILOVER_MS = 200;
-/** A command that has no limit of attempts waits for a new master for half a minute. */
+/** A command without a limit of attempts waits 30 s for a new master. */
 const REDIRECTIONS_MAX = 150;
 
-/** The client waits without end where Sentinels know no master. */
+/** Needed because the client waits forever if Sentinels know no master. */
 const ATTEMPT_MS_MAX = 5000;
 
 const reconnectMs = (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_MS_MAX);
@@ -66,7 +66,7 @@ function clientOf(settings: RedisSettings, options: RedisClientOptions): RedisCl
       retryDelayOnFailover: FAILOVER_MS,
       retryDelayOnClusterDown: FAILOVER_MS,
       maxRedirections: maxRetriesPerRequest === null ? REDIRECTIONS_MAX : 2 * maxRetriesPerRequest,
-      // Certificates are of names.
+      // Certificates contain names, so the names must not be resolved to addresses.
       ...(isSecure && {
         dnsLookup: (host: string, found: (error: null, host: string) => void) => found(null, host),
       }),
@@ -82,7 +82,7 @@ function clientOf(settings: RedisSettings, options: RedisClientOptions): RedisCl
     name,
     ...(sentinelPassword && { sentinelPassword }),
     ...(isSecure && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
-    // Sentinels tell of a new master before the connection to the old one fails.
+    // Sentinels report a new master before the connection to the old one fails.
     failoverDetector: true,
     lazyConnect,
     retryStrategy: reconnectMs,
@@ -98,7 +98,7 @@ function nodesOf({ REDIS_NODES, REDIS_URL }: RedisSettings): { host: string; por
   });
 }
 
-/** Resolves when Redis answers; throws at once when it refuses the credentials. The client goes on connecting. */
+/** Resolves when Redis answers; throws at once if it refuses the credentials. The client keeps reconnecting. */
 export async function connectRedis(
   redis: RedisClient,
   settings: RedisSettings & Pick<DistributedSettings, 'SERVICE_WAIT_SECONDS'>,
@@ -111,7 +111,7 @@ export async function connectRedis(
   );
 }
 
-/** The setting that tells where Redis is, without a password. */
+/** The setting with the address of Redis, without the password. */
 export const redisAddress = ({ REDIS_MODE, REDIS_NODES, REDIS_URL }: RedisSettings): string =>
   REDIS_MODE === 'single' || REDIS_NODES === undefined
     ? `REDIS_URL=${withoutSecret(REDIS_URL)}`
@@ -122,7 +122,7 @@ async function connect(redis: RedisClient): Promise<void> {
   await redis.ping();
 }
 
-/** BullMQ changes several keys at once: in a cluster the part in braces puts them on one node. */
+/** BullMQ changes several keys at once; in a cluster the hash tag in braces keeps them on one node. */
 export const jobsPrefix = ({
   REDIS_MODE,
   REDIS_PREFIX,

@@ -4,11 +4,11 @@ import type { Logger } from '../logger.ts';
 import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
 
-/** Errors after which a producer must be replaced. Its messages can be sent again. */
+/** Errors after which a producer must be replaced; its messages can be sent again. */
 const PRODUCER_ERRORS =
   /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
 
-/** A producer that is replaced once the brokers do not know it any more. */
+/** A producer that replaces itself once the brokers no longer know it. */
 export class RenewedProducer implements KafkaProducer {
   readonly #client: Pick<KafkaClient, 'producer'>;
   readonly #logger: Logger;
@@ -33,7 +33,7 @@ export class RenewedProducer implements KafkaProducer {
     try {
       return await this.#send(topic, messages);
     } catch (error) {
-      // Messages that are sent concurrently replace it once, and what it did not send then goes to the new one.
+      // Concurrent sends replace it once; all of them retry with the new one.
       if (producer === this.#producer) await this.#replace(topic, error);
     }
     return this.#send(topic, messages).catch((error) => {
@@ -68,7 +68,7 @@ export class RenewedProducer implements KafkaProducer {
     const replaced = this.#producer;
     this.#producer = this.#client.producer();
     this.#connected = undefined;
-    // The brokers no longer know it, and nothing waits for it.
+    // The brokers no longer know the old producer, and nothing waits for it.
     await replaced.disconnect().catch(ignore('kafka.producer'));
   }
 }

@@ -17,12 +17,12 @@ import { DistributedStore } from './store.ts';
 /** Attempts to reconnect to Redis before a command fails. */
 const COMMAND_RETRIES_MAX = 5;
 /**
- * Silence after which a connection of the queue is replaced, longer than a worker waits for a job. Without it a server
- * that vanished would be waited for until the kernel gives up.
+ * Idle time after which a connection of the queue is replaced; longer than a worker waits for a job. Without it a vanished
+ * server would block until the kernel gives up.
  */
 const JOB_SOCKET_MS = 30_000;
 
-/** The ports of the distributed profile. They are connected to by `connect`. */
+/** Opens the ports of the distributed profile; `connect` connects them. */
 export function openDistributed(
   config: DistributedSettings,
   consumed: readonly ConsumedTopic[],
@@ -76,7 +76,7 @@ export function openDistributed(
   };
 }
 
-/** Time that a start waits for a service that it can do without, so that usually nothing is missing. */
+/** Time that a start waits for services that it does not need, so that usually all are connected. */
 const UNNEEDED_MS_MAX = 5000;
 
 async function connectAll(

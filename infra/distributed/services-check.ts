@@ -15,14 +15,13 @@ import type { DistributedSettings } from './settings.ts';
 import { clickHouseRefusal, DistributedStore, requireVersion } from './store.ts';
 import { checkTopic, deadLettersOf, groupIdOf, topicNameOf } from './topics.ts';
 
-// What a doctor asks Kafka, Redis and ClickHouse. Each is asked for a short time, and nothing is made in any of them but
-// a key that expires.
+// The checks of `doctor` for Kafka, Redis and ClickHouse. They have short timeouts, and write only a Redis key that expires.
 
-/** Clients try again by themselves meanwhile. */
+/** Time limit of the checks of Kafka, retries of the client included. */
 const KAFKA_MS_MAX = 15_000;
 const KAFKA_RETRY = { waitMs: 200, waitMsMax: 1000, secondsMax: 10 };
 const START_IT = 'start it, make it reachable from this machine, or correct the setting';
-/** What the user of ClickHouse needs on its database, as infra/README.md grants it. */
+/** Rights of the ClickHouse user on its database, as in the guide `distributed`. */
 export const TABLE_RIGHTS = [
   'SELECT',
   'INSERT',
@@ -35,7 +34,7 @@ export const TABLE_RIGHTS = [
   'CHECK',
 ] as const;
 
-/** Whether ClickHouse answers, and its user may do what is needed; `examine` looks at a store that answers. */
+/** Checks that ClickHouse answers and that its user has the rights; `examine` adds checks of a store that answers. */
 export async function checkClickHouse(
   config: DistributedSettings,
   examine: (store: DistributedStore) => Promise<readonly Finding[]>,
@@ -74,7 +73,7 @@ async function rightsOf(store: DistributedStore, config: DistributedSettings): P
   );
 }
 
-/** Whether Redis answers and takes keys of the prefix; its version, what it does when it is full, and its clock. */
+/** Checks that Redis answers and stores keys with the prefix; its version, eviction policy and clock. */
 export async function checkRedis(
   config: DistributedSettings,
   compare: (theirs: number, asked: number, answered: number) => Finding,
@@ -98,7 +97,7 @@ export async function checkRedis(
     const asked = Date.now();
     const [seconds, micros] = (await redis.time()) as unknown as [string, string];
     const time = compare(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), asked, Date.now());
-    // A user may not be allowed to ask; the other findings do not need it.
+    // The user may lack the right; the other findings do not need it.
     const info = await redis.info().catch(ignore('doctor.redis', ''));
     return [...describeRedis(info), time];
   } catch (error) {
@@ -116,7 +115,7 @@ export async function checkRedis(
 
 const KEY_SECONDS = 5;
 
-/** Writes, reads and deletes a key, and runs a script: what jobs and locks do. */
+/** Writes, reads and deletes a key, and runs a script, as jobs and locks do. */
 async function useKey(redis: RedisClient): Promise<void> {
   const key = `doctor-${process.pid}`;
   await redis.set(key, 'here', 'EX', KEY_SECONDS);
@@ -134,7 +133,7 @@ function describeRedis(info: string): Finding[] {
   return [answers, warning('redis', `it deletes keys when it is full (${policy})`, remedy)];
 }
 
-/** Whether Kafka answers, its topics keep what is sent to them, and its user may see its groups and send. */
+/** Checks that Kafka answers, that its topics lose no messages, and that its user may read its groups and publish. */
 export async function checkKafka(
   config: DistributedSettings,
   consumed: readonly ConsumedTopic[],
@@ -148,7 +147,7 @@ export async function checkKafka(
     if (refusal) return [failed('kafka', refusal.message, 'correct the settings, the topic or the rights')];
     return [failed('kafka', `KAFKA_BROKERS=${config.KAFKA_BROKERS}: ${detailOf(error)}`, START_IT)];
   } finally {
-    // The findings are made, and the command ends.
+    // The findings are complete, and the command ends.
     await client?.admin.disconnect().catch(ignore('doctor.kafka'));
   }
 }
@@ -159,7 +158,7 @@ async function askKafka(
   consumed: readonly ConsumedTopic[],
 ): Promise<Finding[]> {
   await client.admin.connect();
-  // A broker that has just started knows its groups a moment later.
+  // A broker that has just started does not know its groups yet.
   const isFinal = (error: unknown) => !client.isRetriable(error);
   return retry(() => examineTopics(client, config, consumed), { ...KAFKA_RETRY, isFinal });
 }
@@ -194,7 +193,7 @@ async function examineTopics(
   ];
 }
 
-/** What a start would warn of. */
+/** Turns the warnings of a start into findings. */
 function loggerTo(risks: Finding[]): Pick<Logger, 'warn'> {
   const remedy = 'change the setting of the topic, or grant DescribeConfigs';
   return {

@@ -39,15 +39,15 @@ import { literal, type Sql, sql } from '../sql.ts';
 import type { Table } from '../table.ts';
 import type { DistributedSettings } from './settings.ts';
 
-/** Longest time of a statement of a worker. */
+/** Time limit of statements in the lane `work`. */
 const WORK_SECONDS = 600;
 
-/** Earlier servers skip months before they have judged the versions of a block, and could count one that was replaced. */
+/** Earlier versions prune partitions before FINAL, and could count a replaced version of a block. */
 const VERSION_MIN = [26, 3] as const;
 
 /**
- * A ClickHouse server over HTTP. A staged batch exists only in this process: the log makes it durable, since its
- * offset is committed after the batch.
+ * A ClickHouse server over HTTP. A staged batch exists only in this process: the log keeps its messages, since their offset
+ * is committed after the batch.
  */
 export class DistributedStore implements Store {
   readonly #config: DistributedSettings;
@@ -89,15 +89,15 @@ export class DistributedStore implements Store {
     );
   }
 
-  /** A user who may make no database uses one that is there. */
+  /** Creates the database unless it exists: the user may lack the right to create it. */
   async #makeDatabase(): Promise<void> {
     const { CLICKHOUSE_DATABASE: database, CLICKHOUSE_CLUSTER: cluster } = this.#config;
     const found = await this.rows(sql`SELECT name FROM system.databases WHERE name = ${database}`);
-    // Other replicas may lack it. The engine is the default of the server, which is another one in the cloud.
+    // On a cluster other replicas may lack it. No ENGINE: the default of the server differs in the cloud.
     if (found.length === 0 || cluster) await this.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
   }
 
-  /** Whether the user has a right, such as `SELECT ON metrics.*`; null where the server does not say. */
+  /** Whether the user has a right, such as `SELECT ON metrics.*`; null if the server does not say. */
   async isGranted(right: string): Promise<boolean | null> {
     try {
       const { stream } = await this.#lanes.probes.exec({ query: `CHECK GRANT ${right}` });
@@ -126,7 +126,7 @@ export class DistributedStore implements Store {
     return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 
-  /** A service has no files of this process: each part is read by a statement of its own. */
+  /** The server cannot write files of this process, so each value needs a statement. */
   async split(statement: Sql, by: Sql, format: Format, limits: StreamLimits): Promise<Map<string, Buffer>> {
     const values = await this.rows<{ value: string }>(
       sql`SELECT DISTINCT ${by} AS value FROM (${statement})`,
@@ -220,7 +220,6 @@ export class DistributedStore implements Store {
   }
 }
 
-/** The queries of the API may run as a user of their own. */
 const readerOf = (config: DistributedSettings): DistributedSettings =>
   config.CLICKHOUSE_READ_USER === undefined
     ? config
@@ -253,10 +252,10 @@ const clientOf = (
 const CANCEL_SECONDS = 10;
 
 /**
- * What is acknowledged is on most replicas. Inserts into one table run side by side: two views of a load feed `calls`,
- * and without parallel quorums the second would be refused. Reads are consistent because all go to one replica, which
- * has whatever it acknowledged. Rows have a key and a version, so equal inserts are intended and the server must not
- * deduplicate them; since 26.2 it passes `insert_deduplicate` over.
+ * Acknowledged rows are on a majority of the replicas. `insert_quorum_parallel`: two views of a load insert into `calls`
+ * concurrently, and otherwise the second insert would be refused. Reads are consistent because all go to one replica, which
+ * has all rows that it acknowledged. Equal inserts are intended, since rows have a key and a version: the server must not
+ * deduplicate them. Since 26.2 it ignores `insert_deduplicate`.
  */
 const REPLICATED = {
   insert_quorum: 'auto',
@@ -265,7 +264,7 @@ const REPLICATED = {
   deduplicate_insert_select: 'disable',
 } as const;
 
-/** Throws `service_refused` when the server is too old, which may not know all settings of those that write. */
+/** Throws `service_refused` if the server is too old. Runs before any write, since old servers may not know our settings. */
 export async function requireVersion(store: Pick<Store, 'rows'>): Promise<void> {
   const [server] = await store.rows<{ version: string }>(sql`SELECT version() AS version`, {
     lane: 'probes',
@@ -293,7 +292,7 @@ async function withStoreErrors<T>(
   }
 }
 
-/** The errors that another attempt cannot heal. */
+/** Maps an error that no retry can fix to `service_refused`. */
 export function clickHouseRefusal(
   error: unknown,
   { CLICKHOUSE_DATABASE: database }: DistributedSettings,

@@ -6,12 +6,12 @@ import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
 import type { DistributedSettings } from './settings.ts';
 
-/** Messages must survive a day without a process that loads them, or what KAFKA_RETENTION_HOURS says if that is less. */
+/** Messages must survive a day without a loader, or KAFKA_RETENTION_HOURS if that is less. */
 const RETENTION_HOURS_MIN = 24;
 /** Bytes of a batch beside its messages. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
 const BROKER_TIME = 'LogAppendTime';
-/** Metadata of a new topic reach all brokers within this time. */
+/** Metadata of a new topic need some time to reach all brokers. */
 const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 
 const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
@@ -26,12 +26,12 @@ export const topicNameOf = (topic: string, { KAFKA_PREFIX }: NameSettings): stri
 export const groupIdOf = (topic: string, group: string, { KAFKA_PREFIX }: NameSettings): string =>
   `${KAFKA_PREFIX}${group}.${topic}`;
 
-/** The dead letter topic of a topic. Its first partition is used alone, so that an offset identifies a message. */
+/** The dead letter topic of a topic. Only its first partition is used, so an offset identifies a message. */
 export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
 
 /**
- * Takes a topic and its dead letter topic as they are, or creates them. Throws `service_refused` when an operator must
- * create a topic or change a setting with which messages would be lost.
+ * Creates a topic and its dead letter topic, or checks existing ones. Throws `service_refused` if an operator must create
+ * a topic, or change a setting that loses messages.
  */
 export async function ensureTopic(
   client: KafkaClient,
@@ -58,7 +58,7 @@ async function create(
     'cleanup.policy': 'delete',
     'compression.type': 'zstd',
     'max.message.bytes': String(config.KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),
-    // The clock of a producer may be wrong: brokers refuse what is an hour ahead, and delete early what is behind.
+    // The clock of a producer may be wrong: brokers refuse timestamps an hour ahead, and delete messages with old ones early.
     'message.timestamp.type': BROKER_TIME,
     'min.insync.replicas': String(Math.max(1, config.KAFKA_REPLICATION - 1)),
     'retention.ms': String(config.KAFKA_RETENTION_HOURS * HOUR_MS),
@@ -91,7 +91,7 @@ interface Need {
   readonly loss: string;
 }
 
-/** Settings without which messages would be lost. */
+/** Required settings: others lose messages. */
 function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: DistributedSettings): Need[] {
   const retentionMs = Math.min(KAFKA_RETENTION_HOURS, RETENTION_HOURS_MIN) * HOUR_MS;
   return [
@@ -122,7 +122,7 @@ function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: DistributedSett
   ];
 }
 
-/** Settings with which messages can be lost, but need not be. */
+/** Settings that can lose messages. */
 const RISKS: Readonly<
   Record<string, { readonly isRisky: (value: string) => boolean; readonly risk: string }>
 > = {
@@ -140,7 +140,7 @@ const RISKS: Readonly<
   },
 };
 
-/** Throws `service_refused` where the settings of a topic lose messages; what may lose some is logged. */
+/** Throws `service_refused` if the settings of a topic lose messages; logs a warning if they can lose some. */
 export async function checkTopic(
   client: KafkaClient,
   topic: string,
@@ -172,7 +172,7 @@ export async function checkTopic(
   }
 }
 
-/** Null where this user may not see them. */
+/** Null if this user may not describe the topic. */
 async function settingsOf(
   client: KafkaClient,
   topic: string,
