@@ -2,7 +2,7 @@ import { ALERTS_GROUP, ALERTS_TOPIC } from './model/event.ts';
 import { alertSettings } from './model/settings.ts';
 import { alertTables } from './model/tables.ts';
 
-/** What alerts bring to the product. */
+/** The settings, tables and topics of alerts. */
 export const alertsModule = {
   settings: alertSettings,
   tables: alertTables,

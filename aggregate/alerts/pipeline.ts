@@ -33,34 +33,34 @@ import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './proce
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
 
-/** An accepted alert may wait so long for the store; then the process is not ready and requests get 503. */
+/** Longest time that an accepted alert waits for the store. After it the process is not ready and requests get 503. */
 const PENDING_MS_MAX = 30_000;
 
 export interface AlertFigures {
   /** Deliveries that the log has acknowledged for this process. */
   readonly accepted: number;
-  /** Items of deliveries, and actions, that this process has decided on, by outcome. */
+  /** Items of deliveries, and actions, that this process has processed, by outcome. */
   readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
-  /** Events and alerts that were stored without a part that the store refuses. */
+  /** Events and alerts that were stored without a part that the store refused. */
   readonly setAside: number;
   readonly deadLettersLost: number;
-  /** Whether the newest attempt to store events failed. */
+  /** Whether the last attempt to store events failed. */
   readonly isWriterFailing: boolean;
   readonly cachedBytes: number;
   readonly pendingBytes: number;
   readonly oldestPendingSeconds: number;
 }
 
-/** Called with errors that are retried or that cannot be returned to a caller. */
+/** Called with errors that are retried or that no caller gets. */
 type OnFailure = (error: unknown) => void;
 
 /**
- * Accepts alert events, publishes them to the log and returns their results. One process of the deployment consumes
- * each partition of the log and processes its events in order.
+ * Accepts alert events, publishes them to the log and returns their results. Each partition of the log has one consumer,
+ * which processes its events in order.
  */
 export class AlertPipeline {
   readonly #runtime: Runtime;
-  /** Of the events of this process whose result is awaited, and of those that wait for the store. */
+  /** Bytes of events that wait for their result, and of events that wait for the store. */
   readonly #pending: PendingBytes;
   readonly #rules: EventRules;
   readonly #deadLetters: DeadLetterQueue;
@@ -100,8 +100,8 @@ export class AlertPipeline {
   }
 
   /**
-   * Finishes the writes of a killed process and consumes the log. A process that is not to process events only
-   * accepts them.
+   * Completes the writes of a killed process and consumes the log. With `processes: false` the process only accepts
+   * events.
    */
   static async start(
     runtime: Runtime,
@@ -112,15 +112,15 @@ export class AlertPipeline {
     if (!processes) return pipeline;
     await pipeline.#processor.start();
     await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) =>
-      // Each event follows from the request that sent it, and none from the one that was there first.
+      // Each event has the trace context of its own request, so it must not inherit the active one.
       withoutSpan(() => pipeline.#processor.process(batch)),
     );
     return pipeline;
   }
 
   /**
-   * Whether a project has its share of ALERT_PENDING_BYTES_MAX pending, or something has been for longer than
-   * PENDING_MS_MAX, so that its requests must be refused.
+   * Whether requests of a project must be refused: it has used its share of ALERT_PENDING_BYTES_MAX, or an event has
+   * been pending for longer than PENDING_MS_MAX.
    */
   isOverloaded(project: number): boolean {
     return this.#pending.isFull(project) || this.#isLate;
@@ -129,16 +129,16 @@ export class AlertPipeline {
   /** Throws `store_failed` while a project is overloaded. */
   requireRoom(project: number): void {
     if (this.isOverloaded(project))
-      throw new ProductError('store_failed', 'too many events wait to be written');
+      throw new ProductError('store_failed', 'too many events wait for the store; try again later');
   }
 
-  /** Throws `store_failed` unless accepted events are being stored. */
+  /** Throws `store_failed` if accepted events cannot be stored. */
   checkStoring(): void {
     if (!this.#isLate && !this.#writer.isFailing) return;
-    throw new ProductError('store_failed', 'accepted alert events are not being stored');
+    throw new ProductError('store_failed', 'accepted alert events cannot be stored');
   }
 
-  /** What the operator watches. */
+  /** Figures for Prometheus. */
   get figures(): AlertFigures {
     return {
       accepted: this.#accepted,
@@ -156,7 +156,7 @@ export class AlertPipeline {
     return this.#processor.oldestPendingMs > PENDING_MS_MAX;
   }
 
-  /** Registers a listener for projects of which alerts changed, once that is durable; after a kill some are told again. */
+  /** Registers a listener for projects whose alerts changed. Called when the change is durable; after a kill perhaps twice. */
   onChanged(listener: ChangeListener): void {
     this.#processor.onChanged(listener);
   }
@@ -166,25 +166,24 @@ export class AlertPipeline {
     return parseBody(body, this.#rules).payload;
   }
 
-  /** Parses the body of a delivery. Throws `BodyError` when every item of it is refused. */
+  /** Parses the body of a delivery. Throws `BodyError` if all items are refused. */
   parse(request: DeliveryRequest, body: Buffer): ParsedDelivery {
     return parseDelivery(request, body, this.#rules);
   }
 
   /**
-   * Accepts a delivery, whose body was parsed by `parse`, and returns what it did. It is durable then. Throws
-   * `service_unreachable` when the log does not store it in time, or when it has an idempotency key and its result
-   * is late.
+   * Accepts a delivery whose body was parsed by `parse`. Returns its result when the delivery is durable. Throws
+   * `service_unreachable` if the log does not store it in time, or if it has an idempotency key and its result is late.
    */
   async deliver(request: DeliveryRequest, body: Buffer, delivery: ParsedDelivery): Promise<EventResult> {
     return this.#request(this.#deliveryOf(request), body, delivery);
   }
 
-  /** Delivers again what was refused of the delivery that a dead letter names, once for each letter. */
+  /** Retries the refused items of the delivery in a dead letter. Repeating the call has no effect. */
   async redeliver(letter: { readonly origin: string }): Promise<RedeliveryResult> {
-    const again = await refusedPart(this.#runtime.store, letter.origin);
-    if (typeof again === 'string') return { refused: again };
-    const { request, body } = again;
+    const retry = await refusedPart(this.#runtime.store, letter.origin);
+    if (typeof retry === 'string') return { refused: retry };
+    const { request, body } = retry;
     try {
       const parsed = this.parse(request, body);
       const head = this.#deliveryOf(request);
@@ -197,22 +196,21 @@ export class AlertPipeline {
   }
 
   /**
-   * Accepts a user's action and returns what it did, when every reader can see it. Throws `service_unreachable` when
-   * the log does not store it in time, `store_failed` when its result is late.
+   * Accepts a user's action. Returns its result when every reader can see the change. Throws `service_unreachable` if the
+   * log does not store it in time, `store_failed` if its result is late.
    */
   async applyAction(request: ActionRequest): Promise<EventResult> {
     return this.#request({ ...request, kind: 'action', ...this.#stamp() });
   }
 
-  /** Resolves when the alerts show every event that this process has processed. */
+  /** Resolves when all events that this process has processed are stored. */
   waitUntilWritten(): Promise<void> {
     return this.#writer.flush();
   }
 
   /**
-   * Reduces all events of projects again, by the settings of this process. The order is published like an event, so
-   * the process that owns the project carries it out and processes nothing else meanwhile. A project that is refused
-   * keeps none of the others from it.
+   * Reduces all events of projects again, by the settings of this process. The command is published like an event, so the
+   * process that owns the project runs it, and processes no event meanwhile. A project that fails does not stop the others.
    */
   async replay({ projects, dryRun }: ReplayOrder): Promise<ReplayResult[]> {
     const results: ReplayResult[] = [];
@@ -228,8 +226,8 @@ export class AlertPipeline {
   }
 
   /**
-   * Deletes events of a project that were accepted before a time, up to a position that nothing follows from any more;
-   * returns how many. Ordered like a replay. Throws `store_failed`.
+   * Deletes events of a project that were accepted before a time, up to a position that nothing needs any more. Returns
+   * their number. Published like a replay. Throws `store_failed`.
    */
   async deleteEvents(which: Pick<DeletionHead, 'project' | 'before' | 'until'>): Promise<number> {
     const { deleted, fault } = await this.#request({ kind: 'deletion', ...which, ...this.#stamp() });
@@ -237,7 +235,7 @@ export class AlertPipeline {
     throw new ProductError('store_failed', `events of project ${which.project} were not deleted: ${fault}`);
   }
 
-  /** Writes what was processed. The log delivers again to the next process what is not stored now. */
+  /** Stores processed events. The log delivers all others to the next process. */
   async stop(): Promise<void> {
     await this.#writer.stop();
     await this.#deadLetters.stop();

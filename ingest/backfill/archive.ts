@@ -10,7 +10,7 @@ import { decompressed, readLines } from '../sources/lines.ts';
 /** Lines of an archive that are not stored yet, in the order of the file. */
 interface ArchivePortion {
   readonly name: string;
-  /** The number that the first line has in the file. */
+  /** Line number of the first line in the file. */
   readonly firstLine: number;
   readonly lines: Buffer[];
   blocks: number;
@@ -23,21 +23,21 @@ interface ArchiveLimits {
   readonly msMax: number;
 }
 
-/** Which blocks of an archive are wanted. */
+/** Selects the blocks of an archive. */
 interface Wanted {
   /** Heights of a range that are not stored. */
   missing(range: Heights): Promise<readonly Heights[]>;
   readonly heights: Heights;
-  /** Milliseconds, the second of them exclusive. */
+  /** Milliseconds; `until` is exclusive. */
   readonly times?: { readonly from: number; readonly until: number } | undefined;
 }
 
-/** So many heights have no more ranges between them than one question for missing ones answers. */
-const HEIGHTS_PER_QUESTION = 20_000;
+/** Few enough that one query returns all missing ranges among them. */
+const HEIGHTS_PER_QUERY = 20_000;
 const LINES_APART_MAX = 1000;
 const NEWLINE = '\n';
 
-/** A file that is named after another chain would fill this one with its blocks. */
+/** Throws if the file is named after another chain, whose blocks would be stored under this one. */
 export function requireNameOf(chain: Chain, registry: Registry, { name }: Input): void {
   const named = chainOfFile(registry, name);
   if (named === undefined || (named.name === chain.name && named.relay_chain === chain.relay_chain)) return;
@@ -48,8 +48,8 @@ export function requireNameOf(chain: Chain, registry: Registry, { name }: Input)
 }
 
 /**
- * What an archive holds that the store lacks. Bare blocks are passed over by their height; what is not a bare block is
- * passed on, since only loading can tell what it is.
+ * The lines of an archive that the store lacks. Bare blocks are selected by height. Other lines are always included,
+ * because only the loader can read them.
  */
 export async function* missingOf(
   input: Input,
@@ -75,7 +75,7 @@ export async function* missingOf(
         portion = { name: input.name, firstLine: number, lines: [], blocks: 0, bytes: 0 };
         began = performance.now();
       } else portion.lines.push(Buffer.from(NEWLINE.repeat(number - last)));
-      // One byte more than the limit, so that the loader refuses it by its length.
+      // One byte above the limit, so that the loader refuses it for its length.
       portion.lines.push(tooLong ? Buffer.concat([bytes, Buffer.from(' ')]) : bytes);
       portion.bytes += bytes.length;
       if (height !== null) portion.blocks++;
@@ -85,7 +85,7 @@ export async function* missingOf(
     if (portion) yield portion;
     throw error instanceof ProductError
       ? error
-      : new ProductError('source_failed', `${input.name} cannot be read to its end: ${reasonOf(error)}`);
+      : new ProductError('source_failed', `${input.name} cannot be read completely: ${reasonOf(error)}`);
   }
   if (portion) yield portion;
 }
@@ -94,15 +94,15 @@ const isFull = ({ bytes }: ArchivePortion, began: number, { bytesMax, msMax }: A
   bytes >= bytesMax || performance.now() - began >= msMax;
 
 function chooser({ missing, heights, times }: Wanted): (height: number, line: Buffer) => Promise<boolean> {
-  let known: { readonly range: Heights; readonly missing: readonly Heights[] } | null = null;
+  let queried: { readonly range: Heights; readonly missing: readonly Heights[] } | null = null;
   return async (height, line) => {
     if (height < heights.from || height > heights.to) return false;
-    if (known === null || !isWithin(height, known.range)) {
-      const from = height - (height % HEIGHTS_PER_QUESTION);
-      const range = { from, to: from + HEIGHTS_PER_QUESTION - 1 };
-      known = { range, missing: await missing(range) };
+    if (queried === null || !isWithin(height, queried.range)) {
+      const from = height - (height % HEIGHTS_PER_QUERY);
+      const range = { from, to: from + HEIGHTS_PER_QUERY - 1 };
+      queried = { range, missing: await missing(range) };
     }
-    if (!known.missing.some((range) => isWithin(height, range))) return false;
+    if (!queried.missing.some((range) => isWithin(height, range))) return false;
     if (times === undefined) return true;
     const time = timeOf(line);
     return time === null || (time >= times.from && time < times.until);

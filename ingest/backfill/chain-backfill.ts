@@ -18,7 +18,7 @@ import { type BlockSource, type FetchedHeight, fetchHeights } from './fetch-heig
 import { openSource } from './open-source.ts';
 import { oneAhead, portions } from './portions.ts';
 
-/** Where blocks come from: a service, or an archive by its path or address. */
+/** A source of blocks: a service, or an archive by its path or URL. */
 export type BlocksFrom = Service | { readonly archive: string };
 
 interface Service extends ServiceAddress {
@@ -26,16 +26,16 @@ interface Service extends ServiceAddress {
   readonly force?: boolean | undefined;
 }
 
-/** A chain, the heights that are wanted of it, and its sources: each is asked for what those before it did not give. */
+/** A range of a chain to load, and its sources. Each source is asked only for blocks that earlier sources lack. */
 export interface ChainPlan {
   readonly chain: Chain;
   readonly from: Edge;
-  /** The finalized head of a service when absent. */
+  /** Without it: the finalized head of a service. */
   readonly to?: Edge | undefined;
   readonly sources: readonly BlocksFrom[];
 }
 
-/** What sources need of the process that loads. */
+/** The process that loads the blocks, as far as sources need it. */
 export interface BackfillTarget {
   /** Heights of an inclusive range that are not stored. */
   missing(
@@ -50,7 +50,7 @@ interface BackfillSurroundings {
   readonly registry: Registry;
   readonly config: SourceSettings;
   readonly share: FairShare;
-  /** Bytes after which what was fetched is loaded. */
+  /** Size of a portion, after which it is loaded. */
   readonly portionBytes: number;
   readonly signal: AbortSignal;
 }
@@ -58,26 +58,26 @@ interface BackfillSurroundings {
 const PORTION_MS_MAX = 5000;
 const DOWNLOAD_ATTEMPTS = 3;
 const DOWNLOAD_WAIT_MS = 1000;
-/** An archive may go on for ever. */
+/** An archive has no known end. */
 const HIGHEST = Number.MAX_SAFE_INTEGER - 1;
 
-/** Brings the missing blocks of one chain, source by source. */
+/** Loads the missing blocks of one chain, source by source. */
 export class ChainBackfill implements Feed {
   readonly unit = 'block';
   readonly plan: ChainPlan;
   readonly faults: SourceFault[] = [];
-  /** The range of heights, as far as it is known. */
+  /** Null until both ends are known as heights. */
   range: Heights | null;
   progress: SourceProgress | null = null;
   hasFailed = false;
-  /** Why it is not known of which network services are that gave blocks all the same. */
+  /** Reasons why the genesis block of services was not checked. Their blocks are loaded all the same. */
   readonly unchecked: string[] = [];
-  /** Blocks that were got. */
+  /** Blocks fetched so far. */
   got = 0;
   readonly #services = new Set<BlockService>();
   readonly #around: BackfillSurroundings;
   readonly #member: ShareMember;
-  /** The service that was asked last. */
+  /** The service of the newest request. */
   #connected: { readonly url: string; readonly service: BlockService } | null = null;
 
   constructor(plan: ChainPlan, around: BackfillSurroundings) {
@@ -89,7 +89,7 @@ export class ChainBackfill implements Feed {
       to !== undefined && 'height' in from && 'height' in to ? { from: from.height, to: to.height } : null;
   }
 
-  /** What is to be loaded, a portion at a time: the next is asked for when the last one is stored. */
+  /** Yields what to load, a portion at a time. The caller requests the next one when the last one is stored. */
   async *portions(target: BackfillTarget): AsyncGenerator<LoadPortion> {
     try {
       for (const source of this.plan.sources) {
@@ -103,13 +103,13 @@ export class ChainBackfill implements Feed {
     }
   }
 
-  /** Heights of the range that are not stored, those that were skipped among them. */
+  /** Heights of the range that are not stored, skipped ones included. */
   async missing(target: BackfillTarget): Promise<readonly Heights[]> {
     const { range, plan } = this;
     return range === null ? [] : target.missing({ ...range, chain: plan.chain.name, withoutSkipped: false });
   }
 
-  /** Heights of the range that the sources did not serve. */
+  /** Heights of the range that were skipped. */
   async skipped(target: BackfillTarget): Promise<readonly number[]> {
     const { range, plan } = this;
     if (range === null) return [];
@@ -117,12 +117,12 @@ export class ChainBackfill implements Feed {
     return skipped.map(({ number }) => number).filter((number) => number >= range.from && number <= range.to);
   }
 
-  /** Calls of the blocks that were got from nodes that no metadata describe. */
+  /** Calls in blocks of nodes that the metadata does not describe. */
   get undecodedCalls(): number {
     return [...this.#services].reduce((sum, { undecodedCalls = 0 }) => sum + undecodedCalls, 0);
   }
 
-  /** Asks the first service that answers for the range. */
+  /** Sets the range by the first service that answers. */
   async findRange(): Promise<void> {
     for (const source of this.plan.sources) {
       if (!('url' in source)) continue;
@@ -145,7 +145,7 @@ export class ChainBackfill implements Feed {
     }
   }
 
-  /** A source may fail; what is wrong with this process or its store ends everything. */
+  /** Only errors of a source are recorded. Errors of this process or its store end the backfill. */
   #note(source: string, error: unknown): void {
     if (!(error instanceof ProductError) || error.code.startsWith('store_')) throw error;
     this.faults.push({ source, error });
@@ -175,11 +175,11 @@ export class ChainBackfill implements Feed {
     for (let missing = await unknown(); missing.length > 0; ) {
       yield* this.#fetch(service, { ranges: missing, concurrency, target });
       const left = await unknown();
-      // What the source gives and the store does not keep as final stays missing; asking again would never end.
+      // Blocks that the store does not accept as final stay missing: without progress the loop would never end.
       if (countHeights(left) >= countHeights(missing)) break;
       missing = left;
     }
-    // Heights that were not got before come last: the others would wait for them.
+    // Skipped heights come last, because all others would wait for them.
     if (skipped.length === 0) return;
     yield* this.#fetch(service, { ranges: rangesOf(skipped), concurrency, target, patience: PATIENCE_MAX });
   }
@@ -235,7 +235,7 @@ export class ChainBackfill implements Feed {
           break;
         } catch (error) {
           if (!isAddress || attempt === DOWNLOAD_ATTEMPTS || signal.aborted) throw error;
-          // What is stored by now is passed over.
+          // The next attempt leaves out blocks that are stored now.
           await setTimeout(DOWNLOAD_WAIT_MS * 2 ** attempt * (0.5 + Math.random()), undefined, { signal });
         }
       }

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Input } from '../sources/input-files.ts';
 
-/** A download that gives nothing for so long has failed. */
-const SILENCE_MS_MAX = 60_000;
+/** A download fails when it stalls for this long. */
+const STALL_MS_MAX = 60_000;
 
-/** A packed or plain file behind an address; the end of its path tells how it is packed. */
+/** A file behind a URL. The extension of its path names the compression. */
 export function download(address: string, stop: AbortSignal): Input {
   const open = () => {
     let bytesRead = 0;
@@ -19,7 +19,7 @@ export function download(address: string, stop: AbortSignal): Input {
     };
     const stream = Readable.from(pieces(), { objectMode: false });
     const destroy = stream._destroy;
-    // Whoever gives it up leaves no connection behind, also while it waits for the next bytes.
+    // Closes the connection even while it waits for bytes.
     stream._destroy = (error, callback) => {
       closed.abort();
       destroy.call(stream, error, callback);
@@ -31,14 +31,14 @@ export function download(address: string, stop: AbortSignal): Input {
 }
 
 async function* bytesAt(address: string, stop: AbortSignal): AsyncGenerator<Uint8Array> {
-  const silence = new AbortController();
-  // Only waiting counts: the reader may take his time.
+  const stalled = new AbortController();
+  // Times only the waits for the network, because the reader may be slow.
   const inTime = async <T>(wait: Promise<T>): Promise<T> => {
-    const timer = setTimeout(() => silence.abort(), SILENCE_MS_MAX);
+    const timer = setTimeout(() => stalled.abort(), STALL_MS_MAX);
     return wait.finally(() => clearTimeout(timer));
   };
   try {
-    const answer = await inTime(fetch(address, { signal: AbortSignal.any([stop, silence.signal]) }));
+    const answer = await inTime(fetch(address, { signal: AbortSignal.any([stop, stalled.signal]) }));
     if (!answer.ok) throw new ProductError('source_failed', `${address} answered ${answer.status}`);
     const pieces = (answer.body ?? new Blob([]).stream())[Symbol.asyncIterator]();
     for (;;) {
@@ -50,9 +50,9 @@ async function* bytesAt(address: string, stop: AbortSignal): AsyncGenerator<Uint
     stop.throwIfAborted();
     if (error instanceof ProductError) throw error;
     const { cause = error } = error as { cause?: unknown };
-    const reason = silence.signal.aborted
-      ? `gave nothing for ${SILENCE_MS_MAX / 1000} s`
-      : `broke off: ${reasonOf(cause)}`;
+    const reason = stalled.signal.aborted
+      ? `sent no data for ${STALL_MS_MAX / 1000} s`
+      : `closed the connection: ${reasonOf(cause)}`;
     throw new ProductError('source_unreachable', `${address} ${reason}`);
   }
 }

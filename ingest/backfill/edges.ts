@@ -2,13 +2,13 @@ import { ProductError } from '../../infra/errors.ts';
 import { timeOf } from '../decode/block-time.ts';
 import type { BlockSource } from './fetch-heights.ts';
 
-/** Days are looked for in all of the history, which a source may have only a part of. */
-function notGiven(error: unknown): never {
+/** A search for a day reads blocks of all heights, and a source may lack the old ones. */
+function refuseSearch(error: unknown): never {
   const isRefused = error instanceof ProductError && error.code === 'source_failed';
   if (!isRefused) throw error;
   throw new ProductError(
     'source_failed',
-    `${error.message}; name heights, not days, where it lacks old blocks`,
+    `${error.message}; use heights in place of days if the source lacks old blocks`,
   );
 }
 
@@ -16,16 +16,16 @@ function notGiven(error: unknown): never {
 const FIRST_STEP = 1024;
 
 /**
- * The first height at or after a time, up to `head`; `head + 1` when there is none. It looks back from the head in growing
- * steps, then between two of them, since a source may lack old blocks, or have them of other runtimes.
+ * The first height at or after a time, up to `head`; `head + 1` if there is none. Searches back from the head in growing
+ * steps, then bisects the last one, because a source may lack old blocks.
  */
 async function firstHeightSince(source: BlockSource, head: number, time: number): Promise<number> {
   const isBefore = async (height: number) => {
     // The first block has no time.
     if (height === 0) return true;
-    const found = timeOf(await source.block(height).catch(notGiven));
+    const found = timeOf(await source.block(height).catch(refuseSearch));
     if (found !== null) return found < time;
-    throw new ProductError('source_failed', `block ${height} has no time: name heights, not days`);
+    throw new ProductError('source_failed', `block ${height} has no time: use heights in place of days`);
   };
   let [low, high] = [0, head + 1];
   for (let step = FIRST_STEP; step < head; step *= 4) {
@@ -43,14 +43,14 @@ async function firstHeightSince(source: BlockSource, head: number, time: number)
   return low;
 }
 
-/** An end of a range: a height, or a time in milliseconds. The upper one of times is exclusive. */
+/** A bound of a range: a height, or a time in milliseconds. An upper height is inclusive, an upper time exclusive. */
 export type Edge = { readonly height: number } | { readonly time: number };
 
-/** A day stands for its beginning, as an upper edge for its end. */
-export const edgeOf = (given: number | string, dayMs: number): Edge =>
-  typeof given === 'number' ? { height: given } : { time: Date.parse(given) + dayMs };
+/** A height or a day as a bound. `dayMs` is 0 for a lower bound, and the length of a day for an upper one. */
+export const edgeOf = (value: number | string, dayMs: number): Edge =>
+  typeof value === 'number' ? { height: value } : { time: Date.parse(value) + dayMs };
 
-/** The heights between two edges, up to the finalized head of a source. Throws `usage` when there are none. */
+/** The heights between two bounds, up to the finalized head of a source. Throws `usage` if there are none. */
 export async function heightsBetween(
   source: BlockSource,
   from: Edge,
@@ -59,13 +59,16 @@ export async function heightsBetween(
   const { number: head } = await source.head();
   const since = (edge: Edge) => ('height' in edge ? edge.height : firstHeightSince(source, head, edge.time));
   const first = await since(from);
-  // Blocks that are not finalized may still be replaced: they are for `follow`.
+  // Blocks above the finalized head may still be replaced: `follow` loads them.
   const last = to === undefined ? head : Math.min(head, (await since(to)) - ('height' in to ? 0 : 1));
   if (first <= last) return { from: first, to: last };
-  throw new ProductError('usage', `no heights from ${first} to ${last}; the finalized head is ${head}`);
+  throw new ProductError(
+    'usage',
+    `there are no blocks from ${first} to ${last}: the finalized head is ${head}`,
+  );
 }
 
-/** The times of a range of which an edge is one. */
+/** The times of a range; undefined if both bounds are heights. */
 export function timesBetween(
   from: Edge,
   to: Edge | undefined,

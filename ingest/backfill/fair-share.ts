@@ -1,17 +1,17 @@
-/** What all chains of a process together may ask for, and hold of what was answered. */
+/** Limits of all chains of a process together. */
 interface ShareLimits {
-  /** Requests at a time. */
+  /** Concurrent requests. */
   readonly requestsMax: number;
-  /** Bytes of answers that are not stored yet; those of requests under way come on top. */
+  /** Bytes of answers that are not stored yet. Answers of requests in progress come on top. */
   readonly bytesMax: number;
 }
 
 /**
- * Shares requests and memory among chains: each may have as many requests under way as the others, so that one whose
- * source is slow takes nothing from them. A chain that holds nothing may always ask, whatever the others hold.
+ * Shares requests and memory equally among chains, so that a slow source takes nothing from the others. The memory limit
+ * never stops a chain that holds nothing.
  *
- * Not `Admission`, which refuses what waits too long and lets one caller have half of the places: a backfill of one chain
- * has to use all of them, and waits as long as it takes.
+ * Not `Admission`, which gives one caller at most half of the slots and rejects late requests: a single chain must be
+ * able to use all slots, and waits as long as needed.
  */
 export class FairShare {
   readonly #limits: ShareLimits;
@@ -23,7 +23,7 @@ export class FairShare {
     this.#limits = limits;
   }
 
-  /** A part for one chain, until it leaves. */
+  /** Adds a chain, until it leaves. */
   join(): ShareMember {
     const member = new ShareMember({
       canAsk: (one) => this.#canAsk(one),
@@ -47,7 +47,7 @@ export class FairShare {
     return this.#asking < requestsMax && member.asking < part && hasRoom;
   }
 
-  /** Whoever has the fewest requests under way comes first. */
+  /** The member with the fewest requests in progress comes first. */
   #admit(): void {
     const waiting = () =>
       [...this.#members]
@@ -65,9 +65,9 @@ interface Whole {
   left(member: ShareMember): void;
 }
 
-/** The part of one chain. */
+/** The share of one chain. */
 export class ShareMember {
-  /** Requests under way. */
+  /** Requests in progress. */
   asking = 0;
   /** Bytes of answers that are not stored yet. */
   bytes = 0;
@@ -83,7 +83,7 @@ export class ShareMember {
     return this.#waiting.length > 0;
   }
 
-  /** Asks when it may; the bytes of the answer are held until they are released. */
+  /** Calls `request` when the share allows it. The bytes of the answer count until they are released. */
   async ask<Answer extends { readonly length: number }>(request: () => Promise<Answer>): Promise<Answer> {
     if (this.isWaiting || !this.#whole.canAsk(this)) {
       await new Promise<void>((admitted) => {
@@ -101,7 +101,7 @@ export class ShareMember {
     }
   }
 
-  /** Lets the request begin that has waited longest. */
+  /** Starts the oldest waiting request. */
   admit(): void {
     const begin = this.#waiting.shift();
     if (!begin) return;
@@ -109,13 +109,13 @@ export class ShareMember {
     begin();
   }
 
-  /** Bytes that are stored by now. */
+  /** Releases bytes that are stored now. */
   release(bytes: number): void {
     this.#hold(-Math.min(bytes, this.bytes));
     this.#whole.freed();
   }
 
-  /** Gives everything back; what still comes is thrown away by its reader. */
+  /** Releases everything. Answers that arrive later no longer count. */
   leave(): void {
     this.#hold(-this.bytes);
     this.#hasLeft = true;

@@ -5,26 +5,26 @@ import type { BlockService } from '../sources/block-service.ts';
 import { type Heights, heightsOf } from '../sources/heights.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
 
-/** A source of blocks, as far as heights are fetched from it. */
+/** The part of a block service that fetching needs. */
 export type BlockSource = Pick<BlockService, 'block' | 'head' | 'givesWholeBlocks'> & {
-  /** Asks for a block that nobody takes, where `block` counts what it gives. */
+  /** Fetches a block to test the source. Used if `block` counts its results. */
   readonly probe?: (number: number) => Promise<unknown>;
 };
 
-/** How a line ends whose block is not final. */
+/** The end of a line whose block is not final. */
 const NOT_FINAL = Buffer.from('"finalized":false');
 const NOT_FINAL_BYTES = NOT_FINAL.length + 8;
-/** The head is above it, so another node behind the same address lags. */
-const NOT_FINAL_REASON = 'the source does not give it as final yet';
+/** Its height is below the finalized head, so another node behind the same address lags. */
+const NOT_FINAL_REASON = 'the source does not serve it as final yet';
 
-/** The block of a height as a line, why there is none, or both for a block that is not whole or not final. */
+/** The block of a height as a line, or the reason why there is none; both if the block is incomplete or not final. */
 export type FetchedHeight =
   | { readonly number: number; readonly line: Buffer; readonly reason?: string }
   | UnservedHeight;
 
 /**
- * Fetches many heights, in order: several at a time, and no more than are taken. A height that fails is given as
- * unserved when the source serves others; throws when it serves nothing, since then nothing is known of the height.
+ * Fetches heights in order, several at a time. A height that fails is yielded as unserved if the source serves other
+ * heights. Throws if the source serves none, because the height itself may be fine.
  */
 export async function* fetchHeights(
   source: BlockSource,
@@ -33,7 +33,7 @@ export async function* fetchHeights(
 ): AsyncGenerator<FetchedHeight> {
   let servedAt = Number.NEGATIVE_INFINITY;
   let probe: Promise<boolean> | null = null;
-  /** Heights of a range that is not there are asked for at the same time: what the source says to one holds for all. */
+  /** Concurrent failures share one probe, because a missing range fails for many heights at once. */
   const serves = async (number: number): Promise<boolean> => {
     if (probe !== null && (await probe)) return true;
     const own = servesAnother(source, number);
@@ -59,7 +59,7 @@ export async function* fetchHeights(
       if (servedAt < began && !(await serves(number))) throw error;
     }
     try {
-      // The source may have been away before: it is asked once more while it is known to serve.
+      // The source may have been down during the first attempt, and serves now.
       return await fetchLine(number);
     } catch (error) {
       if (!isOfSource(error)) throw error;
@@ -69,10 +69,10 @@ export async function* fetchHeights(
   yield* pMapIterable(heightsOf(ranges), fetchOne, { concurrency, backpressure: concurrency * 2 });
 }
 
-/** Not of this process, which may have been told to stop. */
+/** Other errors come from this process, for example from its abort signal. */
 const isOfSource = (error: unknown) => error instanceof ProductError;
 
-/** The head is the block that a source is most sure to serve; a height above which there is none may just be late. */
+/** Whether the source serves its head. The head itself proves nothing about the source when it fails. */
 async function servesAnother(source: BlockSource, number: number): Promise<boolean> {
   try {
     const head = await source.head();
@@ -80,7 +80,7 @@ async function servesAnother(source: BlockSource, number: number): Promise<boole
     await (source.probe ? source.probe(head.number) : source.block(head.number));
     return true;
   } catch {
-    // A source that does not answer serves nothing; its own request reports the failure.
+    // The caller throws the error of its own request.
     return false;
   }
 }

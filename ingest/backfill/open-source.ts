@@ -15,11 +15,11 @@ export interface OpenedSource {
   readonly service: BlockService;
   readonly chain: Chain;
   readonly registry: Registry;
-  /** Why it is not known of which network it is; null where that is known, or nobody asked. */
+  /** Why the genesis block was not checked; null if it was, or if no check was needed. */
   readonly unchecked: string | null;
 }
 
-/** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
+/** Connects to a service and checks that it serves the chain: blocks of another chain would be hard to remove. */
 export async function openSource(
   { chain: name, force = false, ...address }: SourceOptions,
   config: SourceSettings,
@@ -29,7 +29,7 @@ export async function openSource(
   const chain = findChain(registry, name);
   const service = await connect(address, config, limits);
   const { genesis } = chain;
-  // A node whose network begins with the chain's first block serves that chain, whatever its runtime is called.
+  // The genesis block identifies the chain, whatever the name of the runtime.
   if (service instanceof NodeSource && service.genesisHash === genesis)
     return { service, chain, registry, unchecked: null };
   const served = registry.find(service.specName);
@@ -37,7 +37,7 @@ export async function openSource(
     const which = served === undefined ? 'no chain of the registry' : served.name;
     throw new ProductError(
       'usage',
-      `${service.url} serves the runtime ${service.specName} (${which}), not ${chain.name}; ${FORCE} takes its blocks for those of ${chain.name}`,
+      `${service.url} serves the runtime ${service.specName} (${which}), not ${chain.name}; to accept its blocks as ${chain.name}, set ${FORCE}`,
     );
   }
   const unchecked = genesis === null || force ? null : await requireGenesis(service, chain, genesis);
@@ -53,10 +53,10 @@ export async function openStateNode(
   const { service } = await openSource(source, config, limits);
   if (service instanceof NodeSource)
     return stateNode({ rpc: service.rpc, block: (hash) => service.block(hash) });
-  throw new ProductError('usage', `${service.url} is no node: give one with --node`);
+  throw new ProductError('usage', `${service.url} is not a node: pass the address of a node with --node`);
 }
 
-/** A block is asked for twice, then its height is skipped and retried later with more time. */
+/** Time limit of a block. After it the height is skipped, and retried later with more time. */
 export const BLOCK_MS = 10_000;
 
 function connect(
@@ -69,7 +69,7 @@ function connect(
     : Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, blockMs: BLOCK_MS, ...limits });
 }
 
-/** The chain that nodes serve, by the first block of the network of the first one that answers. */
+/** Detects the chain by the genesis block of the first node that answers. */
 export async function recognizeChain(urls: readonly string[], config: SourceSettings): Promise<Chain> {
   const registry = readRegistry(config);
   const node = await connectToFirst(urls);
@@ -78,7 +78,7 @@ export async function recognizeChain(urls: readonly string[], config: SourceSett
   if (chain) return chain;
   throw new ProductError(
     'unknown_chain',
-    `${node.url} serves a network that begins with the block ${hash}, which no known chain does: name one with --chain, or add yours with CHAINS_FILE, with this hash as its genesis`,
+    `${node.url} has the genesis block ${hash}, which no known chain has: name the chain with --chain, or add it to CHAINS_FILE with this hash as \`genesis\``,
   );
 }
 
@@ -91,12 +91,11 @@ async function connectToFirst([url = '', ...others]: readonly string[]): Promise
   }
 }
 
-/** How the options of a command, a file of sources and the settings say it. */
-const FORCE = '--force (`force: true` in a file of sources, FOLLOW_FORCE beside FOLLOW)';
+const FORCE = '--force (`force: true` in a sources file, FOLLOW_FORCE with FOLLOW)';
 
 /**
- * Test networks and forks run the runtimes of other chains. A service that does not tell where its network begins is
- * taken at its runtime's word; returns why it does not.
+ * Checks the genesis block, because test networks and forks run the runtimes of other chains. Returns the reason if the
+ * service does not return its genesis block: then the runtime name alone decides.
  */
 async function requireGenesis(
   service: BlockService,
@@ -105,16 +104,16 @@ async function requireGenesis(
 ): Promise<string | null> {
   const genesis = await service.genesis();
   if ('untold' in genesis)
-    return `not checked whether its network begins with the block of ${name}: ${genesis.untold}`;
-  if (agrees(genesis.hash, expected)) return null;
+    return `its genesis block was not compared with that of ${name}: ${genesis.untold}`;
+  if (isSameHash(genesis.hash, expected)) return null;
   throw new ProductError(
     'usage',
-    `${service.url} serves a network that begins with the block ${genesis.hash}, and ${name} begins with ${expected}; ${FORCE} takes its blocks for those of ${name}`,
+    `${service.url} has the genesis block ${genesis.hash}, but that of ${name} is ${expected}; to accept its blocks as ${name}, set ${FORCE}`,
   );
 }
 
-/** polkadot-rest-api tells the ends of the hash only: `0x91b1…90c3`. */
-function agrees(told: string, whole: string): boolean {
-  const [begin = '', end] = told.split('…');
-  return end === undefined ? told === whole : whole.startsWith(begin) && whole.endsWith(end);
+/** polkadot-rest-api returns only both ends of the hash: `0x91b1…90c3`. */
+function isSameHash(hash: string, expected: string): boolean {
+  const [begin = '', end] = hash.split('…');
+  return end === undefined ? hash === expected : expected.startsWith(begin) && expected.endsWith(end);
 }

@@ -9,7 +9,7 @@ const ALIASES_MAX = 100;
 
 type Place = readonly PropertyKey[];
 
-/** A YAML or JSON file that people write: what is wrong with it is told with the line. */
+/** A YAML or JSON file whose errors name the line. */
 export class PlacedYaml {
   readonly #path: string;
   readonly #lines = new LineCounter();
@@ -26,7 +26,7 @@ export class PlacedYaml {
     }
   }
 
-  /** Its content. An unknown key is told with the nearest one of `keys`. */
+  /** Parses the content. The error for an unknown key suggests the nearest one of `keys`. */
   parse<T>(shape: z.ZodType<T>, keys: readonly string[]): T {
     // Aliases within aliases could make a small file very large.
     const content = this.inPlace([], () => this.#document.toJS({ maxAliasCount: ALIASES_MAX }));
@@ -34,20 +34,20 @@ export class PlacedYaml {
     if (read.success) return read.data;
     const [issue] = read.error.issues as [z.core.$ZodIssue];
     const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-    if (key === undefined) throw this.wrong(issue.path, saidOf(issue));
+    if (key === undefined) throw this.wrong(issue.path, messageOf(issue));
     const near = didYouMean(
       key,
       keys.filter((one) => one !== key),
     );
-    throw this.wrong([...issue.path, key], `is not known${near && `; ${near}`}`);
+    throw this.wrong([...issue.path, key], `is an unknown key${near && `; ${near}`}`);
   }
 
-  /** What is wrong at a place. */
+  /** An error for a path in the file. */
   wrong(place: Place, text: string): ProductError {
     return this.#wrong(this.#offsetOf(place), `${nameOf(place)}${text}`);
   }
 
-  /** Runs what the value of a place has to stand. */
+  /** Calls `read`, and adds the path to an error that it throws. */
   inPlace<T>(place: Place, read: () => T): T {
     try {
       return read();
@@ -60,7 +60,7 @@ export class PlacedYaml {
     return new ProductError('usage', `${this.#path}:${this.#lines.linePos(offset).line || 1}: ${text}`);
   }
 
-  /** Where the value stands, or else what it would stand in. */
+  /** Offset of the value, or of the nearest parent that exists. */
   #offsetOf(place: Place): number {
     for (let depth = place.length; depth > 0; depth--) {
       const node = this.#document.getIn(place.slice(0, depth), true) as { range?: number[] } | undefined;
@@ -88,5 +88,5 @@ function nameOf(place: Place): string {
   return parts.length === 0 ? '' : `${parts.join('')}: `;
 }
 
-const saidOf = ({ message }: z.core.$ZodIssue): string =>
+const messageOf = ({ message }: z.core.$ZodIssue): string =>
   message.endsWith('received undefined') ? 'is missing' : message;

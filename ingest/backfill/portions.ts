@@ -3,7 +3,7 @@ import { LINE_END } from '../sources/lines.ts';
 import type { UnservedHeight } from '../sources/skipped-heights.ts';
 import type { FetchedHeight } from './fetch-heights.ts';
 
-/** Consecutive fetched heights up to `last`. */
+/** Consecutive heights up to `last`. */
 interface Portion {
   readonly lines: Buffer[];
   readonly unserved: UnservedHeight[];
@@ -15,8 +15,8 @@ interface Portion {
 const emptyPortion = (): Portion => ({ lines: [], unserved: [], last: -1, blocks: 0, bytes: 0 });
 
 /**
- * Batches of heights, each closed after so many bytes or so much time, also while a height is waited for. A block is never
- * split, however large it is; what came before a failure is given first.
+ * Groups heights into portions of limited size and time. The time limit also ends a portion that waits for a height. A
+ * block is never split. Heights before an error are yielded before it is thrown.
  */
 export async function* portions(
   fetched: AsyncIterable<FetchedHeight>,
@@ -56,7 +56,7 @@ interface TimeLimit {
   readonly clear: () => void;
 }
 
-/** One timer a portion: one for each height takes as long as to load its block. */
+/** One timer for each portion: a timer for each height would take as long as loading its block. */
 function timeLimit(ms: number): TimeLimit {
   const { promise: over, resolve } = Promise.withResolvers<typeof OVER>();
   const timer = setTimeout(resolve, ms, OVER);
@@ -73,7 +73,7 @@ function add(portion: Portion, height: FetchedHeight): void {
   portion.bytes += height.line.length;
 }
 
-/** Makes the next value while the last one is used. */
+/** Requests the next value while the last one is used. */
 export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
   const ask = () => markHandled(values.next());
   try {
@@ -84,7 +84,7 @@ export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGene
       yield value;
     }
   } finally {
-    // Who stops reading has all that it wants: what fails then concerns nobody.
+    // A reader that stops early needs no further values, so their errors do not matter.
     values.return(undefined).catch(ignore('ingest.portions'));
   }
 }

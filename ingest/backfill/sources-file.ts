@@ -12,12 +12,12 @@ import type { BlocksFrom, ChainPlan } from './chain-backfill.ts';
 import { edgeOf } from './edges.ts';
 import { PlacedYaml } from './placed-yaml.ts';
 
-/** What a file of sources names. */
+/** The content of a sources file. */
 export interface Sources {
-  /** Requests at a time over all chains. */
+  /** Concurrent requests of all chains. */
   readonly concurrency: number;
   readonly chains: readonly ChainPlan[];
-  /** Feeds of prices and of locked value; those of one kind in the order in which they are asked. */
+  /** Feeds of prices and of locked value; those of one kind in the order of their use. */
   readonly values: readonly ValuePlan[];
 }
 
@@ -29,7 +29,7 @@ const CONCURRENCY_OF_ALL_WITH_NODES = 512;
 
 const concurrency = z.int().min(1).max(CONCURRENCY_MAX);
 const edge = z.custom<number | string>(
-  (given) => z.int().min(0).safeParse(given).success || z.iso.date().safeParse(given).success,
+  (value) => z.int().min(0).safeParse(value).success || z.iso.date().safeParse(value).success,
   'is neither a height nor a day such as 2024-01-31',
 );
 
@@ -42,12 +42,12 @@ const source = z
     force: z.boolean().optional(),
   })
   .refine(
-    ({ node, url, archive }) => [node, url, archive].filter((given) => given !== undefined).length === 1,
-    'needs one of node (its ws or http address), url (a Sidecar or polkadot-rest-api) and archive (a file, directory or address)',
+    ({ node, url, archive }) => [node, url, archive].filter((address) => address !== undefined).length === 1,
+    'needs exactly one of node (ws or http URL), url (a Sidecar or polkadot-rest-api) and archive (a file, directory or URL)',
   )
   .refine(
     ({ archive }) => archive === undefined || !isAddress(archive) || address.safeParse(archive).success,
-    'must not hold a name or password: it is shown in messages',
+    'must not contain a username or password, because messages show it',
   );
 type SourceInput = z.output<typeof source>;
 const chain = z.strictObject({
@@ -69,27 +69,27 @@ const file = z
   );
 const KEYS = [...[file, chain, source].flatMap(({ shape }) => Object.keys(shape)), ...FEED_KEYS];
 
-/** Reads a file of sources, YAML or JSON. Throws `usage` with the line of what is wrong. */
+/** Reads a sources file, YAML or JSON. Throws `usage` with the line of the error. */
 export function readSourcesFile(path: string, registry: Registry, env: Environment = process.env): Sources {
   const yaml = new PlacedYaml(path);
   const { concurrency, chains, prices, tvl } = yaml.parse(file, KEYS);
   const hasNodes = chains.some(({ sources }) => sources.some(({ node }) => node !== undefined));
   const directory = dirname(path);
-  const around = (key: string) => ({
+  const contextOf = (key: string) => ({
     ...{ registry, directory, env },
     inPlace: <T>(place: readonly PropertyKey[], read: () => T) => yaml.inPlace([key, ...place], read),
   });
-  const plans = chains.map((given, i) => planOf(given, { yaml, registry, directory, i }));
+  const plans = chains.map((entry, i) => planOf(entry, { yaml, registry, directory, i }));
   plans.forEach(({ chain }, i) => {
     const first = plans.findIndex((other) => other.chain === chain);
-    if (first < i) throw yaml.wrong(['chains', i, 'chain'], `is ${chain.name} again: give each chain once`);
+    if (first < i) throw yaml.wrong(['chains', i, 'chain'], `repeats ${chain.name}: list each chain once`);
   });
   return {
     concurrency: concurrency ?? (hasNodes ? CONCURRENCY_OF_ALL_WITH_NODES : CONCURRENCY_OF_ALL),
     chains: plans,
     values: [
-      ...valuePlansOf('price', prices ?? [], around('prices')),
-      ...valuePlansOf('tvl', tvl ?? [], around('tvl')),
+      ...valuePlansOf('price', prices ?? [], contextOf('prices')),
+      ...valuePlansOf('tvl', tvl ?? [], contextOf('tvl')),
     ],
   };
 }
@@ -99,7 +99,7 @@ function planOf(
   { yaml, registry, directory, i }: { yaml: PlacedYaml; registry: Registry; directory: string; i: number },
 ): ChainPlan {
   const edges = { from: edgeOf(from, 0), to: to === undefined ? undefined : edgeOf(to, DAY_MS) };
-  if (isEmpty(edges)) throw yaml.wrong(['chains', i, 'from'], 'is above to');
+  if (isEmpty(edges)) throw yaml.wrong(['chains', i, 'from'], 'is greater than to');
   return {
     chain: yaml.inPlace(['chains', i, 'chain'], () => findChain(registry, name)),
     ...edges,

@@ -1,10 +1,10 @@
 import type { Chain } from '../chains/chain.ts';
 import type { DemoKey } from './cast.ts';
 
-/** An event, its pallet and name in one word, and its data. */
+/** An event: its name as `pallet.Event`, and its data. */
 export type DemoEvent = readonly [name: string, ...data: readonly unknown[]];
 
-/** An extrinsic as it will stand in a block. */
+/** An extrinsic of a block. */
 export interface DemoExtrinsic {
   readonly call: string;
   readonly args: object;
@@ -27,7 +27,7 @@ export interface DemoBlock {
   readonly extrinsics: readonly DemoExtrinsic[];
 }
 
-/** A call within a call, as the arguments of wrappers carry it. */
+/** A nested call, as in the arguments of `batch` or `proxy`. */
 export const nestedCall = (name: string, args: object): object => ({ method: methodOf(name), args });
 
 /** The dispatch information at the end of each extrinsic. */
@@ -37,7 +37,7 @@ const FAILED: DemoEvent = ['system.ExtrinsicFailed', { token: 'FundsUnavailable'
 
 type PrintAccount = (key: DemoKey, chain: Chain) => string;
 
-/** A block in the layout of Sidecar. */
+/** Formats a block as Sidecar does. */
 export function blockPayload(block: DemoBlock, chain: Chain, print: PrintAccount): object {
   const { number, hash, parentHash, time, author, opening, extrinsics } = block;
   const clock = { method: methodOf('timestamp.set'), args: { now: String(time) } };

@@ -32,7 +32,7 @@ const PROGRAMMES: readonly (readonly string[])[] = [
 ];
 const FIRST_BOUNTY = 60;
 
-/** How likely a child bounty is added on a day, and a bounty is proposed after how many. */
+/** The probability of a new child bounty on a day, and the days between two new bounties. */
 export interface BountiesPace {
   readonly children: number;
   readonly days: number;
@@ -45,7 +45,7 @@ export class Bounties {
   readonly #bounties: DemoBounty[] = [];
   readonly #pace: BountiesPace;
   readonly #children: DemoChild[] = [];
-  /** At first all children share one sequence of numbers, later each parent has its own. */
+  /** Child bounties have one sequence of ids at first, and later one for each parent. */
   #isRenumbered = false;
 
   constructor(random: Random, cast: Cast, pace: BountiesPace) {
@@ -54,7 +54,7 @@ export class Bounties {
     this.#pace = pace;
   }
 
-  /** Gives the children numbers from 0 on within their parent, as asset hubs did; what the state then lists. */
+  /** Renumbers the child bounties within their parents, as asset hubs did. Returns the map of ids in the state. */
   renumber(): { ids: readonly { parent: number; old: number; new: number }[] } {
     this.#isRenumbered = true;
     const ids = [...Map.groupBy(this.#children, ({ parent }) => parent)].flatMap(([parent, children]) =>
@@ -121,7 +121,7 @@ export class Bounties {
 
   #advance(book: DayBook, child: DemoChild): void {
     const ids = { parent_bounty_id: String(child.parent.id), child_bounty_id: String(child.id) };
-    const told = (name: string, ...more: readonly string[]): DemoEvent => [
+    const eventOf = (name: string, ...more: readonly string[]): DemoEvent => [
       `childBounties.${name}`,
       ...Object.values(ids),
       ...more,
@@ -131,7 +131,7 @@ export class Bounties {
     const signs = (call: string, args: object, ...events: readonly DemoEvent[]) =>
       book.signs(child.curator, `childBounties.${call}`, { ...ids, ...args }, events);
     if (child.step === 2 && child.isCanceled) {
-      signs('closeChildBounty', {}, told('Canceled'));
+      signs('closeChildBounty', {}, eventOf('Canceled'));
       child.step = STEPS_MAX;
       return;
     }
@@ -149,13 +149,13 @@ export class Bounties {
         signs('acceptCurator', {});
         break;
       case 2:
-        signs('awardChildBounty', { beneficiary: { id: beneficiary } }, told('Awarded', beneficiary));
+        signs('awardChildBounty', { beneficiary: { id: beneficiary } }, eventOf('Awarded', beneficiary));
         break;
       default:
-        signs('claimChildBounty', {}, told('Claimed', book.planck(child.value - fee), beneficiary));
+        signs('claimChildBounty', {}, eventOf('Claimed', book.planck(child.value - fee), beneficiary));
     }
     child.step += 1;
-    // A payout waits for eight days.
+    // A payout has a delay of eight days.
     child.next = book.day + (child.step === 3 ? 8 : this.#random.whole(1, 12));
   }
 }

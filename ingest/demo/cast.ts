@@ -17,7 +17,7 @@ export const hexOf = (random: Random, bytes: number): string => {
   return text;
 };
 
-/** People who act on all chains of the demo: few of them often, most of them rarely. */
+/** The accounts of the demo, on all chains. Few of them act often, most of them rarely. */
 export class Cast {
   readonly #keys: readonly DemoKey[];
   readonly #random: Random;
@@ -36,17 +36,17 @@ export class Cast {
     return this.#keys[index % this.#keys.length] as DemoKey;
   }
 
-  /** One of the first `known`, the earlier ones more often. */
-  anyone(known: number = this.#keys.length): DemoKey {
-    return this.at(Math.floor(this.#random.fraction() ** 2 * Math.min(known, this.#keys.length)));
+  /** A random account among the first `count`. Earlier ones are more likely. */
+  anyone(count: number = this.#keys.length): DemoKey {
+    return this.at(Math.floor(this.#random.fraction() ** 2 * Math.min(count, this.#keys.length)));
   }
 
-  /** As sources print the account on a chain. */
+  /** Formats an account as sources print it on a chain. */
   printed(key: DemoKey, { ss58_prefix, accounts }: Pick<Chain, 'ss58_prefix' | 'accounts'>): string {
     if (accounts === 'h160') return key;
     const name = `${ss58_prefix}/${key}`;
-    const known = this.#printed.get(name);
-    if (known !== undefined) return known;
+    const cached = this.#printed.get(name);
+    if (cached !== undefined) return cached;
     const printed = encodeAddress(key, ss58_prefix);
     this.#printed.set(name, printed);
     return printed;

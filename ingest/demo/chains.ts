@@ -1,27 +1,27 @@
 /** A chain of the demo and how busy it is. */
 export interface DemoChain {
   readonly name: string;
-  /** Consecutive blocks of each day, and their nominal distance. */
+  /** Consecutive blocks of each day. */
   readonly blocks: number;
-  /** Transactions of a usual day in the middle of the history. */
+  /** Transactions of an average day in the middle of the history. */
   readonly transactions: number;
   /** Growth of its transactions over the whole history, as a factor. */
   readonly growth: number;
-  /** Height at `HEIGHTS_AT`, as the real chain has it about. */
+  /** Height at `HEIGHTS_AT`, about that of the real chain. */
   readonly height: number;
   /** Usual fee in units of its token. */
   readonly fee: number;
   /** Usual transfer in units of its token. */
   readonly transfer: number;
-  /** The day of the history on which it began, where it is younger. */
+  /** The day of the history on which the chain began, if not the first. */
   readonly begins?: number;
-  /** Days of the history that were not loaded, as happens; from the first one on. */
+  /** Days of the history without data, counted from 0. */
   readonly missing: readonly number[];
-  /** A day on which the chain stood still. */
+  /** A day on which the chain stalled. */
   readonly stalled?: number;
 }
 
-/** Heights are counted from here, six seconds a block, so that they look right whenever the demo starts. */
+/** Heights count from here, six seconds per block, so that they are realistic whenever the demo starts. */
 export const HEIGHTS_AT = Date.parse('2026-11-01');
 
 export const DEMO_CHAINS: readonly DemoChain[] = [

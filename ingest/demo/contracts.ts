@@ -20,14 +20,14 @@ const CHAIN_ID = 420_420_419n;
 const SECRETS = ['d1', 'd2', 'd3', 'd4'].map((byte) => byte.repeat(32));
 const SELECTORS = ['0xa9059cbb', '0x095ea7b3', '0x38ed1739', '0xd0e30db0', '0xdeadbeef'];
 
-/** The day on which a chain got contracts, calls of a usual day, and how many deploy or send Ethereum transactions. */
+/** The first day with contracts, calls of an average day, and the probability of a deployment or Ethereum transaction. */
 export interface ContractsPace {
   readonly since: number;
   readonly calls: number;
   readonly deployments: number;
 }
 
-/** The contracts of one asset hub: codes, deployments, and calls that become more. */
+/** The contracts of one asset hub: codes, deployments, and a growing number of calls. */
 export class Contracts {
   readonly #random: Random;
   readonly #cast: Cast;
@@ -57,7 +57,7 @@ export class Contracts {
     if (random.chance(this.#pace.deployments * book.passed)) this.#transact(book);
   }
 
-  /** What the state lists of codes and contracts. */
+  /** The payload of a `contract_code` snapshot. */
   state(day: number): object {
     const random = this.#random;
     return {
@@ -89,8 +89,8 @@ export class Contracts {
     const deployer = this.#cast.at(random.whole(0, DEVELOPERS - 1));
     const code = random.pick(this.#codes);
     const isNew = random.chance(0.25);
-    const what = isNew ? { code: '0x50564d00' } : { code_hash: code.hash };
-    const args = { ...this.#common(book), ...what, data: '0x60016002', salt: null };
+    const codeArg = isNew ? { code: '0x50564d00' } : { code_hash: code.hash };
+    const args = { ...this.#common(book), ...codeArg, data: '0x60016002', salt: null };
     const call = isNew ? 'revive.instantiateWithCode' : 'revive.instantiate';
     book.signs(deployer, call, args, [this.#created(book, h160Of(deployer), code)]);
   }

@@ -13,7 +13,7 @@ interface DemoRegion {
   use: 'none' | 'assigned' | 'pooled';
 }
 
-/** The first price of a core in units of the token, purchases of a usual day, and uses of regions. */
+/** The first price of a core in units of the token, purchases of an average day, and uses of regions per day. */
 export interface CoretimePace {
   readonly corePrice: number;
   readonly purchases: number;
@@ -34,12 +34,12 @@ const LEAD_IN_DAYS = 14;
 
 const maskText = (mask: bigint) => `0x${mask.toString(16).padStart(20, '0')}`;
 
-/** The coretime chain of one relay chain: a sale every 28 days, renewals, and what owners do with their regions. */
+/** The coretime chain of one relay chain: a sale every 28 days, renewals, and the use of regions by their owners. */
 export class Coretime {
   readonly #random: Random;
   readonly #cast: Cast;
   readonly #decimals: number;
-  /** The timeslice in which the first sale opens; what it sells begins with the next one. */
+  /** The timeslice in which the first sale opens. Its regions begin with the next sale. */
   readonly #firstSlice: number;
   readonly #pace: CoretimePace;
   #regions: DemoRegion[] = [];
@@ -81,14 +81,14 @@ export class Coretime {
     if (isLeft && random.chance(age === 0 ? 0.8 : chance)) {
       this.#purchase(book, age);
     }
-    // Something of the broker on each day: the days of a chain are then computed together.
+    // The broker has events on each day, so that the days of a chain are computed together.
     for (let made = 0; made < this.#pace.uses; made++) {
       const ours = this.#regions.filter(({ begin }) => begin >= this.#begin - REGION_SLICES);
       if (ours.length > 0) this.#use(book, random.pick(ours));
     }
   }
 
-  /** What the broker's state says at the end of the day. */
+  /** The payload of a `coretime_config` snapshot. */
   state(): object {
     const whole = { mask: maskText(WHOLE) };
     return {
@@ -144,7 +144,7 @@ export class Coretime {
           ];
     const price = book.planck(this.#endPrice * 1.03);
     const renewed: DemoEvent = ['broker.Renewed', book.printed(who), price, ...at, workload];
-    // Who asked for it once and for all is renewed by the chain itself.
+    // The chain itself renews cores with auto-renewal.
     if (this.#random.chance(0.3)) book.happens(renewed);
     else book.signs(who, 'broker.renew', { core: at[0] }, [renewed]);
   }
@@ -213,7 +213,7 @@ export class Coretime {
     return ['dropRegion', ['broker.RegionDropped', id, duration]];
   }
 
-  /** Half of a core, as most interlace, or any of its bits. */
+  /** Half of a core, which is the usual interlacing, or random bits of it. */
   #someBits(mask: bigint): bigint {
     if (this.#random.chance(0.5)) return mask & (WHOLE >> 40n);
     const bits = Array.from({ length: Number(BITS) }, (_, bit) => mask & (1n << BigInt(bit)));

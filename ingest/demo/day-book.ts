@@ -4,9 +4,9 @@ import { type Cast, type DemoKey, hexOf } from './cast.ts';
 import type { DemoChain } from './chains.ts';
 import type { Random } from './random.ts';
 
-/** Something that a block of the day will hold. */
+/** Events or an extrinsic of a block of the day. */
 interface Entry {
-  /** Where in the day, from 0 to 1. */
+  /** Position in the day, from 0 to 1. */
   readonly at: number;
   readonly opening?: readonly DemoEvent[];
   readonly extrinsic?: DemoExtrinsic;
@@ -14,15 +14,15 @@ interface Entry {
 
 interface SignOptions {
   readonly success?: boolean;
-  /** Anywhere in the day, instead of after all that was written before. */
+  /** At a random position of the day, in place of the order of the calls. */
   readonly anytime?: boolean;
 }
 
-/** What happens on one chain on one day: written entry by entry, then cut into blocks. */
+/** Collects the events and extrinsics of one chain on one day, and splits them into blocks. */
 export class DayBook {
   readonly chain: Chain;
   readonly profile: DemoChain;
-  /** The day since the first of the history, and how much of it has passed: 1 but for the day that runs. */
+  /** Days since the first day of the history, and the elapsed part of the day: 1 except for the current day. */
   readonly day: number;
   readonly passed: number;
   readonly #random: Random;
@@ -48,28 +48,28 @@ export class DayBook {
     return this.#cast.printed(key, this.chain);
   }
 
-  /** Units of the chain's token in its smallest unit, as a source writes amounts. */
+  /** Converts units of the chain's token to its smallest unit, as sources write amounts. */
   planck(units: number): string {
     return planckOf(units, this.chain.decimals).toString();
   }
 
-  /** Events of a block that no extrinsic emits. */
+  /** Adds events that no extrinsic emits. */
   happens(...opening: readonly DemoEvent[]): void {
     this.#inOrder.push({ opening });
   }
 
-  /** The same, before anything else of the day. */
+  /** Adds such events at the beginning of the day. */
   begins(...opening: readonly DemoEvent[]): void {
     this.#inOrder.unshift({ opening });
   }
 
-  /** An extrinsic that no account signs, or that carries its own signature. */
+  /** Adds an extrinsic that no account signs, or that has its own signature. */
   unsigned(call: string, args: object, events: readonly DemoEvent[]): void {
     const extrinsic = { call, args, events, success: true, hash: hexOf(this.#random, 32) };
     this.#anytime.push({ at: this.#random.fraction(), extrinsic });
   }
 
-  /** A signed extrinsic with its fee; what fails leaves nothing but that. */
+  /** Adds a signed extrinsic with its fee event. A failed one has no other events. */
   signs(
     key: DemoKey,
     call: string,
@@ -91,7 +91,7 @@ export class DayBook {
     else this.#inOrder.push({ extrinsic });
   }
 
-  /** The entries of the day in their order, as so many blocks. */
+  /** Splits the entries of the day into `count` blocks, in order. */
   blocks(count: number): { opening: DemoEvent[]; extrinsics: DemoExtrinsic[] }[] {
     const inOrder = this.#inOrder.map((entry, i) => ({ ...entry, at: (i + 0.5) / this.#inOrder.length }));
     const entries = [...this.#anytime, ...inOrder].sort((a, b) => a.at - b.at);
@@ -110,7 +110,7 @@ export class DayBook {
 
 const EXACT_DIGITS = 6;
 
-/** An amount in the smallest unit, of which the first digits matter. */
+/** Converts an amount to the smallest unit, exact to six decimals. */
 export function planckOf(units: number, decimals: number): bigint {
   const kept = Math.min(decimals, EXACT_DIGITS);
   return BigInt(Math.max(0, Math.round(units * 10 ** kept))) * 10n ** BigInt(decimals - kept);

@@ -26,7 +26,7 @@ const TRACKS: readonly Track[] = [
 ];
 
 type Outcome = 'Confirmed' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
-/** How often a referendum ends in each way, of 100. */
+/** How many of 100 referenda have each outcome. */
 const OUTCOMES: readonly (readonly [Outcome, number])[] = [
   ['Confirmed', 62],
   ['Rejected', 25],
@@ -34,7 +34,7 @@ const OUTCOMES: readonly (readonly [Outcome, number])[] = [
   ['Cancelled', 5],
   ['Killed', 2],
 ];
-const TICKETS = OUTCOMES.flatMap(([outcome, often]) => Array<Outcome>(often).fill(outcome));
+const WEIGHTED_OUTCOMES = OUTCOMES.flatMap(([outcome, often]) => Array<Outcome>(often).fill(outcome));
 
 interface DemoReferendum {
   readonly index: number;
@@ -42,7 +42,7 @@ interface DemoReferendum {
   readonly submittedOn: number;
   readonly proposal: object;
   readonly outcome: Outcome;
-  /** Share of the votes that are for it. */
+  /** Share of aye votes. */
   readonly favour: number;
   readonly votes: Map<DemoKey, DemoVote>;
   stage: 'preparing' | 'deciding' | 'confirming' | 'ended' | 'forgotten';
@@ -52,13 +52,13 @@ const VOTERS = 140;
 const DELEGATES = 6;
 const CONVICTIONS = [0, 1, 1, 1, 2, 2, 3, 4, 5, 6] as const;
 
-/** Referenda in a week, and votes on one of them in a day. */
+/** Referenda per week, and votes on each per day. */
 export interface GovernancePace {
   readonly referenda: number;
   readonly votes: number;
 }
 
-/** The governance of one relay chain's token: referenda from submission to their end, votes and delegations. */
+/** OpenGov of one relay chain: referenda from submission to their end, votes and delegations. */
 export class Governance {
   readonly #random: Random;
   readonly #cast: Cast;
@@ -82,7 +82,7 @@ export class Governance {
     for (let made = 0; made < submitted; made++) this.#submit(book);
     for (const one of this.#referenda) {
       if (one.stage === 'ended' || one.stage === 'forgotten') continue;
-      // Most votes come at the beginning, so that the first tally says something.
+      // Most votes come at the beginning, so that the first tally is not empty.
       const eager = one.stage === 'preparing' ? 5 : book.day - one.submittedOn < 4 ? 1.8 : 0.7;
       const votes = Math.round(this.#pace.votes * eager * random.fraction() * 2 * book.passed);
       for (let made = 0; made < votes; made++) this.#vote(book, one);
@@ -91,7 +91,7 @@ export class Governance {
     if (random.chance(0.05)) this.#undelegate(book);
   }
 
-  /** The delegations that the state lists. */
+  /** The payload of a `delegations` snapshot. */
   state(print: (key: DemoKey) => string): object {
     const delegations = [...this.#delegations.values()].map(
       ({ delegator, target, track, conviction, balance }) => ({
@@ -108,7 +108,7 @@ export class Governance {
     const proposal = random.chance(0.1)
       ? { inline: '0x00006d' }
       : { lookup: { hash: hexOf(random, 32), len: String(random.whole(40, 900)) } };
-    const outcome = random.pick(TICKETS);
+    const outcome = random.pick(WEIGHTED_OUTCOMES);
     const favour = outcome === 'Confirmed' ? 0.72 + random.fraction() * 0.26 : 0.12 + random.fraction() * 0.4;
     const index = this.#next++;
     this.#referenda.push({
@@ -122,13 +122,13 @@ export class Governance {
     book.signs(this.#voter(), 'referenda.submit', args, [event]);
   }
 
-  /** What the pallet does by itself when its periods are over. */
+  /** Moves a referendum to its next stage when its period has ended. */
   #advance(book: DayBook, one: DemoReferendum): void {
     const [prepare, decide, confirm] = one.track.days;
     const age = book.day - one.submittedOn;
     switch (one.stage) {
       case 'preparing':
-        // Nobody places a deposit for what times out.
+        // A referendum without a decision deposit times out.
         if (one.outcome === 'TimedOut' && age >= 14) this.#end(book, one);
         if (one.outcome !== 'TimedOut' && age >= prepare) this.#decide(book, one);
         break;

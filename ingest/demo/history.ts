@@ -11,27 +11,27 @@ import { Random } from './random.ts';
 import { about, rhythm, Traffic } from './traffic.ts';
 
 const BLOCK_MS = 6000;
-/** Between the last snapshot of a day and its end. */
+/** Time between the last snapshot of a day and midnight. */
 const BEFORE_MIDNIGHT_MS = 6000;
 
-/** Days of a history that has just been made; each later start goes on to its own day. */
+/** Days of a new history. Each later start extends it to the current day. */
 const DEMO_DAYS = 180;
 const SEED = 20_26;
 const PEOPLE = 900;
-/** Days between two snapshots of what is large or changes little. */
+/** Days between two snapshots of kinds that are large or change little. */
 const SNAPSHOT_DAYS = 5;
-/** The day after which child bounties are counted within their parent. */
+/** The day on which child bounties are renumbered within their parents. */
 const RENUMBERED_ON = 60;
 
-/** The first day of a history that is made at a time. */
+/** The first day of a history that ends at `now`. */
 export const firstDemoDay = (now: number): string => isoDay(now - (DEMO_DAYS - 1) * DAY_MS);
 
-/** Which chains there are, how busy they are, and who uses them. */
+/** The chains of a history, their activity, and their accounts. */
 export interface DemoWorld {
   readonly chains: readonly DemoChain[];
   readonly networks: readonly DemoNetwork[];
   readonly people: readonly DemoKey[];
-  /** From one written day to the next. */
+  /** Days from one written day to the next. */
   readonly stepDays: number;
 }
 
@@ -62,18 +62,17 @@ interface DemoSnapshot {
   readonly payload: object;
 }
 
-/** What was written of a chain so far. */
+/** The newest block of a chain so far. */
 interface ChainTip {
   number: number;
   hash: string;
 }
 
 /**
- * A made-up history of several chains up to now, line by line in the order of its time, as sources write blocks and
- * snapshots. The same first day and seed give the same lines; only those of the day that runs depend on the time too.
- * Each day has a few consecutive blocks of each chain, six seconds apart: what a chain makes in a whole day would be
- * far too much to load at a start. Heights follow each other over the nights, so that no day seems incomplete, but
- * hashes do not, so that nobody takes the night for one slow block.
+ * Generates a history of several chains up to now, in order of time, as lines of blocks and snapshots. The same first day
+ * and seed give the same lines, except for the current day, which depends on the time too. A day has only a few
+ * consecutive blocks of each chain, six seconds apart, because all blocks would take too long to load. Heights continue
+ * from day to day, so that no day seems incomplete. Hashes do not, so that the gap is not taken for one slow block.
  */
 export class DemoHistory {
   readonly #now: number;
@@ -86,7 +85,7 @@ export class DemoHistory {
   readonly #chains: readonly DemoChain[];
   readonly #stepDays: number;
   readonly #tips = new Map<string, ChainTip>();
-  /** The midnight with which the first day begins, and the number of the day that runs. */
+  /** Midnight before the first day, and the number of the current day. */
   readonly #start: number;
   readonly #lastDay: number;
 
@@ -109,12 +108,12 @@ export class DemoHistory {
     }
     this.networks = networks.map((network) => {
       const { height } = chains.find(({ name }) => name === network.relay) as DemoChain;
-      // As the relay chain had it on the first day: the newest regions have not ended yet.
+      // The height on the first day, so that the newest regions have not ended yet.
       return new Network(network, heightAt(height, this.#start), registry, random, this.#cast);
     });
   }
 
-  /** The lines of each day. Those from a day on are the same whether or not those before are asked for, which are empty. */
+  /** The lines of each day. Days before `from` are empty, and do not change the lines of later days. */
   *days(from = isoDay(this.#start)): Generator<string[]> {
     const first = (Date.parse(from) - this.#start) / DAY_MS;
     let day = 0;
@@ -124,7 +123,7 @@ export class DemoHistory {
     }
   }
 
-  /** What is written of each day. */
+  /** The blocks and snapshots of each day. */
   *documents(): Generator<DemoDocument[]> {
     for (let day = 0; day <= this.#lastDay; day += this.#stepDays) yield [...this.#day(day)];
   }
@@ -139,7 +138,7 @@ export class DemoHistory {
     for (const profile of this.#chains) {
       if (day < (profile.begins ?? 0)) continue;
       const lasts = profile.blocks * BLOCK_MS;
-      // The running day's blocks are the newest there can be.
+      // The blocks of the current day end now.
       const begins =
         passed < 1
           ? Math.max(midnight, end - lasts)
@@ -158,14 +157,14 @@ export class DemoHistory {
     const chain = chainNamed(this.#registry, profile.name);
     const book = new DayBook({ chain, profile, day, passed }, random, this.#cast);
     const tip = this.#tips.get(profile.name) as ChainTip;
-    // A chain that stood still goes on with the child of its last block.
+    // A chain that stalled continues with the child of its last block.
     if (profile.stalled === day) return;
     if (profile.stalled === undefined || profile.stalled + 1 !== day) tip.hash = hexOf(random, 32);
     const isLoaded = !profile.missing.includes(day);
     const activity = rhythm(day, new Date(midnight).getUTCDay(), profile.growth, DEMO_DAYS) * passed;
     this.#traffic.write(book, about(random, profile.transactions * activity));
     const network = this.networks.find(({ relay }) => relay === chain.relay_chain);
-    // What nobody loaded is not to be missed later.
+    // A day without data has no network activity, because later days would refer to it.
     if (isLoaded) network?.write(book, activity);
     let time = begins;
     for (const { opening, extrinsics } of book.blocks(profile.blocks)) {
@@ -183,7 +182,7 @@ export class DemoHistory {
     }
   }
 
-  /** What the relay chain includes of its parachains. */
+  /** The inclusions of parachain blocks in a relay chain block. */
   #inclusions(relay: string): DemoExtrinsic {
     const most = relay === 'polkadot' ? 13 : 10;
     const count = this.#random.whole(Math.floor(most / 2), most);
@@ -248,7 +247,7 @@ export class DemoHistory {
 
 const heightAt = (height: number, time: number) => height + Math.floor((time - HEIGHTS_AT) / BLOCK_MS);
 
-/** Milliseconds to the next block: mostly six seconds, at times a few slots, seldom too many. */
+/** Milliseconds to the next block: mostly six seconds, sometimes two slots, rarely a long gap. */
 function nextAfter(random: Random): number {
   const roll = random.fraction();
   if (roll < 0.004) return BLOCK_MS * random.whole(11, 30);

@@ -3,15 +3,15 @@ import type { Random } from './random.ts';
 interface DemoToken {
   readonly symbol: string;
   usd: number;
-  /** How far a day moves it, and how much of that it shares with all others. */
+  /** Typical relative change in a day. */
   readonly swing: number;
 }
 
-/** Days of the history without any price, and without that of some tokens. */
+/** Days of the history without prices, and without a price of KSM. */
 const UNPRICED = new Set([46, 47, 170]);
 const UNPRICED_KSM = new Set([110, 174]);
 
-/** Prices of tokens and what is locked in applications: both wander, most of the way together. */
+/** Prices of tokens and locked value, as correlated random walks. */
 export class Markets {
   readonly #random: Random;
   readonly #tokens: readonly DemoToken[] = [
@@ -36,20 +36,20 @@ export class Markets {
     this.#random = random;
   }
 
-  /** Moves everything by a day. */
+  /** Advances by a day. */
   pass(): void {
     const random = this.#random;
-    const together = bell(random) + 0.02;
+    const shared = bell(random) + 0.02;
     for (const token of this.#tokens) {
       if (token.swing === 0) token.usd = 1 + bell(random) * 0.0006;
-      else token.usd *= Math.exp(token.swing * (0.75 * together + 0.45 * bell(random)));
+      else token.usd *= Math.exp(token.swing * (0.75 * shared + 0.45 * bell(random)));
     }
     for (const [chain, usd] of this.#locked) {
-      this.#locked.set(chain, usd * Math.exp(0.018 * (0.7 * together + 0.6 * bell(random)) + 0.0015));
+      this.#locked.set(chain, usd * Math.exp(0.018 * (0.7 * shared + 0.6 * bell(random)) + 0.0015));
     }
   }
 
-  /** The prices that were recorded on a day of the history. */
+  /** The prices of a day of the history. */
   prices(day: number): { symbol: string; usd: number }[] {
     if (UNPRICED.has(day)) return [];
     return this.#tokens
@@ -62,7 +62,7 @@ export class Markets {
   }
 }
 
-/** Around 0, mostly within 1 of it. */
+/** A roughly normal number around 0, mostly within 1. */
 function bell(random: Random): number {
   return (random.fraction() + random.fraction() + random.fraction() + random.fraction() - 2) * 1.7;
 }

@@ -9,7 +9,7 @@ import type { Random } from './random.ts';
 import { Staking, type StakingPace } from './staking.ts';
 import { Statements } from './statements.ts';
 
-/** How much happens in the network of a relay chain. */
+/** The activity in the network of a relay chain. */
 export interface DemoNetwork {
   readonly relay: string;
   readonly firstReferendum: number;
@@ -45,7 +45,7 @@ export const DEMO_NETWORKS: readonly DemoNetwork[] = [
 /** Relay blocks in a timeslice of coretime. */
 const SLICE_BLOCKS = 80;
 
-/** What the chains of one relay chain share: governance, staking and contracts of its asset hub, coretime. */
+/** A relay chain's network: coretime, and the governance, bounties, staking and contracts of its asset hub. */
 export class Network {
   readonly relay: string;
   readonly statements: Statements;
@@ -66,7 +66,7 @@ export class Network {
     this.#coretime = new Coretime(random, cast, hub, Math.floor(height / SLICE_BLOCKS), size.coretime);
   }
 
-  /** Writes what the relay chain's token and cores do on one of its chains. */
+  /** Adds the activity of the network on one of its chains. */
   write(book: DayBook, activity: number): void {
     const { role } = book.chain;
     if (role === 'coretime') this.#coretime.write(book);

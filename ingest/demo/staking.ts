@@ -6,7 +6,7 @@ import type { Random } from './random.ts';
 const STAKERS = 160;
 const VALIDATORS = 40;
 
-/** Eras of a day, the first era, a usual reward in units of the token, and payouts of a day at most. */
+/** Eras per day, the first era, an average reward in units of the token, and the most payouts per day. */
 export interface StakingPace {
   readonly perDay: number;
   readonly first: number;
@@ -14,7 +14,7 @@ export interface StakingPace {
   readonly payouts: number;
 }
 
-/** Rewards of validators, of those who nominate them and of members of pools, and a slash at times. */
+/** Rewards of validators, nominators and pool members, and rare slashes. */
 export class Staking {
   readonly #random: Random;
   readonly #cast: Cast;
@@ -50,7 +50,7 @@ export class Staking {
     }
   }
 
-  /** One page of the rewards of an era: the validator's own, and those of some nominators. */
+  /** One page of the rewards of an era: those of the validator and of some nominators. */
   #payOut(book: DayBook): void {
     const random = this.#random;
     const era = String(this.era(book.day) - random.whole(1, 3));

@@ -4,10 +4,10 @@ import { planckOf } from './day-book.ts';
 import type { Random } from './random.ts';
 
 const VALIDATORS = 297;
-/** The account of the treasury pallet: its id in the runtime, filled up. */
+/** The account of the treasury pallet: its id, padded with zeros. */
 const TREASURY = `0x${Buffer.from('modlpy/trsry').toString('hex')}${'00'.repeat(20)}`;
 
-/** What the state of a relay chain's token says: what is staked, issued and in the treasury. */
+/** The state of a relay chain's token: issuance, stake, treasury and stable coins. */
 export class Statements {
   readonly #random: Random;
   readonly #cast: Cast;
@@ -34,7 +34,7 @@ export class Statements {
     this.#nominators = start.nominators;
   }
 
-  /** Moves everything by a day. */
+  /** Advances by a day. */
   pass(): void {
     const random = this.#random;
     const step = () => random.fraction() - 0.46;
@@ -90,7 +90,7 @@ export class Statements {
     };
   }
 
-  /** Stable coins that the hub holds, and those that moved on to another chain. */
+  /** The payload of a `stable_holdings` snapshot, for a chain's share of the stable coins. */
   coins(share: number): object {
     const holding = (coin: string, asset_id: string, units: number) => {
       const sovereign = units * 0.06;

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 
 /**
- * The lines of days as the bytes of a file, made while they are read: each day in a turn of its own of the event loop, so
- * that requests are answered meanwhile. Ends early, between two days, when it is told to stop.
+ * Streams the lines of days as the bytes of a file. Generates each day in its own turn of the event loop, so that requests
+ * are answered in between. Ends between two days when the signal aborts.
  */
 export class DayStream extends Readable {
   bytesRead = 0;

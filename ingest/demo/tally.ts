@@ -12,7 +12,7 @@ export interface DemoDelegation {
   readonly balance: bigint;
 }
 
-/** The votes on a referendum and the delegations of its track, added up as pallet-conviction-voting does. */
+/** Sums the votes on a referendum and the delegations of its track, as pallet-conviction-voting does. */
 export function tallyOf(
   votes: ReadonlyMap<DemoKey, DemoVote>,
   delegations: readonly DemoDelegation[],

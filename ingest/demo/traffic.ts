@@ -3,25 +3,25 @@ import { type Cast, type DemoKey, hexOf } from './cast.ts';
 import type { DayBook } from './day-book.ts';
 import type { Random } from './random.ts';
 
-/** How busy a day is, around 1: growth over so many days, quiet week-ends, and a slow wave. */
+/** Relative activity of a day, around 1: growth over `days`, quiet weekends, and a slow wave. */
 export function rhythm(day: number, weekday: number, growth: number, days: number): number {
   const trend = growth ** (Math.min(day / days, 2) - 0.5);
   const week = weekday === 0 ? 0.68 : weekday === 6 ? 0.74 : 1.08;
   return trend * week * (1 + 0.14 * Math.sin(day / 11) + 0.05 * Math.sin(day / 3.1));
 }
 
-/** About `mean` things, spread as counts are. */
+/** A random count around `mean`, with the spread of a Poisson distribution. */
 export function about(random: Random, mean: number): number {
   const noise = (random.fraction() + random.fraction() + random.fraction()) / 1.5 - 1;
   return Math.max(0, Math.round(mean + noise * (0.12 * mean + Math.sqrt(mean))));
 }
 
-/** Everyday transactions of substrate chains and of Ethereum's; accounts are born with their first transfer. */
+/** Everyday transactions of Substrate and Ethereum chains. A first transfer creates an account. */
 export class Traffic {
   readonly #random: Random;
   readonly #cast: Cast;
   readonly #ethereum: Cast;
-  /** Accounts that exist, by chain. */
+  /** Number of existing accounts by chain. */
   readonly #accounts = new Map<string, number>();
   readonly #firstAccounts: number;
 
@@ -32,7 +32,7 @@ export class Traffic {
     this.#firstAccounts = Math.min(FIRST_ACCOUNTS_MAX, Math.floor(cast.size / 2));
   }
 
-  /** Somebody who has an account on the chain. */
+  /** A random account that exists on the chain. */
   someone(book: DayBook): DemoKey {
     return this.#cast.anyone(this.#accounts.get(book.chain.name) ?? this.#firstAccounts);
   }
@@ -106,7 +106,7 @@ export class Traffic {
     );
   }
 
-  /** Several transfers in one, of which none happens when one fails. */
+  /** A batch of transfers that fails as a whole. */
   #batch(book: DayBook, from: DemoKey): void {
     const items = Array.from({ length: this.#random.whole(2, 4) }, () => this.#transfer(book, from));
     const calls = items.map(({ args }) => nestedCall('balances.transferKeepAlive', args));
@@ -119,12 +119,12 @@ export class Traffic {
   #transfer(book: DayBook, from: DemoKey): { args: object; events: DemoEvent[] } {
     const random = this.#random;
     const accounts = this.#accounts.get(book.chain.name) ?? this.#firstAccounts;
-    const isBorn = accounts < this.#cast.size && random.chance(0.09);
-    if (isBorn) this.#accounts.set(book.chain.name, accounts + 1);
-    const to = book.printed(isBorn ? this.#cast.at(accounts) : this.someone(book));
+    const isNew = accounts < this.#cast.size && random.chance(0.09);
+    if (isNew) this.#accounts.set(book.chain.name, accounts + 1);
+    const to = book.printed(isNew ? this.#cast.at(accounts) : this.someone(book));
     const value = book.planck(book.profile.transfer * (0.1 + 3 * random.fraction() ** 4));
     const events: DemoEvent[] = [['balances.Transfer', book.printed(from), to, value]];
-    if (isBorn) events.unshift(['system.NewAccount', to]);
+    if (isNew) events.unshift(['system.NewAccount', to]);
     return { args: { dest: { id: to }, value }, events };
   }
 

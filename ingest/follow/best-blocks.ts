@@ -2,7 +2,7 @@ import { parseExact } from '../decode/json.ts';
 import type { BlockService } from '../sources/block-service.ts';
 import { LINE_END } from '../sources/lines.ts';
 
-/** Bytes of lines after which they are given: finality can stall for days. */
+/** Bytes of lines that are yielded at once: finality can stall for days. */
 const BYTES_AT_ONCE = 16 * 2 ** 20;
 
 interface Head {
@@ -10,12 +10,13 @@ interface Head {
   readonly parentHash: string;
 }
 
-/** The blocks above the finalized one, as they were given last: what a reorganisation has to replace. */
+/** Tracks the blocks above the finalized one that were yielded, because a reorganization has to replace them. */
 export class BestBlocks {
   readonly #service: BlockService;
   readonly #chain: { readonly relay_chain: string; readonly name: string };
+  /** Hashes by height; '' for a height that must be yielded again. */
   readonly #given = new Map<number, string>();
-  /** The highest so far: behind one address may be nodes of which some lag. */
+  /** The highest so far, because some nodes behind an address may lag. */
   #finalized = -1;
 
   constructor(service: BlockService, chain: { readonly relay_chain: string; readonly name: string }) {
@@ -24,25 +25,25 @@ export class BestBlocks {
   }
 
   /**
-   * Lines of what is new above the finalized height: from the best block down to one that was given before, some 16 MiB
-   * at a time. What was not read to its end is given again by the next call.
+   * Yields the new blocks above the finalized height as lines, some 16 MiB at a time. Reads from the best block down to
+   * one that was yielded before. If the reader stops early, the next call yields the rest again.
    */
   async *changes(finalizedHeight: number): AsyncGenerator<Buffer[]> {
     this.#finalized = Math.max(this.#finalized, finalizedHeight);
     const finalized = this.#finalized;
     const best = await this.#service.head('best');
     const known = this.#given.get(best.number);
-    // The head of a node that lags says nothing of the blocks above it: they stay until another branch replaces them.
+    // A node that lags proves nothing about higher blocks: they stay until another branch replaces them.
     const isBehind = best.number < finalized || (best.number === finalized && known === undefined);
     if (isBehind || known === best.hash) return this.#forget((height) => height < finalized);
     const abandoned = [...this.#given.keys()].filter((height) => height > Math.max(best.number, finalized));
     let lines = abandoned.map((height) => this.#tombstone(height));
     let bytes = 0;
     const news = new Map<number, string>();
-    // By hash, so that blocks of two branches cannot get mixed when the chain moves meanwhile.
+    // Reads by hash, so that a reorganization in between cannot mix two branches.
     for (let { number, hash } = best; number > finalized && this.#given.get(number) !== hash; number--) {
       const block = parseExact((await this.#service.block(hash)).toString('utf8')) as Head;
-      // Above the finalized height nothing is final, whatever the service says of it.
+      // No block above the finalized height is final, even if the service says so.
       const line = Buffer.from(JSON.stringify({ ...block, finalized: false }));
       news.set(number, hash);
       lines.push(line);
@@ -64,12 +65,12 @@ export class BestBlocks {
     for (const height of this.#given.keys()) if (isOver(height)) this.#given.delete(height);
   }
 
-  /** Until all is given these heights are given again, or given up: the reader may stop at any of them. */
+  /** Marks heights to be yielded again, in case the reader stops before all of them. */
   #noteBegun(news: ReadonlyMap<number, string>): void {
     for (const height of news.keys()) this.#given.set(height, '');
   }
 
-  /** A new branch may be shorter: the height that it lacks is empty until a block takes it. */
+  /** Deletes a height that a shorter branch lacks. */
   #tombstone(height: number): Buffer {
     const { relay_chain, name } = this.#chain;
     const payload = { number: String(height), finalized: false };
@@ -79,6 +80,6 @@ export class BestBlocks {
   }
 }
 
-/** Blocks are read from the best one down, and given from the lowest one up. */
+/** Blocks are read from the highest to the lowest, and yielded in ascending order. */
 const inOrder = (lines: readonly Buffer[]): Buffer[] =>
   lines.toReversed().flatMap((line) => [line, LINE_END]);

@@ -11,53 +11,53 @@ import { BestBlocks } from './best-blocks.ts';
 
 export interface FollowOptions {
   readonly chain: { readonly relay_chain: string; readonly name: string };
-  /** First height to take; the finalized head when absent. */
+  /** First height; without it the finalized head. */
   readonly from?: number;
-  /** Also blocks that are not final yet; a reorganisation replaces them. */
+  /** Also yields blocks that are not final yet. A reorganization replaces them. */
   readonly best: boolean;
   readonly pollMs: number;
   readonly concurrency: number;
   readonly signal: AbortSignal;
-  /** Milliseconds without an answer after which it throws, so that another source can be asked; for ever when absent. */
+  /** Throws after this time without an answer, so that the caller can try another source. Without it: retries for ever. */
   readonly awayMsMax?: number;
-  /** Called with heights that the source does not serve while it serves others, before it is followed past them. */
+  /** Called with heights that the source failed to serve, before the follower goes on above them. */
   readonly onUnserved: (heights: readonly UnservedHeight[]) => Promise<void>;
   /**
-   * Called with the first height, and with the next one when the consumer has ingested all final blocks below it that
-   * the source serves.
+   * Called with the next height when the consumer has ingested all final blocks below it that the source serves, and
+   * once with the first height.
    */
   readonly onIngested?: (next: number) => Promise<void>;
   /** Lines of snapshots at a finalized height. */
   readonly snapshotsAt?: (finalized: number) => Promise<Buffer[]>;
   /** Called once with the reason when the source stops answering, and with null when it answers again. */
   readonly onConnectionChange?: (reason: string | null) => void;
-  /** Is told of every look at the source. */
+  /** Called after every request for the head. */
   readonly followed?: Pick<FollowedChain, 'looked' | 'failed'>;
 }
 
 /** Limits of one batch of final blocks: its number of blocks, and the bytes after which it is closed. */
 export const BLOCKS_AT_ONCE = 64;
 const PORTION = { bytesMax: 16 * 2 ** 20, msMax: 5000 };
-/** Blocks do not wait longer for snapshots that are being taken. */
+/** Longest time that blocks wait for a snapshot. */
 const SNAPSHOTS_MS_MAX = 2000;
 const RETRY_MS_MAX = 30_000;
 
 /**
- * Follows the head of a chain: every finalized block that the source serves once and in order, and when asked for, the unfinalized ones
- * above it whenever the chain of best blocks changes. Yields lines as they come until the signal aborts: a source that
- * does not answer is retried.
+ * Follows the head of a chain until the signal aborts. Yields every finalized block that the source serves, once and in
+ * order. With `best` it also yields the blocks above them whenever the best chain changes. Retries a source that does
+ * not answer.
  */
 export async function* followBlocks(service: BlockService, options: FollowOptions): AsyncGenerator<Buffer[]> {
   const { signal, pollMs } = options;
   const best = options.best ? new BestBlocks(service, options.chain) : null;
-  const snapshots = new SnapshotsBeside(options.snapshotsAt);
-  let isFaultTold = false;
-  const tell = (reason: string | null) => {
-    if ((reason !== null) === isFaultTold) return;
-    isFaultTold = reason !== null;
+  const snapshots = new BackgroundSnapshots(options.snapshotsAt);
+  let isDown = false;
+  const report = (reason: string | null) => {
+    if ((reason !== null) === isDown) return;
+    isDown = reason !== null;
     options.onConnectionChange?.(reason);
   };
-  let awaySince: number | null = null;
+  let downSince: number | null = null;
   let next = options.from;
   let wait = pollMs;
   while (!signal.aborted) {
@@ -65,7 +65,7 @@ export async function* followBlocks(service: BlockService, options: FollowOption
       const finalized = await service.head();
       options.followed?.looked(finalized.number);
       if (next === undefined) {
-        // Whatever dies before the first block is ingested, this is where it goes on.
+        // A process that takes over before the first block is ingested begins here.
         await options.onIngested?.(finalized.number);
         next = finalized.number;
       }
@@ -79,24 +79,24 @@ export async function* followBlocks(service: BlockService, options: FollowOption
           await options.onIngested?.(next);
         }
       }
-      awaySince = null;
+      downSince = null;
       wait = pollMs;
-      const fault = yield* beside([best?.changes(finalized.number), snapshots.at(finalized.number)]);
-      tell(fault === null ? null : reasonOf(fault));
+      const fault = yield* extraLines([best?.changes(finalized.number), snapshots.at(finalized.number)]);
+      report(fault === null ? null : reasonOf(fault));
     } catch (error) {
       if (signal.aborted) return;
       options.followed?.failed();
-      tell(reasonOf(error));
-      awaySince ??= performance.now();
-      if (performance.now() - awaySince >= (options.awayMsMax ?? Number.POSITIVE_INFINITY)) throw error;
+      report(reasonOf(error));
+      downSince ??= performance.now();
+      if (performance.now() - downSince >= (options.awayMsMax ?? Number.POSITIVE_INFINITY)) throw error;
       wait = Math.min(Math.max(1, wait) * 2, RETRY_MS_MAX);
     }
     await pause(wait, signal);
   }
 }
 
-/** What comes beside the final blocks. Its failure delays none of them: it is returned, and the next look tries again. */
-async function* beside(
+/** Yields best blocks and snapshots. Returns their error, because it must not delay final blocks; the next turn retries. */
+async function* extraLines(
   parts: readonly (AsyncGenerator<Buffer[]> | undefined)[],
 ): AsyncGenerator<Buffer[], ProductError | null> {
   let failure: ProductError | null = null;
@@ -111,8 +111,8 @@ async function* beside(
   return failure;
 }
 
-/** Takes snapshots while blocks go on: a route that hangs holds up no block. */
-class SnapshotsBeside {
+/** Takes snapshots in the background, so that a route that hangs delays no block. */
+class BackgroundSnapshots {
   readonly #take: FollowOptions['snapshotsAt'];
   #running: Promise<Buffer[]> | null = null;
 

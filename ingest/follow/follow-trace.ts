@@ -1,7 +1,7 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
 import { failSpan, startSpan, withActiveSpan } from '../../infra/tracing/spans.ts';
 
-/** The traces of a followed chain: each begins when the source is asked for blocks and leads to where these are ingested. */
+/** Traces of a followed chain: from the request to the source until its blocks are ingested. */
 export class FollowTrace {
   readonly #chain: string;
   #follow: Span | undefined;
@@ -11,7 +11,7 @@ export class FollowTrace {
     this.#chain = chain;
   }
 
-  /** The source is asked from now on. What it had nothing for is no trace. */
+  /** Starts a trace with the request to the source, and drops one that had no blocks. */
   begin(): void {
     const attributes = { 'chain_metrics.chain': this.#chain };
     const follow = startSpan('follow chain', { causes: [], attributes });
@@ -19,7 +19,7 @@ export class FollowTrace {
     this.#fetch = withActiveSpan(follow, () => startSpan('fetch blocks', { kind: SpanKind.CLIENT }));
   }
 
-  /** Ingests what was fetched since. */
+  /** Calls `work`, which ingests the fetched blocks, within the trace. */
   async ingest<Result>(work: () => Promise<Result>): Promise<Result> {
     const follow = this.#follow;
     if (follow === undefined) return work();
@@ -31,7 +31,7 @@ export class FollowTrace {
       throw error;
     } finally {
       follow.end();
-      // The source may have been asked for more meanwhile.
+      // The follower may have requested more blocks already.
       this.begin();
     }
   }

@@ -17,7 +17,7 @@ const CLAIM_POLL_MS = 1000;
 interface IngestRoleOptions {
   readonly target: IngestTarget;
   readonly settings: SourceSettings & {
-    /** Time after which the chain of a process that died is free. */
+    /** Time after which another process can take over the chain of a dead one. */
     readonly LEASE_MS: number;
   };
   readonly keyValue: KeyValue;
@@ -26,8 +26,8 @@ interface IngestRoleOptions {
 }
 
 /**
- * Follows the sources of the settings and returns how to stop. A source that does not answer, or serves another chain, is
- * retried with growing waits.
+ * Follows the sources in the settings. Returns a function that stops. A source that does not answer or that serves
+ * another chain is retried with growing waits.
  */
 export function startIngestRole(options: IngestRoleOptions): () => Promise<void> {
   const { settings, metrics } = options;
@@ -65,19 +65,19 @@ async function keepFollowing(
       const { next, note, lost } = claim;
       const progress = { onIngested: note, ...(next === null ? {} : { from: next }) };
       const until = AbortSignal.any([signal, lost]);
-      // Most processes follow nothing, and need not read the decoder of nodes.
+      // Imported late, because most processes follow nothing and need no block decoder.
       const { SourceFollower } = await import('./source-follower.ts');
       const follower = await SourceFollower.open({ ...options, ...progress }, settings, until);
       wait = RETRY_MS;
       await follower.run(target, (text) => log.info(text));
-      if (lost.aborted) log.warn('following stopped: another process may have taken the chain over');
+      if (lost.aborted) log.warn('stopped following: another process may have taken over the chain');
     } catch (error) {
       if (signal.aborted) return;
       followed.failed();
-      const isOfOther = error instanceof ProductError && error.code === 'usage';
+      const isUsage = error instanceof ProductError && error.code === 'usage';
       log.error(
-        isOfOther ? {} : { err: error },
-        `${isOfOther ? 'not followed' : 'following stopped'}: ${reasonOf(error)}`,
+        isUsage ? {} : { err: error },
+        `${isUsage ? 'cannot follow' : 'stopped following'}: ${reasonOf(error)}`,
       );
       await pause(wait, signal);
     } finally {
@@ -86,17 +86,17 @@ async function keepFollowing(
   }
 }
 
-/** A chain that only this process follows. */
+/** A claim of this process to follow a chain alone. */
 interface ChainClaim {
-  /** The height that the process before noted; null where none did. */
+  /** The next height that the last process stored; null if none did. */
   readonly next: number | null;
-  /** Aborted when another process may have taken the chain over, as when this one was stalled. */
+  /** Aborts when another process may have taken over the chain, for example after a stall of this one. */
   readonly lost: AbortSignal;
   note(next: number): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Waits for the lease of a chain: of several processes one follows it, and when it dies another one continues. */
+/** Waits for the lease of a chain, so that one process follows it, and another one takes over when that process dies. */
 async function claimChain(
   chain: string,
   keyValue: KeyValue,

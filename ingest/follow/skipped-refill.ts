@@ -12,7 +12,7 @@ import {
   type UnservedHeight,
 } from '../sources/skipped-heights.ts';
 
-/** What the refill of skipped heights needs of the process that loads. */
+/** The process that loads the blocks, as far as the refill needs it. */
 interface RefillTarget {
   ingest(source: {
     name: string;
@@ -25,7 +25,7 @@ interface RefillTarget {
 
 interface RefillOptions {
   readonly chain: string;
-  /** Wait before a height is tried again; it doubles with each try. */
+  /** Wait before a height is retried. It doubles with each attempt. */
   readonly retrySeconds: number;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
@@ -33,9 +33,9 @@ interface RefillOptions {
 
 const HEIGHTS_AT_ONCE = 64;
 const CONCURRENCY = 2;
-const REFUSED = 'its block was refused; the dead letters say why';
+const REFUSED = 'its block was refused; see the dead letters for the reason';
 
-/** Tries skipped heights again when their time has come, until the signal aborts; never throws. */
+/** Retries skipped heights that are due, until the signal aborts. Never throws. */
 export async function refillSkipped(
   source: BlockSource & { readonly url: string },
   target: RefillTarget,
@@ -51,8 +51,8 @@ export async function refillSkipped(
         .slice(0, HEIGHTS_AT_ONCE);
       if (due.length > 0) await tryAgain(source, target, chain, due, say);
     } catch (error) {
-      // The source or the store is away: the heights stay skipped, and no try is counted.
-      if (!signal.aborted) say(`skipped heights could not be tried again: ${reasonOf(error)}`);
+      // The source or the store is down: the heights stay skipped, and the attempt does not count.
+      if (!signal.aborted) say(`skipped heights could not be retried: ${reasonOf(error)}`);
     }
   }
 }
@@ -75,10 +75,10 @@ async function tryAgain(
   for await (const height of fetchHeights(patient, rangesOf([...patience.keys()]), CONCURRENCY)) {
     const { number, reason } = height;
     if ('line' in height) {
-      // One at a time, since a block may be large; there are few of them.
+      // One at a time, because a block may be large.
       const bytes = Readable.from([height.line, LINE_END]);
       const { refused_lines } = await target.ingest({ name: source.url, bytes, chain });
-      // It counts as a try, or a block that is refused would be fetched again at every turn.
+      // Counts as an attempt, or a refused block would be fetched again at every turn.
       if (refused_lines > 0 || reason !== undefined) unserved.push({ number, reason: reason ?? REFUSED });
       else filled++;
     } else unserved.push(height);

@@ -18,7 +18,7 @@ import { BLOCKS_AT_ONCE, type FollowOptions, followBlocks } from './block-follow
 import { FollowTrace } from './follow-trace.ts';
 import { refillSkipped } from './skipped-refill.ts';
 
-/** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
+/** The process that loads the blocks: the pipeline itself, or a server that the follower calls. */
 export interface IngestTarget extends StateTarget {
   ingest(source: { name: string; bytes: Readable; chain: string }): Promise<IngestedBlocks>;
   /** Stored heights of every chain. */
@@ -27,7 +27,7 @@ export interface IngestTarget extends StateTarget {
   missing(range: { chain: string; from: number; to: number }): Promise<readonly Heights[]>;
   /** Heights of a chain that are skipped. */
   skipped(chain: string): Promise<readonly SkippedHeight[]>;
-  /** Stores that heights were tried in vain. */
+  /** Counts a failed attempt for each height. */
   noteSkipped(chain: string, heights: readonly UnservedHeight[]): Promise<void>;
 }
 
@@ -47,22 +47,22 @@ interface StoredHeights {
 
 export interface SourceFollowerOptions extends SourceOptions {
   readonly from?: number;
-  /** Called with the first height that is not ingested yet: where a follower continues after a stop. */
+  /** Called with the first height that is not ingested yet, from which a follower continues after a stop. */
   readonly onIngested?: (next: number) => Promise<void>;
   /** Also blocks that are not final yet. */
   readonly best?: boolean;
-  /** Time between two requests for the head; by the block time of the chain when absent. */
+  /** Time between two requests for the head. Without it half of the chain's block time. */
   readonly pollMs?: number | undefined;
   readonly concurrency: number;
   /** Also the chain's state, once a day. */
   readonly snapshots?: boolean;
   readonly treasury?: readonly string[];
-  /** Wait before a request is tried again; it doubles with each further one. */
+  /** Wait before a request is retried. It doubles with each attempt. */
   readonly backoffMs?: number;
-  /** Wait before a skipped height is tried again; it doubles with each further try, up to a day. */
+  /** Wait before a skipped height is retried. It doubles with each attempt, up to a day. */
   readonly skippedRetrySeconds?: number;
   readonly followed?: FollowedChain;
-  /** Milliseconds without an answer after which another source is to be asked. */
+  /** `run` throws after this time without an answer, so that the caller can try another source. */
   readonly awayMsMax?: number;
 }
 
@@ -70,13 +70,13 @@ export interface SourceFollowerOptions extends SourceOptions {
 const ATTEMPTS = 3;
 const SKIPPED_RETRY_SECONDS = 60;
 
-/** Ingests new blocks of a source as they come, until the signal aborts. */
+/** Ingests new blocks of a source until the signal aborts. */
 export class SourceFollower {
   readonly #source: OpenedSource;
   readonly #options: SourceFollowerOptions;
   readonly #retrySeconds: number;
   readonly #signal: AbortSignal;
-  /** Closes the connections to the source, which another one may be asked in place of. */
+  /** Closes the connections to the source when `run` ends. */
   readonly #ended: AbortController;
 
   private constructor(
@@ -143,7 +143,7 @@ export class SourceFollower {
         if (more > 0) say(`skipped ${plural(more, 'more height')}`);
       },
       onConnectionChange: (reason) =>
-        say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
+        say(reason === null ? 'the source answers again' : `${reason}; retrying until it answers`),
       ...(from === undefined ? {} : { from }),
       ...(awayMsMax === undefined ? {} : { awayMsMax }),
       onIngested: async (next) => {
@@ -159,22 +159,22 @@ export class SourceFollower {
       },
       ...this.#snapshots(target, say),
     });
-    this.#sayWhat(from, say);
+    this.#sayStart(from, say);
     const refilling = refillSkipped(service, target, {
       chain: chain.name,
       retrySeconds: this.#retrySeconds,
       signal: this.#signal,
       say,
     });
-    /** Calls stored as bytes that were told. */
-    let told = 0;
+    /** Undecoded calls in earlier messages. */
+    let reported = 0;
     try {
       for await (const lines of batches) {
         const source = { name: service.url, bytes: Readable.from(lines), chain: chain.name };
         const { undecodedCalls = 0 } = service;
         const report = await trace.ingest(() => target.ingest(source));
-        say(wordsOf(report, undecodedCalls - told));
-        told = undecodedCalls;
+        say(summaryOf(report, undecodedCalls - reported));
+        reported = undecodedCalls;
       }
     } finally {
       this.#ended.abort();
@@ -203,7 +203,7 @@ export class SourceFollower {
     return { snapshotsAt: (height) => collector.collect(height) };
   }
 
-  #sayWhat(from: number | undefined, say: (text: string) => void): void {
+  #sayStart(from: number | undefined, say: (text: string) => void): void {
     const { service, chain, unchecked } = this.#source;
     say(`following ${chain.name} at ${service.url}${from === undefined ? '' : ` from ${from}`}`);
     if (unchecked !== null) say(unchecked);
@@ -213,16 +213,16 @@ export class SourceFollower {
 const POLL_MS_MAX = 2000;
 const POLL_MS_MIN = 250;
 
-/** A block comes no more than half of a block time late, and no later than 2 s. */
+/** Half of a block time, at most 2 s, which bounds the delay of a block. */
 function pollMsOf(chain: Chain): number {
   const halfMs = secondsPerBlock(chain, isoDay(Date.now())) * 500;
   return Math.max(POLL_MS_MIN, Math.min(POLL_MS_MAX, halfMs));
 }
 
-/** Skipped heights that are named; the rest is counted. */
+/** Skipped heights that are listed in a message; the rest is counted. */
 const HEIGHTS_SHOWN = 5;
 
-function wordsOf(report: IngestedBlocks, undecodedCalls: number): string {
+function summaryOf(report: IngestedBlocks, undecodedCalls: number): string {
   const refused = report.refused_lines + report.refused_facts;
   return [
     ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
@@ -235,8 +235,8 @@ function wordsOf(report: IngestedBlocks, undecodedCalls: number): string {
 const HEIGHTS_PER_QUERY = 10_000;
 
 /**
- * The height after the highest final block: blocks that were ingested before they were final are ingested again. A
- * process that was killed may have left holes among the newest blocks.
+ * The first height without a final block: the lowest hole among the newest blocks, which a killed process may have left,
+ * or else the height after the highest final block.
  */
 async function nextHeight(target: IngestTarget, { relay_chain, name }: Chain): Promise<number | undefined> {
   const { chains } = await target.status();

@@ -5,22 +5,22 @@ import { headerHash } from './decode/check.ts';
 import type { NodeHeader } from './decode/header.ts';
 import { type RpcAnswer, resultOf } from './rpc.ts';
 
-// Answers of nodes, as far as they are read.
+// Schemas of the answers of nodes, with the fields that are used.
 
 const HEX = /^0x(?:[\da-f]{2})*$/;
-export const hex = z.string().regex(HEX, 'no hex');
-export const blockHash = z.string().regex(/^0x[\da-f]{64}$/, 'no hash of a block');
+export const hex = z.string().regex(HEX, 'is not hex');
+export const blockHash = z.string().regex(/^0x[\da-f]{64}$/, 'is not a block hash');
 
-/** Refused at its first other element: an array of zod keeps an error for each of millions. */
+/** Stops at the first invalid element. `z.array` would keep an error for each of millions. */
 const texts = (shape: RegExp) =>
   z.custom<readonly string[]>(
     (given) => Array.isArray(given) && given.every((one) => typeof one === 'string' && shape.test(one)),
-    'not a list of hex',
+    'is not a list of hex strings',
   );
 
 const header = z.object({
   parentHash: blockHash,
-  number: z.string().regex(/^0x[\da-f]{1,8}$/, 'no height'),
+  number: z.string().regex(/^0x[\da-f]{1,8}$/, 'is not a height'),
   stateRoot: blockHash,
   extrinsicsRoot: blockHash,
   digest: z.object({ logs: texts(HEX) }),
@@ -37,16 +37,16 @@ export const storageAnswer = z.string().nullable();
 
 export const heightOf = ({ number }: { readonly number: string }): number => Number(number);
 
-/** The version of the runtime that a block's state holds, of `state_getRuntimeVersion`. */
+/** An answer of `state_getRuntimeVersion`. */
 export const runtimeVersion = z.object({ specName: z.string(), specVersion: z.int().min(0) });
 
-/** A result as it has to be. Throws the error of the answer, or `source_failed`. */
+/** Validates a result. Throws the error of the answer, or `source_failed`. */
 export function read<T>(schema: z.ZodType<T>, answer: RpcAnswer, host: string): T {
   const parsed = schema.safeParse(resultOf(answer));
   if (parsed.success) return parsed.data;
   throw new ProductError(
     'source_failed',
-    `${host} answered something other than expected: ${firstFault(parsed.error)}`,
+    `${host} returned an unexpected result: ${firstFault(parsed.error)}`,
   );
 }
 
@@ -54,5 +54,5 @@ export function read<T>(schema: z.ZodType<T>, answer: RpcAnswer, host: string): 
 export function readHeader(hash: string, answer: RpcAnswer, host: string): NodeHeader | null {
   const given = read(headerAnswer, answer, host);
   if (given === null || headerHash(given) === hash) return given;
-  throw new ProductError('source_failed', `${host} answered the header of another block than ${hash}`);
+  throw new ProductError('source_failed', `${host} returned the header of another block in place of ${hash}`);
 }

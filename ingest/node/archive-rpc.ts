@@ -23,8 +23,8 @@ const followEvent = z.union([
 const INTERNAL_ERROR = -32603;
 
 /**
- * Translates calls of `chain_` and `state_` methods for a node that has only those of `archive_v1_` and `chainHead_v1_`. It
- * needs a WebSocket, since storage comes by subscriptions.
+ * Translates `chain_` and `state_` calls for a node that has only `archive_v1_` and `chainHead_v1_` methods. Needs a
+ * WebSocket, because storage comes by subscription.
  */
 export class ArchiveRpc {
   readonly host: string;
@@ -65,7 +65,7 @@ interface WaitingCall extends RpcCall {
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls that are answered together: their requests of one turn go in one batch. */
+/** Sends the requests of one turn of the event loop in one batch. */
 class Round {
   readonly #rpc: NodeRpc;
   readonly #options: CallOptions;
@@ -76,7 +76,7 @@ class Round {
     this.#options = options;
   }
 
-  /** The result that a call of `chain_` or `state_` has; other calls go to the node as they are. */
+  /** Returns the result of a `chain_` or `state_` call. Passes other calls to the node unchanged. */
   async result(method: string, params: readonly unknown[]): Promise<unknown> {
     const [first, second, third] = params as string[];
     switch (method) {
@@ -102,7 +102,7 @@ class Round {
     }
   }
 
-  /** Null if several blocks compete for a height: the node does not say which is the best. */
+  /** Null if a height has several blocks, because the node does not say which one is best. */
   async #hashAt(height: number): Promise<string | null> {
     const [hash = null, ...others] = await this.#ask(z.array(blockHash), 'archive_v1_hashByHeight', height);
     return others.length === 0 ? hash : null;
@@ -115,11 +115,11 @@ class Round {
   async #bestHash(): Promise<unknown> {
     const height = await this.#ask(z.int().min(0), 'archive_v1_finalizedHeight');
     const above = await this.#ask(z.array(blockHash), 'archive_v1_hashByHeight', height + 1);
-    // A node is silent about its best block while that is the finalized one.
+    // A node sends no event about its best block while that is the finalized one.
     return above.length === 0 ? this.#hashAt(height) : this.#followedHash();
   }
 
-  /** Follows the head until the node has told its best block. */
+  /** Follows the head until the node sends its best block. */
   async #followedHash(): Promise<unknown> {
     let followed: unknown;
     const onEvent: OnEvent = (given, subscription) => {
@@ -132,7 +132,7 @@ class Round {
       const call = { method: 'chainHead_v1_follow', params: [false], onEvent };
       return await this.#rpc.subscribe(call, { ...this.#options, attempts: 1 });
     } finally {
-      // A node takes few subscriptions.
+      // A node allows few subscriptions.
       if (followed !== undefined)
         void this.#rpc.call('chainHead_v1_unfollow', [followed]).catch(ignore('ingest.node'));
     }
@@ -153,7 +153,7 @@ class Round {
     const at = hash ?? (await this.#finalizedHash());
     const answer = await this.#ask(callAnswer, 'archive_v1_call', at, name, params);
     if (answer?.success) return answer.value;
-    const message = answer === null ? `UnknownBlock: ${at}` : `refuses ${name}`;
+    const message = answer === null ? `UnknownBlock: ${at}` : `refused ${name}`;
     const error = { code: 0, message, data: answer?.error };
     throw new NodeRefusal(`${this.#rpc.host} ${textOfError(error)}`, kindOfError(error) === 'pruned');
   }

@@ -19,7 +19,7 @@ const INTERNAL_ERROR = -32603;
 const WRONG_ANSWER = 0;
 const wrong = (message: string): Last => ({ error: { code: WRONG_ANSWER, message } });
 
-/** Takes entries until the node says that there are no more. */
+/** Calls `take` for each entry until the node sends the last one. */
 function entriesBy(take: (entry: Entry, subscription: unknown) => Last | undefined): OnEvent {
   return (given, subscription) => {
     const { data: event } = storageEvent.safeParse(given);
@@ -47,8 +47,8 @@ export async function archivedValue(
 }
 
 /**
- * All entries of a map after a block, as the node sends them. The number of pages that wait is not bounded: a reader
- * decodes one faster than the next arrives. Another attempt begins at the first key, and skips the keys that it has.
+ * All entries of a map after a block, as the node sends them. Waiting pages are not limited, because a reader decodes a
+ * page faster than the next one arrives. A retry begins at the first key and skips keys that arrived before.
  */
 export function archivedPages(
   rpc: NodeRpc,
@@ -63,7 +63,7 @@ export function archivedPages(
       return { result: null };
     }
     if (subscription !== attempt) [attempt, before] = [subscription, ''];
-    if (key <= before) return wrong(`sent the key ${key} behind ${before}`);
+    if (key <= before) return wrong(`sent the key ${key} after ${before}, which is not in order`);
     before = key;
     if (key <= last) return undefined;
     last = key;

@@ -7,12 +7,12 @@ import type { StrideLines } from './strides.ts';
 
 type Line = Buffer | ProductError;
 
-/** A line as it is in JSON: the validators after such a block may be others. */
+/** This event in the JSON of a line. The validators may change after such a block. */
 const NEW_SESSION = Buffer.from('{"pallet":"session","method":"NewSession"}');
 
 const NOTHING_FINAL = { finalizedHash: null, finalTo: -1 };
 
-/** Makes lines of the blocks of a node. */
+/** Converts the blocks of a node to lines. */
 export class BlockReader {
   undecodedCalls = 0;
   readonly #host: string;
@@ -25,7 +25,7 @@ export class BlockReader {
     this.#runtimes = runtimes;
   }
 
-  /** The lines of heights, which are in order. */
+  /** The lines of sorted heights. */
   async stride(numbers: readonly number[], patience: number): Promise<StrideLines> {
     const { places, ...final } = await this.#blocks.places(numbers, patience);
     const present = places.filter((place) => !(place instanceof Error)) as BlockPlace[];
@@ -52,15 +52,17 @@ export class BlockReader {
   ) {
     const fetched = await this.#blocks.fetch(places, final, patience);
     const lines = await this.#decode(fetched);
-    const isRenewed = lines.some((line, i) => i > 0 && line instanceof Buffer && line.includes(NEW_SESSION));
-    if (isRenewed) await this.#correctAuthors(places, fetched, lines, patience);
+    const hasNewSession = lines.some(
+      (line, i) => i > 0 && line instanceof Buffer && line.includes(NEW_SESSION),
+    );
+    if (hasNewSession) await this.#correctAuthors(places, fetched, lines, patience);
     return {
       lines,
       bytes: fetched.reduce((sum, block) => sum + (block instanceof Error ? 0 : sizeOf(block)), 0),
     };
   }
 
-  /** Between two equal answers the validators may have been others for a while. */
+  /** Decodes blocks again whose validators differ from those of the first and the last block. */
   async #correctAuthors(
     places: readonly BlockPlace[],
     fetched: Each<FetchedBlock>,
@@ -96,13 +98,13 @@ export class BlockReader {
     if (first === undefined) return [];
     const runtime = await this.#runtimes.of(specVersion, first.parentHash ?? first.hash).catch(asFailure);
     if (runtime instanceof Error) return blocks.map(() => runtime);
-    const given = blocks.map(({ raw, parentHash, isFirst }) => ({
+    const rawBlocks = blocks.map(({ raw, parentHash, isFirst }) => ({
       raw,
       parentHash: isFirst ? undefined : parentHash,
     }));
     let decoded: DecodedBlocks;
     try {
-      decoded = await decodeBlocks({ runtime, blocks: given });
+      decoded = await decodeBlocks({ runtime, blocks: rawBlocks });
     } catch (error) {
       if (!(error instanceof ThreadEnded)) throw error;
       const { place, message } = error;
@@ -138,6 +140,6 @@ export class BlockReader {
   }
 }
 
-/** Characters of its bytes in the node's answers. */
+/** Size of a block in the answers of the node, in characters of hex. */
 const sizeOf = ({ raw }: FetchedBlock) =>
   raw.extrinsics.reduce((sum, extrinsic) => sum + extrinsic.length, raw.events?.length ?? 0);

@@ -10,20 +10,20 @@ import type { RuntimeMetadata } from './runtimes.ts';
 export interface DecodeTask {
   readonly runtime: RuntimeMetadata;
   readonly blocks: readonly { readonly raw: RawBlock; readonly parentHash: string | undefined }[];
-  /** Shared memory that holds the step that has begun: 0 for none, 1 for the metadata, 2 for the first block, and so on. */
+  /** The current step in shared memory: 0 before the task begins, 1 for the metadata, 2 for the first block, and so on. */
   readonly step: Int32Array<SharedArrayBuffer>;
 }
 
 interface DecodedBlock {
-  /** Place of its line. */
+  /** Offsets of its line in `bytes`. */
   readonly begin: number;
   readonly end: number;
   readonly undecodedCalls: number;
-  /** Places of the extrinsics whose fee no event tells and nobody has asked for. */
+  /** Indexes of the extrinsics whose fee is in no event and was not requested yet. */
   readonly feeless: readonly number[];
 }
 
-/** Lines one after another; a block that is not whole has a reason instead. */
+/** Lines one after another. An incomplete block has a reason instead. */
 export interface DecodedBlocks {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly blocks: readonly (DecodedBlock | { readonly reason: string })[];
@@ -36,11 +36,11 @@ function runtimeOf({ key, specVersion, bytes }: RuntimeMetadata): NodeRuntime {
   const known = compiled.get(key);
   if (known) return known;
   const runtime = readRuntime(bytes);
-  // A cache before a node may answer the newest metadata for every block.
+  // A cache in front of a node may return the newest metadata for every block.
   if (runtime.specVersion !== null && runtime.specVersion !== specVersion)
     throw new ProductError(
       'source_failed',
-      `the metadata are of version ${runtime.specVersion} of the runtime, not of ${specVersion}`,
+      `the metadata belongs to runtime version ${runtime.specVersion}, not ${specVersion}`,
     );
   compiled.set(key, runtime);
   return runtime;
@@ -54,7 +54,7 @@ function feelessOf(line: Buffer): number[] {
   return extrinsics.flatMap(({ info }, i) => (JSON.stringify(info) === NO_FEE ? [i] : []));
 }
 
-/** Checks and decodes blocks, in a thread of its own. */
+/** Checks and decodes blocks in a worker thread. */
 export default function decode({ runtime: metadata, blocks, step }: DecodeTask): DecodedBlocks {
   try {
     Atomics.store(step, 0, 1);

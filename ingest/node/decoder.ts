@@ -5,10 +5,10 @@ import { reasonOf } from '../../infra/errors.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { DecodedBlocks, DecodeTask } from './decode-worker.ts';
 
-/** The thread that asks nodes and loads lines has a core of its own. */
+/** Leaves one core to the main thread, which sends requests and loads lines. */
 const THREADS = Math.max(1, availableParallelism() - 1);
 const IDLE_MS = 60_000;
-/** For one block, or to compile metadata: far above honest ones on a busy machine. Metadata can describe types without an end. */
+/** Time limit of one step, far above real blocks on a busy machine. Hostile metadata can describe infinite types. */
 const STEP_MS_MAX = 5_000;
 const HEAP_MB_MAX = 1024;
 /** `DecodeTask.step` at the first block. */
@@ -18,11 +18,11 @@ let threads: Piscina<DecodeTask, DecodedBlocks> | undefined;
 
 /** Thrown if a task takes more memory or time than a thread has. */
 export class ThreadEnded extends Error {
-  /** Place of the block that the thread was decoding; null if it was compiling the metadata. */
+  /** Index of the block that the thread was decoding; null if it was compiling the metadata. */
   readonly place: number | null;
 
   constructor(step: number, reason: string) {
-    super(`its thread ended: ${reason}`);
+    super(`the decoder thread ended: ${reason}`);
     this.place = step < FIRST_BLOCK_STEP ? null : step - FIRST_BLOCK_STEP;
   }
 }
@@ -33,10 +33,10 @@ export async function decodeBlocks(task: Omit<DecodeTask, 'step'>): Promise<Deco
   const step = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const overtime = new AbortController();
   let lastStep = 0;
-  // A task that waits for a thread has begun no step, and a long one goes on to the next.
+  // Aborts only a task whose step did not change. A task that waits for a thread is in step 0.
   const watch = setInterval(() => {
     if (step[0] === lastStep && lastStep > 0)
-      overtime.abort(new Error(`no end after ${STEP_MS_MAX / 1000} s`));
+      overtime.abort(new Error(`decoding took more than ${STEP_MS_MAX / 1000} s`));
     lastStep = Atomics.load(step, 0);
   }, STEP_MS_MAX);
   try {
@@ -58,6 +58,6 @@ function openThreads(): Piscina<DecodeTask, DecodedBlocks> {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
   });
-  // Without a listener a thread that ends between two tasks would end the process.
+  // Without a listener a thread that dies between two tasks would end the process.
   return opened.on('error', ignore('ingest.decoder'));
 }

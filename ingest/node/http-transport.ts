@@ -11,7 +11,7 @@ import {
   type TransportLimits,
 } from './transport.ts';
 
-const SAID_BYTES = 200;
+const EXCERPT_BYTES = 200;
 
 /** Sends each request by HTTP POST. */
 export class HttpTransport implements Transport {
@@ -23,7 +23,7 @@ export class HttpTransport implements Transport {
     const url = new URL(address);
     const { username, password } = url;
     const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
-    // `fetch` refuses an address that holds a name or password.
+    // `fetch` refuses a URL with a username or password.
     [url.username, url.password] = ['', ''];
     this.#url = url.href;
     this.#headers = {
@@ -46,9 +46,9 @@ export class HttpTransport implements Transport {
       });
       const bytes = await readBody(answer, answerBytes);
       if (answer.ok) return repliesOf(bytes.toString('utf8'));
-      const said = bytes.toString('utf8', 0, SAID_BYTES).replace(/\s+/g, ' ').trim();
+      const excerpt = bytes.toString('utf8', 0, EXCERPT_BYTES).replace(/\s+/g, ' ').trim();
       const waitMs = parseRetryAfter(answer.headers.get('retry-after'));
-      throw failureOfStatus(answer.status, `answered ${answer.status}: ${said}`, waitMs);
+      throw failureOfStatus(answer.status, `answered ${answer.status}: ${excerpt}`, waitMs);
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof RequestFailure) throw error;

@@ -6,14 +6,14 @@ import { RequestFailure } from './transport.ts';
 
 /** Asks a node by JSON-RPC. */
 export interface StateRpc extends Pick<NodeRpc, 'call'> {
-  /** All entries of a map after a block, if the node sends them without being asked for each page. */
+  /** All entries of a map after a block, if the node can stream them. */
   mapPages?(prefix: string, hash: string, of: 'keys' | 'values'): AsyncIterable<MapPage>;
 }
 
 /** Some entries of a map; values are null if only keys were asked for. */
 export type MapPage = readonly (readonly [key: string, value: string | null])[];
 
-/** More keys in one answer are refused by nodes. */
+/** Nodes refuse more keys in one answer. */
 export const PAGE_KEYS = 1000;
 
 const keysAnswer = z.array(z.string());
@@ -24,7 +24,7 @@ interface Asked {
   readonly hash: string;
 }
 
-/** All entries of a map after a block, a page at a time: values are asked for while the node looks for the next keys. */
+/** All entries of a map after a block, a page at a time. The next keys are requested along with the values. */
 export async function* mapPages(
   { rpc, hash }: Asked,
   prefix: string,
@@ -47,7 +47,7 @@ async function keysAfter({ rpc, hash }: Asked, prefix: string, last: string | nu
   return keysAnswer.parse(await rpc.call('state_getKeysPaged', [prefix, PAGE_KEYS, last, hash]));
 }
 
-/** The values of some keys; an answer that the node finds too large is asked for in halves. */
+/** The values of some keys. Halves the request if its answer is too large for the node. */
 async function valuesOf({ rpc, hash }: Asked, keys: readonly string[]): Promise<Map<string, string | null>> {
   try {
     const [{ changes }] = valuesAnswer.parse(await rpc.call('state_queryStorageAt', [keys, hash]));
@@ -62,12 +62,12 @@ async function valuesOf({ rpc, hash }: Asked, keys: readonly string[]): Promise<
   }
 }
 
-/** Nodes and proxies word it in many ways. A fault that halves do not mend fails with a single key, after ten attempts. */
+/** Nodes and proxies report it in many ways. Another error fails with a single key, after ten halvings. */
 const mayBeTooLarge = (error: unknown): boolean =>
   (error instanceof NodeRefusal && !isPruned(error)) ||
   (error instanceof RequestFailure && error.kind === 'large');
 
-/** Whether a node says that it does not have the state of a block. */
+/** Whether a node no longer has the state of a block. */
 export const isPruned = (error: unknown): boolean =>
   error instanceof NodeRefusal &&
   (error.isPruned || /unknown ?block|header was not found/i.test(error.message));

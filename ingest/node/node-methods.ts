@@ -4,7 +4,7 @@ import { ArchiveRpc } from './archive-rpc.ts';
 import type { NodeRpc, RpcAnswer } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 
-/** Methods without which no block can be read: those of nodes so far, and those of the newer specification. */
+/** Methods that reading blocks needs, of the legacy API and of the newer specification. */
 export const LEGACY_METHODS = [
   'chain_getBlock',
   'chain_getBlockHash',
@@ -33,7 +33,7 @@ export async function listedMethods(
   throw error;
 }
 
-/** How a node is asked: by `chain_` and `state_` methods, which take many blocks in a batch, if it does not lack them. */
+/** Prefers `chain_` and `state_` methods, which take many blocks in a batch, over `archive_v1_` methods. */
 export async function rpcOf(rpc: NodeRpc, attempts: number): Promise<NodeRpc | ArchiveRpc> {
   const methods = await listedMethods(rpc, attempts);
   const has = (method: string) => methods?.has(method);
@@ -41,6 +41,6 @@ export async function rpcOf(rpc: NodeRpc, attempts: number): Promise<NodeRpc | A
   if (rpc.takesSubscriptions) return new ArchiveRpc(rpc);
   throw new ProductError(
     'source_failed',
-    `${rpc.host} has archive_v1_ methods in place of chain_ and state_: give its address with ws:// or wss://, since storage comes by subscriptions`,
+    `${rpc.host} has archive_v1_ methods in place of chain_ and state_, which need a WebSocket: use its ws:// or wss:// URL`,
   );
 }

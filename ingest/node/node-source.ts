@@ -10,16 +10,16 @@ import { NodeRpc, type RpcAnswer, type RpcLimits } from './rpc.ts';
 import { Runtimes } from './runtimes.ts';
 import { Strides } from './strides.ts';
 
-/** Metadata of large runtimes take 2 MB as hex, and a stride of blocks several times that. */
+/** The metadata of a large runtime takes 2 MB as hex, and a batch of blocks several times that. */
 const ANSWER_BYTES_MIN = 32 * 2 ** 20;
 const USUAL: RpcLimits = { attempts: 6, backoffMs: 250, timeoutMs: 10_000, answerBytes: 64 * 2 ** 20 };
 /** A wrong address fails at once. */
 const ATTEMPTS_TO_CONNECT = 2;
 
-/** A node that is asked for blocks by JSON-RPC; they are decoded here to the lines that Sidecar would serve. */
+/** A node with JSON-RPC. Decodes its blocks to the lines that Sidecar would serve. */
 export class NodeSource implements BlockService {
   readonly url: string;
-  /** Each extrinsic has one outcome, or the block is refused. */
+  /** The decoder refuses a block unless each extrinsic has one outcome. */
   readonly givesWholeBlocks = true;
   readonly specName: string;
   readonly rpc: NodeRpc | ArchiveRpc;
@@ -61,7 +61,7 @@ export class NodeSource implements BlockService {
       if (!(error instanceof ProductError)) throw error;
       throw new ProductError(
         error.code,
-        `${shownAddress(address)} does not answer as a Substrate node: ${reasonOf(error)}`,
+        `${shownAddress(address)} is not a Substrate node: ${reasonOf(error)}`,
       );
     }
   }
@@ -81,7 +81,7 @@ export class NodeSource implements BlockService {
     const [answer] = await this.rpc.batch([{ method: 'chain_getHeader', params: [hash] }]);
     const header = readHeader(hash, answer as RpcAnswer, this.rpc.host);
     if (header === null)
-      throw new ProductError('source_failed', `${this.rpc.host} has no header of its own head ${hash}`);
+      throw new ProductError('source_failed', `${this.rpc.host} has no header for its own head ${hash}`);
     const head = { number: heightOf(header), hash };
     if (kind === 'finalized') this.#blocks.noteFinal(head);
     return head;

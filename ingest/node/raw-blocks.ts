@@ -25,18 +25,18 @@ export interface BlockPlace {
   readonly hash: string;
   /** Hash of the block below it; block 0 has none. */
   readonly parentHash: string | undefined;
-  /** Whether it is the lowest that was asked for, so that it follows no block that was read. */
+  /** Whether it is the lowest requested block, so that its parent was not read. */
   readonly isFirst: boolean;
 }
 
-/** A block as the node stores it, and what its lines are made with. */
+/** A block as the node stores it, with the data that decoding needs. */
 export interface FetchedBlock extends BlockPlace {
   readonly raw: RawBlock;
-  /** Of the runtime that made the block, which its parent's state holds. */
+  /** Version of the runtime that made the block, which is in the state of its parent. */
   readonly specVersion: number;
 }
 
-/** A value for each place, or why there is none. */
+/** For each block a value, or the error. */
 export type Each<T> = readonly (T | ProductError)[];
 
 interface FinalBlock {
@@ -44,15 +44,15 @@ interface FinalBlock {
   readonly hash: string;
 }
 
-/** Asks a node for blocks, many in one request. */
+/** Requests many blocks of a node in one batch. */
 export class RawBlocks {
   readonly #rpc: BatchRpc;
   readonly #genesis: string;
-  /** The highest final block so far. Behind one address may be several nodes, some of which lag. */
+  /** The highest final block so far, because some nodes behind an address may lag. */
   #final: FinalBlock | null = null;
-  /** Of the heights that were asked for. */
+  /** The lowest requested height. */
   #lowest = Number.POSITIVE_INFINITY;
-  /** Whether `chain_getBlockHash` takes a list of heights, as that of Substrate nodes does. */
+  /** Whether `chain_getBlockHash` takes a list of heights, as in Substrate nodes. */
   #takesLists = true;
 
   constructor(rpc: BatchRpc, genesis: string) {
@@ -64,7 +64,7 @@ export class RawBlocks {
     if (this.#final === null || head.number > this.#final.number) this.#final = head;
   }
 
-  /** Where the blocks of heights are, the newest final block by the same node, and a height up to which all are final. */
+  /** The hashes of heights, the finalized head of the same node, and a height up to which all blocks are final. */
   async places(
     numbers: readonly number[],
     patience: number,
@@ -76,9 +76,9 @@ export class RawBlocks {
     const finalizedHash = this.#take(blockHash, head);
     const taken = this.#each(blockHash.nullable(), list);
     const hashes = new Map(taken.map((hash, i) => [wanted[i], hash]));
-    // Another network may have begun behind the same address.
+    // The address may serve another network now.
     if (hashes.get(0) !== this.#genesis)
-      throw this.#failure(`serves another network by now, which begins with the block ${hashes.get(0)}`);
+      throw this.#failure(`serves another network now, with the genesis block ${hashes.get(0)}`);
     const places = numbers.map((number) => {
       const hash = hashes.get(number);
       if (hash instanceof Error) return hash;
@@ -87,17 +87,17 @@ export class RawBlocks {
       if (number === 0) return { number, hash, parentHash: undefined, isFirst };
       const parentHash = hashes.get(number - 1);
       if (parentHash instanceof Error) return parentHash;
-      // Its state holds the runtime that decodes the block.
+      // The state of the parent has the runtime that decodes the block.
       return parentHash ? { number, hash, parentHash, isFirst } : this.#failure(`has no block ${number - 1}`);
     });
-    // Whatever its own head, the blocks below a final one are final.
+    // If the node has the final block, all blocks up to it are final, even if the node's own head lags.
     return { places, finalizedHash, finalTo: hashes.get(final.number) === final.hash ? final.number : -1 };
   }
 
-  /** Hashes of the finalized head and of heights. */
+  /** Hashes of the finalized head and of the heights. */
   async #hashes(heights: readonly number[], patience: number): Promise<readonly RpcAnswer[]> {
     const head = { method: 'chain_getFinalizedHead', params: [] };
-    const hashOf = (given: unknown) => ({ method: 'chain_getBlockHash', params: [given] });
+    const hashOf = (heights: unknown) => ({ method: 'chain_getBlockHash', params: [heights] });
     if (this.#takesLists) {
       const asked = await this.#rpc.batch([head, hashOf(heights)], { patience });
       const [first, list] = asked as [RpcAnswer, RpcAnswer];
@@ -117,7 +117,7 @@ export class RawBlocks {
     return { number, hash, parentHash: number === 0 ? undefined : header.parentHash, isFirst: true };
   }
 
-  /** The blocks at places, which are in order; final up to the height of `finalizedHash`, and up to `finalTo`. */
+  /** Fetches sorted blocks. They are final up to the height of `finalizedHash`, and up to `finalTo`. */
   async fetch(
     places: readonly BlockPlace[],
     { finalizedHash, finalTo }: { readonly finalizedHash: string | null; readonly finalTo: number },
@@ -146,7 +146,7 @@ export class RawBlocks {
         if (block === null) throw this.#failure(`has no block ${place.number}`);
         const { header, extrinsics } = block.block;
         if (heightOf(header) !== place.number)
-          throw this.#failure(`answered block ${heightOf(header)} in place of ${place.number}`);
+          throw this.#failure(`returned block ${heightOf(header)} in place of ${place.number}`);
         const { specVersion } = this.#take(runtimeVersion, versions[i]);
         const raw = {
           ...{ hash: place.hash, header, extrinsics, events },
@@ -160,15 +160,15 @@ export class RawBlocks {
     });
   }
 
-  /** The validators at each of the places. */
+  /** The validators at each block. */
   async validators(places: readonly BlockPlace[], patience: number): Promise<Each<string | null>> {
     const answers = await this.#rpc.batch(places.map(validatorsCall), { patience });
     return this.#each(storageAnswer, answers);
   }
 
   /**
-   * The fee that the runtime would ask for each of these extrinsics, without the tip; none if the node does not keep the
-   * state that the block began with.
+   * The fees of extrinsics without tips, as the runtime computes them. Leaves out those that the node refuses, for
+   * example because it pruned the state.
    */
   async fees(
     { number, parentHash, raw }: FetchedBlock,
@@ -185,14 +185,14 @@ export class RawBlocks {
       if ('error' in answer && answer.error instanceof NodeRefusal) continue;
       const bytes = Buffer.from(this.#take(hex, answer).slice(2), 'hex');
       // A u128 behind weight and class.
-      if (bytes.length < 16) throw this.#failure(`answered no fee of block ${number}`);
+      if (bytes.length < 16) throw this.#failure(`returned no fee for block ${number}`);
       const fee = bytes.readBigUInt64LE(bytes.length - 16) + (bytes.readBigUInt64LE(bytes.length - 8) << 64n);
       fees.set(extrinsics[i] as number, String(fee));
     }
     return fees;
   }
 
-  /** Answers that seldom change: those of the first and the last place, or of all places if these two differ. */
+  /** Repeats an answer for all blocks if the first and the last block have the same. Otherwise requests all. */
   async #spread(
     places: readonly BlockPlace[],
     ends: readonly RpcAnswer[],
@@ -226,13 +226,13 @@ export class RawBlocks {
 
 const storage = (key: string, hash: string): RpcCall => ({ method: 'state_getStorage', params: [key, hash] });
 const validatorsCall = ({ hash }: BlockPlace) => storage(VALIDATORS, hash);
-/** A block is made by the runtime that its parent's state holds, also the block that brings another one. */
+/** The runtime in the parent's state makes a block, even a block that upgrades the runtime. */
 const versionCall = ({ hash, parentHash = hash }: BlockPlace): RpcCall => ({
   method: 'state_getRuntimeVersion',
   params: [parentHash],
 });
 
-/** What is wrong with one block is no reason to lose the others. */
+/** Turns the error of one block into a value, so that the other blocks are not lost. */
 export function asFailure(error: unknown): ProductError {
   if (error instanceof ProductError) return error;
   throw error;

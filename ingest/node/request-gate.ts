@@ -3,22 +3,21 @@ import { setTimeout } from 'node:timers/promises';
 const REQUESTS_AT_ONCE = 8;
 
 /**
- * Admits the requests to one provider in the order in which they come: no more at a time than it takes, and none while it
- * asks to wait.
+ * Admits requests to one provider in order. Limits their number, and pauses while the provider asks for a wait.
  */
 export class RequestGate {
-  /** One after the provider limited the rate, one more with each success. */
+  /** Falls to 1 when the provider limits the rate, and grows by 1 with each success. */
   #requestsMax = REQUESTS_AT_ONCE;
   #requests = 0;
   readonly #waiting: (() => void)[] = [];
   #heldUntil = 0;
 
-  /** Admits one request more at a time. */
+  /** Allows one more concurrent request. */
   widen(): void {
     this.#requestsMax = Math.min(REQUESTS_AT_ONCE, this.#requestsMax + 1);
   }
 
-  /** Lets no request pass for some time, and then one at a time. */
+  /** Pauses all requests for some time, and then admits one at a time. */
   hold(ms: number): void {
     this.#requestsMax = 1;
     this.#heldUntil = Math.max(this.#heldUntil, performance.now() + ms);
@@ -47,10 +46,10 @@ export class RequestGate {
   }
 }
 
-/** By host: as many as addresses were configured. */
+/** By host. Bounded by the number of configured addresses. */
 const gates = new Map<string, RequestGate>();
 
-/** The gate of a provider, which limits the rate of all sources at its host together. */
+/** The gate of a host, shared by all sources there. */
 export function gateOf(host: string): RequestGate {
   const gate = gates.get(host) ?? new RequestGate();
   gates.set(host, gate);

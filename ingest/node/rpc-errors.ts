@@ -5,15 +5,15 @@ import type { RpcReply } from './transport.ts';
  * - `busy`: the rate of requests is limited.
  * - `calls`: too many calls in one batch, or any batch.
  * - `bytes`: the request or its answer is too large.
- * - `passing`: an internal error of the node or a proxy, which may pass.
+ * - `passing`: an internal error of the node or a proxy. A retry may succeed.
  * - `pruned`: the node no longer keeps the state of the block.
- * - `final`: the same again at every attempt.
+ * - `final`: a retry fails again.
  */
 type ErrorKind = 'busy' | 'calls' | 'bytes' | 'passing' | 'pruned' | 'final';
 
 type RpcError = NonNullable<RpcReply['error']>;
 
-/** What an error of a node means. Codes are those of jsonrpsee, which nodes use; proxies say it in words. */
+/** Classifies an error of a node, by the codes of jsonrpsee, which nodes use, and by the texts of proxies. */
 export function kindOfError(error: RpcError): ErrorKind {
   const { code } = error;
   const text = textOfError(error);
@@ -23,7 +23,7 @@ export function kindOfError(error: RpcError): ErrorKind {
     )
   )
     return 'pruned';
-  // Request, answer of one call, answer of a batch.
+  // The request, the answer of a call, or the answer of a batch is too large.
   if (
     [-32007, -32008, -32011].includes(code) ||
     /(?:response|request) (?:is|was) too (?:big|large)/i.test(text)
@@ -36,7 +36,7 @@ export function kindOfError(error: RpcError): ErrorKind {
   return code === -32603 || (code <= -32000 && code >= -32099) ? 'passing' : 'final';
 }
 
-/** Logs and stored reasons hold it. */
+/** Bounds the text in logs and stored reasons. */
 const TEXT_CHARACTERS_MAX = 500;
 
 export function textOfError({ message, data }: RpcError): string {
@@ -50,7 +50,7 @@ export class NodeRefusal extends ProductError {
   readonly isPruned: boolean;
 
   constructor(text: string, isPruned: boolean) {
-    const advice = '; ask an archive node (--state-pruning archive), or an archive of blocks';
+    const advice = '; use an archive node (--state-pruning archive), or an archive of blocks';
     super('source_failed', isPruned ? `${text}${advice}` : text);
     this.isPruned = isPruned;
   }

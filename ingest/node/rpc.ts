@@ -9,10 +9,10 @@ import { type OnEvent, RequestFailure, type RpcReply, type Transport } from './t
 export interface RpcLimits {
   /** Attempts after which a call without an answer fails. */
   readonly attempts: number;
-  /** Wait before the second attempt; it doubles with each further one. */
+  /** Wait before the second attempt. It doubles with each attempt. */
   readonly backoffMs: number;
   readonly timeoutMs: number;
-  /** Of one answer, which may be that of a batch. */
+  /** Largest answer, of a call or a batch. */
   readonly answerBytes: number;
   readonly signal?: AbortSignal;
 }
@@ -20,7 +20,7 @@ export interface RpcLimits {
 export interface RpcCall {
   readonly method: string;
   readonly params: readonly unknown[];
-  /** Of a call that opens a subscription. */
+  /** For a call that opens a subscription. */
   readonly onEvent?: OnEvent;
 }
 
@@ -37,27 +37,27 @@ interface AskedCall extends RpcCall {
   answer?: RpcAnswer;
 }
 
-/** Holds the blocks and events of 100 heights. */
+/** Enough for the blocks and events of 100 heights. */
 const BATCH_CALLS = 256;
 const WAIT_MS_MAX = 30_000;
-/** A node that asks for a longer wait is not waited for. */
+/** A longer wait that a node requests fails at once. */
 const ASKED_WAIT_MS_MAX = 120_000;
-/** Attempts to get something other than an internal error. */
+/** Attempts after which an internal error is final. */
 const PASSING_ATTEMPTS = 3;
 
 /**
- * Asks a node by JSON-RPC 2.0, over WebSocket or HTTP. Calls of a batch that got no answer are sent again, in halves; if
- * the node limits the rate, all requests to its host wait.
+ * A client of JSON-RPC 2.0 over WebSocket or HTTP. Retries calls of a batch without an answer, in halves. If the node
+ * limits the rate, all requests to its host wait.
  */
 export class NodeRpc {
-  /** For messages, since the address may hold a key. */
+  /** For messages, because the address may hold a key. */
   readonly host: string;
   /** Whether the node is asked over WebSocket. */
   readonly takesSubscriptions: boolean;
   readonly #transport: Transport;
   readonly #limits: RpcLimits;
   readonly #secrets: readonly string[];
-  /** Calls of a batch, by the answers so far; `#callsCap` is the number that the node takes. */
+  /** Calls per batch, adapted to the answers so far. `#callsCap` is the limit of the node. */
   #callsMax = BATCH_CALLS;
   #callsCap = BATCH_CALLS;
   readonly #gate: RequestGate;
@@ -87,7 +87,7 @@ export class NodeRpc {
     return resultOf(answer as RpcAnswer);
   }
 
-  /** An answer for each call, in their order. */
+  /** Returns an answer for each call, in order. */
   async batch(calls: readonly RpcCall[], options: CallOptions = {}): Promise<RpcAnswer[]> {
     const asked: AskedCall[] = calls.map((call) => ({ ...call }));
     await this.#ask(asked, 1, options);
@@ -147,7 +147,7 @@ export class NodeRpc {
     this.#callsMax = Math.max(1, Math.ceil(length / 2));
   }
 
-  /** Gives each call its reply; returns why some have none that is final, or null. */
+  /** Assigns replies to calls. Returns why some calls have no final reply, or null. */
   #take(
     calls: readonly AskedCall[],
     first: number,
@@ -171,7 +171,7 @@ export class NodeRpc {
       else if (call) call.answer = { error: new NodeRefusal(text, kind === 'pruned') };
     }
     if (calls.every(({ answer }) => answer !== undefined)) return null;
-    return failure ?? new RequestFailure('lost', this.#about('left calls of a batch without an answer'));
+    return failure ?? new RequestFailure('lost', this.#about('did not answer all calls of a batch'));
   }
 
   async #wait({ kind, waitMs }: RequestFailure, attempt: number): Promise<void> {
@@ -182,13 +182,13 @@ export class NodeRpc {
     await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
   }
 
-  /** A message with the host, and without the parts of the address that may be a key. */
+  /** Adds the host to a message, and removes parts of the address that may be keys. */
   #about(text: string): string {
     return `${this.host} ${this.#secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text)}`;
   }
 }
 
-/** Asks a node for several results at a time. */
+/** The part of `NodeRpc` for batches. */
 export type BatchRpc = Pick<NodeRpc, 'host' | 'batch'>;
 
 export function resultOf(answer: RpcAnswer): unknown {
@@ -196,7 +196,7 @@ export function resultOf(answer: RpcAnswer): unknown {
   return answer.result;
 }
 
-/** Parts of at most `max` of the list; none of an empty one. */
+/** Splits a list into parts of at most `max` elements. */
 function partsOf<T>(list: readonly T[], max: number): T[][] {
   const parts: T[][] = [];
   for (let at = 0; at < list.length; at += max) parts.push(list.slice(at, at + max));
@@ -205,10 +205,10 @@ function partsOf<T>(list: readonly T[], max: number): T[][] {
 
 const SECRET_CHARACTERS_MIN = 6;
 
-/** Providers take keys as a name, a password, a part of the path or a parameter. */
+/** Providers take keys as username, password, part of the path or parameter. */
 function secretsOf({ username, password, pathname, searchParams }: URL): string[] {
   const written = [username, password, ...pathname.split('/'), ...searchParams.values()];
-  // A node may answer with a part as it is written in the address, or as what that means.
+  // An answer may contain a part as in the address, or decoded or encoded.
   return written
     .flatMap((part) => [part, decoded(part), encodeURIComponent(part)])
     .filter(({ length }) => length >= SECRET_CHARACTERS_MIN);
@@ -218,7 +218,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // A percent sign that encodes nothing.
+    // It has a percent sign that encodes nothing.
     return part;
   }
 }

@@ -6,45 +6,45 @@ import type { BatchRpc, RpcAnswer, RpcCall } from './rpc.ts';
 import { NodeRefusal } from './rpc-errors.ts';
 import { u32 } from './scale.ts';
 
-/** Metadata of a runtime: shared memory, so that every thread reads the same bytes. */
+/** Metadata of a runtime, in shared memory for all threads. */
 export interface RuntimeMetadata {
-  /** Names the runtime among those of all networks. */
+  /** Identifies the runtime among those of all networks. */
   readonly key: string;
   readonly specVersion: number;
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
-/** Versions of metadata that are stable and can be read; `state_getMetadata` gives the one before. */
+/** Supported metadata versions. `state_getMetadata` returns version 14. */
 const VERSIONS = [16, 15];
-/** A range of blocks rarely holds more than one upgrade. */
-const KEPT = 4;
+/** A range of blocks rarely has more than one upgrade. */
+const RUNTIMES_MAX = 4;
 const MAGIC = Buffer.from('meta');
 
-/** The metadata of each version of a chain's runtime, asked for once while it is needed. */
+/** Caches the metadata of the versions of a chain's runtime. */
 export class Runtimes {
   readonly #rpc: BatchRpc;
   readonly #chain: string;
   /** By spec version. */
-  readonly #known = new LRUCache<number, Promise<RuntimeMetadata>>({ max: KEPT });
+  readonly #known = new LRUCache<number, Promise<RuntimeMetadata>>({ max: RUNTIMES_MAX });
 
-  /** `chain` tells the runtimes of one network from those of others. */
+  /** `chain` separates the runtimes of one network from those of others. */
   constructor(rpc: BatchRpc, chain: string) {
     this.#rpc = rpc;
     this.#chain = chain;
   }
 
-  /** The runtime of that version, which the state at `hash` holds. */
+  /** The metadata of a version. The state at `hash` has that version. */
   of(specVersion: number, hash: string): Promise<RuntimeMetadata> {
     const known = this.#known.get(specVersion);
     if (known) return known;
     const asked = this.#ask(specVersion, hash);
     this.#known.set(specVersion, asked);
-    // A failure is not kept: the next block may be asked of another time.
+    // Errors are not cached: the next request may succeed.
     asked.catch(() => this.#known.delete(specVersion));
     return asked;
   }
 
-  /** Asks again, since nothing decodes with the metadata that were answered. */
+  /** Removes metadata with which no block decodes, so that it is requested again. */
   forget(specVersion: number): void {
     this.#known.delete(specVersion);
   }
@@ -59,14 +59,14 @@ export class Runtimes {
     // Metadata by version are an `Option<Vec<u8>>`: one byte, and a length of at most five.
     const begin = answered.subarray(0, 16).indexOf(MAGIC);
     if (begin < 0)
-      throw new ProductError('source_failed', `${this.#rpc.host} answered no metadata of ${hash}`);
+      throw new ProductError('source_failed', `${this.#rpc.host} returned no metadata for ${hash}`);
     const bytes = new Uint8Array(new SharedArrayBuffer(answered.length - begin));
     bytes.set(answered.subarray(begin));
-    // Of the bytes too: one node may answer other metadata for a version than another.
+    // The key includes the hash, because nodes may return different metadata for a version.
     return { key: `${this.#chain}/${specVersion}/${hashText(bytes)}`, specVersion, bytes };
   }
 
-  /** The highest version above 14 that the runtime offers; null if it has no such function, as before 2023. */
+  /** The highest supported metadata version above 14; null if the runtime cannot list versions, as before 2023. */
   async #highestVersion(hash: string): Promise<number | null> {
     try {
       const list = await this.#bytes({

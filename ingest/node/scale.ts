@@ -1,4 +1,4 @@
-/** A number of 32 bits as SCALE writes it, in hex. */
+/** Encodes a u32 in SCALE, as hex. */
 export function u32(value: number): string {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);

@@ -18,21 +18,21 @@ import {
 interface Exchange {
   readonly ids: ReadonlySet<number>;
   readonly onEvent: OnEvent | undefined;
-  /** Begins the time limit again. */
+  /** Restarts the timeout. */
   readonly prolong: () => void;
-  /** The id that the node gave to its subscription. */
+  /** The subscription id from the node. */
   subscription?: unknown;
   readonly resolve: (replies: readonly RpcReply[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Close codes of a server that limits the rate: policy violation (RFC 6455) and try again later. */
+/** Close codes of a server that limits the rate: "policy violation" (RFC 6455) and "try again later". */
 const BUSY_CODES = [1008, 1013];
 const TOO_LARGE_CODE = 1009;
-/** Each takes memory beside its bytes. */
+/** Each fragment takes memory beside its bytes. */
 const FRAGMENTS_MAX = 16_384;
 
-/** Sends requests over one WebSocket, several at a time; opens another when it breaks or falls silent. */
+/** Sends concurrent requests over one WebSocket. Opens a new one after an error or a timeout. */
 export class SocketTransport implements Transport {
   readonly #url: string;
   readonly #limits: TransportLimits;
@@ -116,7 +116,7 @@ class Connection {
       const end = () => {
         clearTimeout(timer);
         this.#exchanges.delete(exchange);
-        // An idle connection keeps no process alive.
+        // An idle connection must not keep the process alive.
         if (this.#exchanges.size === 0) this.#hold(false);
       };
       const exchange: Exchange = {
@@ -144,7 +144,7 @@ class Connection {
     });
   }
 
-  /** A carrier that is gone would take both for later. */
+  /** Keeps the process alive while requests wait. A destroyed socket would keep the call for later. */
   #hold(isHeld: boolean): void {
     if (this.#carrier === null || this.#carrier.destroyed) return;
     if (isHeld) this.#carrier.ref();
@@ -158,13 +158,13 @@ class Connection {
     const { replies, exchange } = answered;
     if (exchange) exchange.resolve(replies);
     else {
-      // Without an id it answers the only request, or any batch: all are asked again, in smaller ones.
+      // A reply without an id answers the only request. Among several it goes to all batches, which are retried smaller.
       const waiting = [...this.#exchanges];
       for (const one of waiting) if (one.ids.size > 1 || waiting.length === 1) one.resolve(replies);
     }
   }
 
-  /** The replies of a message and what they answer; null for a notification, and for an answer that came too late. */
+  /** The replies of a message and their exchange; null for a notification or a late answer. */
   #answered(data: Buffer): { replies: readonly RpcReply[]; exchange: Exchange | undefined } | null {
     try {
       const replies = repliesOf(data.toString('utf8'));
@@ -180,7 +180,7 @@ class Connection {
       }
       return ids.length > 0 && !exchange ? null : { replies, exchange };
     } catch (error) {
-      // A text without its end names no request.
+      // A truncated text names no request.
       this.#fail(error);
       this.#socket.terminate();
       return null;
@@ -196,7 +196,7 @@ class Connection {
     if (exchange && last) exchange.resolve([...exchange.ids].map((id) => ({ id, ...last })));
   }
 
-  /** Which of several requests had the large answer is unknown, so a lone call among them is asked again. */
+  /** A too large answer may belong to any of several requests, so single calls among them are retried. */
   #fail(error: unknown): void {
     const exchanges = [...this.#exchanges];
     const isLarge = error instanceof RequestFailure && error.kind === 'large' && exchanges.length > 1;
@@ -207,9 +207,9 @@ class Connection {
   }
 }
 
-/** What `ws` reports of a message above `maxPayload`, and of everything else. */
+/** Maps errors of `ws`: a message above `maxPayload`, and all others. */
 function failureOf(error: Error & { readonly code?: string }): RequestFailure {
   if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
-    return new RequestFailure('large', 'answered more bytes than are taken (LINE_BYTES_MAX)');
+    return new RequestFailure('large', 'sent an answer above the limit; raise LINE_BYTES_MAX');
   return new RequestFailure('lost', `cannot be reached: ${reasonOf(error) || error.code}`);
 }

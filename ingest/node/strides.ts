@@ -1,7 +1,7 @@
-/** The lines of a stride, or why a height has none; in the order of its numbers. */
+/** A line or an error for each height of a batch, in order. */
 export interface StrideLines {
   readonly lines: readonly (Buffer | Error)[];
-  /** What the node sent for them. */
+  /** Size of the node's answers. */
   readonly bytes: number;
 }
 
@@ -12,15 +12,15 @@ interface WaitingBlock {
   readonly reject: (error: unknown) => void;
 }
 
-/** Heights of a stride: more gain little, and a public node may refuse such a batch. */
+/** Heights per batch. A larger batch is hardly faster, and a public node may refuse it. */
 const HEIGHTS_MAX = 64;
 const AT_ONCE = 4;
-/** Nodes cut answers at 10 or 15 MB. */
+/** Nodes truncate answers at 10 or 15 MB. */
 const BYTES_WANTED = 4 * 2 ** 20;
 
 /**
- * Gathers calls for single blocks into strides of many heights, which need few requests. A block waits for a full stride
- * only while another one is read.
+ * Groups calls for single blocks into batches, which need few requests. A block waits for a full batch only while another
+ * one is read.
  */
 export class Strides {
   readonly #read: (numbers: readonly number[], patience: number) => Promise<StrideLines>;
@@ -40,7 +40,7 @@ export class Strides {
     });
   }
 
-  /** After everything that asks in this turn of the event loop. */
+  /** Runs after all calls of this turn of the event loop. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;

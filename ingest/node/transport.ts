@@ -4,17 +4,17 @@ export interface RpcRequest {
   readonly id: number;
   readonly method: string;
   readonly params: readonly unknown[];
-  /** Only of a lone request over WebSocket. */
+  /** Only for a single request over WebSocket. */
   readonly onEvent?: OnEvent | undefined;
 }
 
-/** Takes an event of the subscription that a request opens; returns what the request is answered with after the last one. */
+/** Receives the events of a subscription. Returns the answer to the request after the last event, and undefined before. */
 export type OnEvent = (
   event: unknown,
   subscription: unknown,
 ) => Pick<RpcReply, 'result' | 'error'> | undefined;
 
-/** One answer of a node; `id` is null if the node could not tell which request it answers, and absent in a notification. */
+/** One answer of a node. `id` is null if the node could not read the request's id, and absent in a notification. */
 export interface RpcReply {
   readonly id: number | null | undefined;
   readonly result?: unknown;
@@ -29,12 +29,12 @@ export interface RpcEvent {
 }
 
 export interface TransportLimits {
-  /** Of one answer. */
+  /** Largest answer. */
   readonly answerBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Carries requests to a node. */
+/** Sends requests to a node. */
 export interface Transport {
   /** Sends the requests together; the replies may lack some. Throws `RequestFailure` if none came. */
   exchange(requests: readonly RpcRequest[], timeoutMs: number): Promise<readonly RpcReply[]>;
@@ -52,7 +52,7 @@ type FailureKind = 'lost' | 'busy' | 'large' | 'ambiguous' | 'refused';
 /** Why a request has no answer. */
 export class RequestFailure extends ProductError {
   readonly kind: FailureKind;
-  /** The wait that the node asks for. */
+  /** The wait that the node requests. */
   readonly waitMs: number;
 
   constructor(kind: FailureKind, text: string, waitMs = 0) {
@@ -62,20 +62,20 @@ export class RequestFailure extends ProductError {
   }
 }
 
-/** The failure that a status of HTTP stands for. */
+/** Classifies an HTTP status. */
 export function failureOfStatus(status: number, text: string, waitMs: number | null): RequestFailure {
   if (status === 429 || status === 503) return new RequestFailure('busy', text, waitMs ?? 0);
   if (status === 413) return new RequestFailure('large', text);
   return new RequestFailure(status >= 500 || status === 408 ? 'lost' : 'refused', text);
 }
 
-/** The body of a request; a lone request is no batch, which some nodes refuse. */
+/** Encodes requests. A single request is not sent as a batch, because some nodes refuse batches. */
 export function bodyOf(requests: readonly RpcRequest[]): string {
   const calls = requests.map((request) => ({ jsonrpc: '2.0', ...request }));
   return JSON.stringify(calls.length === 1 ? calls[0] : calls);
 }
 
-/** The replies in an answer. What is no reply is left out, so its call counts as not answered. */
+/** Decodes the replies in an answer. Leaves out invalid ones, so their calls count as not answered. */
 export function repliesOf(text: string): readonly RpcReply[] {
   return [parsed(text)].flat().flatMap((given: unknown): RpcReply[] => {
     if (typeof given !== 'object' || given === null) return [];
@@ -92,16 +92,16 @@ export function repliesOf(text: string): readonly RpcReply[] {
   });
 }
 
-/** Some nodes and proxies cut answers at 10 or 15 MB; such a text is no JSON. */
+/** Some nodes and proxies truncate answers at 10 or 15 MB. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new RequestFailure('large', 'answered no JSON, or only the beginning of it');
+    throw new RequestFailure('large', 'did not return JSON, or truncated it');
   }
 }
 
-/** An error as JSON-RPC describes it; of any other value its text. */
+/** Reads an error of JSON-RPC. Any other value becomes the message. */
 function errorOf(error: unknown): NonNullable<RpcReply['error']> {
   const { code, message, data } = error as Record<string, unknown>;
   return typeof message === 'string'

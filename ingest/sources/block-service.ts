@@ -1,20 +1,20 @@
-/** Serves the blocks of one chain as lines of JSON: Sidecar, or a node whose blocks are decoded here. */
+/** A source of the blocks of one chain, as lines of JSON: Sidecar, or a node, whose blocks this process decodes. */
 export interface BlockService {
-  /** For messages and logs: of a node without what may be a key. */
+  /** Shown in messages and logs. For a node without path and parameters, which may be keys. */
   readonly url: string;
-  /** If true, every line is a whole block. Otherwise each line is searched for what it lacks. */
+  /** Whether every line is a complete block. Otherwise each line is checked for missing parts. */
   readonly givesWholeBlocks: boolean;
   /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
-  /** Calls of its blocks so far that no metadata describe: lines hold their bytes. */
+  /** Calls so far that the metadata does not describe. Lines hold them as bytes. */
   readonly undecodedCalls?: number;
-  /** Hash of the first block of its network, or why it does not tell. */
+  /** Hash of the genesis block, or the reason why the service does not return it. */
   genesis(): Promise<{ readonly hash: string } | { readonly untold: string }>;
   /** Height and hash of the newest block. */
   head(kind?: 'finalized' | 'best'): Promise<{ readonly number: number; readonly hash: string }>;
   /**
-   * One block as a line. A hash gives that very block, whatever is best by now. The time limit is multiplied by
-   * `patience`.
+   * Returns one block as a line. A hash returns exactly that block, also after a reorganization. `patience` multiplies
+   * the time limit.
    */
   block(id: number | string, patience?: number): Promise<Buffer>;
 }

@@ -2,38 +2,38 @@ import type { ProductError } from '../../infra/errors.ts';
 
 /** Lines to load. */
 export interface LoadPortion {
-  /** The source. */
+  /** Name of the source. */
   readonly name: string;
   readonly lines: readonly Buffer[];
-  /** Of what was asked for. */
+  /** Size of the lines, about. */
   readonly bytes: number;
-  /** The number that the first line has in its file. */
+  /** Line number of the first line in its file. */
   readonly firstLine?: number;
 }
 
-/** Why a source did not give everything. */
+/** A source that failed, and its error. */
 export interface SourceFault {
   readonly source: string;
   readonly error: ProductError;
 }
 
-/** How far the source is that is read now. */
+/** Progress of the source that is being read. */
 export interface SourceProgress {
   readonly stage: 'connecting' | 'fetching' | 'reading';
   readonly source: string;
   readonly began: number;
-  /** How much was got of how much; of what is read, bytes. */
+  /** Units that are done of `total`: bytes in the stage `reading`. */
   done: number;
   readonly total: number | null;
 }
 
-/** What is loaded side by side with others: the blocks of a chain, or daily values. */
+/** One of several concurrent loads: the blocks of a chain, or daily values. */
 export interface Feed {
   readonly unit: 'block' | 'day';
-  /** Units that were got. */
+  /** Units fetched so far. */
   readonly got: number;
   readonly progress: SourceProgress | null;
   readonly faults: readonly SourceFault[];
-  /** Whether what was asked last failed: nothing came in its place. */
+  /** Whether the last source that was tried failed. */
   readonly hasFailed: boolean;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-// What several parts of a file of sources hold.
+// Schemas of addresses in a sources file.
 
 export const isAddress = (text: string): boolean => /^https?:/.test(text);
 
-/** Addresses are told in messages and logs. */
+/** Messages and logs show these addresses, so they may not contain credentials. */
 export const address = z
   .string()
   .refine(
@@ -13,15 +13,15 @@ export const address = z
   )
   .refine(
     (text) => !URL.canParse(text) || new URL(text).username === '',
-    'must not hold a name or password: it is shown in messages',
+    'must not contain a username or password, because messages show it',
   );
 
 export const isNodeAddress = (text: string): boolean => /^(?:wss?|https?):/.test(text) && URL.canParse(text);
 
-/** Messages tell only the host of a node, so that its address may hold a key. */
+/** Messages show only the host of a node, so its address may contain a key. */
 export const nodeAddress = z
   .string()
-  .refine(isNodeAddress, 'is no ws, wss, http or https URL such as wss://127.0.0.1:9944');
+  .refine(isNodeAddress, 'is not a ws, wss, http or https URL such as wss://127.0.0.1:9944');
 
-/** Reads something that a place of the file names; what it throws is told with that place. */
+/** Calls `read`, and adds the path in the file to an error that it throws. */
 export type InPlace = <T>(place: readonly PropertyKey[], read: () => T) => T;

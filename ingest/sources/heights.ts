@@ -4,15 +4,15 @@ import { type ChainKey, ofChain } from '../raw/canonical.ts';
 import { blocks } from '../raw/tables.ts';
 import { skippedNumbers } from './skipped-heights.ts';
 
-/** Heights from `from` to `to`, both of them in it. */
+/** An inclusive range of heights. */
 export interface Heights {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Ranges of heights that the store lacks or holds only a provisional block of, holes between stored blocks before
- * what lies outside them. With `withoutSkipped` a height that was skipped is none of them.
+ * Ranges of heights without a final block in the store. Holes between stored blocks come first, then the ranges before
+ * and after all stored blocks. `withoutSkipped` leaves out skipped heights.
  */
 export async function missingHeights(
   store: Store,
@@ -42,7 +42,7 @@ export function* heightsOf(ranges: readonly Heights[]): Generator<number> {
   for (const { from, to } of ranges) for (let height = from; height <= to; height++) yield height;
 }
 
-/** Single heights as ranges; they are in order. */
+/** Groups sorted heights into ranges. */
 export function rangesOf(heights: readonly number[]): Heights[] {
   const ranges: { from: number; to: number }[] = [];
   for (const height of heights) {
@@ -60,7 +60,7 @@ export function countHeights(ranges: readonly Heights[]): number {
 const NUMBER_FIRST = /^\s*\{\s*"number"\s*:\s*"?(\d{1,15})\b/;
 const HEAD_BYTES = 256;
 
-/** The height of a bare block, read of its first bytes; null where it is not laid out as Sidecar does. */
+/** Reads the height of a bare block from its first bytes; null if the layout is not Sidecar's. */
 export function heightAtStart(block: Buffer): number | null {
   const [, height] = NUMBER_FIRST.exec(block.toString('latin1', 0, HEAD_BYTES)) ?? [];
   return height === undefined ? null : Number(height);

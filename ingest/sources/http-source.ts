@@ -8,58 +8,58 @@ import { parseExact } from '../decode/json.ts';
 
 export interface HttpLimits {
   readonly attempts: number;
-  /** Wait before the second try; it doubles with each further one. */
+  /** Wait before the second attempt. It doubles with each attempt. */
   readonly backoffMs: number;
   readonly timeoutMs: number;
-  /** Of an answer, decompressed. */
+  /** Largest body, decompressed. */
   readonly bodyBytes: number;
-  /** Ends what is under way. */
+  /** Aborts requests in progress. */
   readonly signal?: AbortSignal;
-  /** Is awaited before each request. */
+  /** Awaited before each request, to limit the rate. */
   readonly pace?: () => Promise<void>;
 }
 
-/** How long one answer is waited for. */
-interface Patience extends Pick<HttpLimits, 'attempts' | 'timeoutMs'> {
-  /** Of all attempts, without the waits that the service asks for. */
+/** Limits of one answer. */
+interface AnswerLimits extends Pick<HttpLimits, 'attempts' | 'timeoutMs'> {
+  /** Time limit of all attempts together, without the waits that the service requests. */
   readonly totalMs: number;
 }
 
-/** A service that names a longer wait is not waited for. */
+/** A longer `Retry-After` fails at once. */
 const RETRY_AFTER_MS_MAX = 120_000;
-const SAID_BYTES = 200;
+const EXCERPT_BYTES = 200;
 
-/** A service that is read with GET: with limits, and again when it fails for a while. */
+/** Reads a service with GET. Limits time and size, and retries temporary failures. */
 export class HttpSource {
   readonly #root: string;
   readonly #limits: HttpLimits;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** Headers may hold a key, so they follow no redirect. */
+  /** Requests with `headers` follow no redirect, because a header may hold a key. */
   constructor(root: string, limits: HttpLimits, headers: Readonly<Record<string, string>> = {}) {
     this.#root = root;
     this.#limits = limits;
     this.#headers = headers;
   }
 
-  /** A document; numbers that a double would round come as text. */
+  /** Returns a JSON document. Numbers that a double would round become strings. */
   read<T>(path: string, schema: z.ZodType<T>): Promise<T> {
     return this.get(path, (bytes) => {
       const read = schema.safeParse(parsed(bytes));
       if (read.success) return read.data;
-      throw new Error(`answered something other than expected: ${firstFault(read.error)}`);
+      throw new Error(`returned an unexpected document: ${firstFault(read.error)}`);
     });
   }
 
-  /** What `take` makes of the bytes of an answer; it throws when they are not what was asked for. */
-  get<T>(path: string, take: (bytes: Buffer) => T, given: Partial<Patience> = {}): Promise<T> {
+  /** Returns the result of `take` for a body. `take` throws if the body is not what was requested. */
+  get<T>(path: string, take: (bytes: Buffer) => T, overrides: Partial<AnswerLimits> = {}): Promise<T> {
     const {
       backoffMs,
       signal,
       attempts,
       timeoutMs,
       totalMs = Number.POSITIVE_INFINITY,
-    } = { ...this.#limits, ...given };
+    } = { ...this.#limits, ...overrides };
     let until = performance.now() + totalMs;
     const leftMs = () => Math.ceil(until - performance.now());
     return pRetry(() => this.#once(path, take, Math.max(1, Math.min(timeoutMs, leftMs()))), {
@@ -68,11 +68,11 @@ export class HttpSource {
       factor: 2,
       randomize: true,
       onFailedAttempt: async ({ error, retriesLeft }) => {
-        if (!(error instanceof RefusedForNow) || retriesLeft === 0) return;
+        if (!(error instanceof RetryAfterError) || retriesLeft === 0) return;
         await setTimeout(error.waitMs, undefined, { signal });
         until += error.waitMs;
       },
-      // In a moment no source answers, and the last failure would hide the first.
+      // With little time left an attempt can only time out, which would hide the first error.
       shouldRetry: () => leftMs() > timeoutMs / 10,
       ...(signal === undefined ? {} : { signal }),
     });
@@ -82,7 +82,7 @@ export class HttpSource {
     const url = `${this.#root}${path}`;
     await this.#limits.pace?.();
     const { answer, bytes } = await this.#fetch(url, timeoutMs);
-    if (!answer.ok) throw failureOf(answer, `${url} answered ${answer.status}: ${beginningOf(bytes)}`);
+    if (!answer.ok) throw failureOf(answer, `${url} answered ${answer.status}: ${excerptOf(bytes)}`);
     try {
       return take(bytes);
     } catch (error) {
@@ -116,8 +116,8 @@ export class HttpSource {
 
 export class TooLong extends Error {}
 
-/** The service names the time after which it may be asked again. */
-class RefusedForNow extends ProductError {
+/** An error response with `Retry-After`. */
+class RetryAfterError extends ProductError {
   readonly waitMs: number;
 
   constructor(text: string, waitMs: number) {
@@ -126,7 +126,7 @@ class RefusedForNow extends ProductError {
   }
 }
 
-/** The body of an answer; throws `TooLong` beyond `bytesMax`. */
+/** Reads a response body. Throws `TooLong` beyond `bytesMax`. */
 export async function readBody({ body }: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -138,33 +138,33 @@ export async function readBody({ body }: Response, bytesMax: number): Promise<Bu
   return Buffer.concat(pieces, bytes);
 }
 
-const beginningOf = (bytes: Buffer) => bytes.toString('utf8', 0, SAID_BYTES).replace(/\s+/g, ' ').trim();
+const excerptOf = (bytes: Buffer) => bytes.toString('utf8', 0, EXCERPT_BYTES).replace(/\s+/g, ' ').trim();
 
 function failureOf({ status, headers }: Response, text: string): Error {
   if (isFinal(status)) return new AbortError(new ProductError('source_failed', text));
   const waitMs = parseRetryAfter(headers.get('retry-after'));
   if (waitMs === null) return new ProductError('source_failed', text);
   return waitMs <= RETRY_AFTER_MS_MAX
-    ? new RefusedForNow(text, waitMs)
+    ? new RetryAfterError(text, waitMs)
     : new AbortError(
-        new ProductError('source_failed', `${text} (again in ${Math.round(waitMs / 1000)} s, it says)`),
+        new ProductError('source_failed', `${text} (Retry-After: ${Math.round(waitMs / 1000)} s)`),
       );
 }
 
-/** What the service refuses now it will refuse again; what it could not do it may do later. */
+/** A retry cannot help after these statuses. */
 const isFinal = (status: number) => status < 500 && status !== 429 && status !== 408;
 
-/** What lies behind `fetch failed`; where several addresses were tried, only a code tells it. */
+/** The cause behind `fetch failed`. If several addresses were tried, the cause has only a code. */
 export function reasonOfNetwork(error: unknown): string {
   const { cause = error } = error as { cause?: unknown };
   return reasonOf(cause) || String((cause as { code?: string }).code);
 }
 
-/** Throws what an answer is instead of JSON. */
+/** Parses JSON without rounding numbers. Throws if the bytes are not JSON. */
 export function parsed(bytes: Buffer): unknown {
   try {
     return parseExact(bytes.toString('utf8'));
   } catch {
-    throw new Error('answered no JSON');
+    throw new Error('did not return JSON');
   }
 }

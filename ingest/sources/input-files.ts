@@ -7,18 +7,18 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 /** Something to read: a file, a download, or standard input. */
 export interface Input {
   readonly name: string;
-  /** Bytes as they lie there; null for what has no size. */
+  /** Size in bytes before decompression; null if unknown. */
   readonly size: number | null;
   readonly open: () => Readable & { readonly bytesRead: number };
 }
 
-const OTHERWISE_PACKED = /\.(zip|7z|rar|xz|bz2|lz4|br|tar|tgz|tar\.(gz|zst))$/i;
+const UNSUPPORTED = /\.(zip|7z|rar|xz|bz2|lz4|br|tar|tgz|tar\.(gz|zst))$/i;
 
 const INPUT_FILE = /\.(ndjson|jsonl|json)(\.gz|\.zst)?$|\.parquet$/;
 
-/** A file, or every file of a directory, in order. */
+/** A file, or all input files of a directory sorted by name. */
 export async function inputsAt(path: string): Promise<Input[]> {
-  const found = await lookAt(path);
+  const found = await statInput(path);
   if (!found.isDirectory()) return [await fileInput(path, found)];
   const names = await readdir(path, { recursive: true }).catch((error) => {
     throw new ProductError('input_unreadable', `${path} cannot be read: ${reasonOf(error)}`);
@@ -26,19 +26,19 @@ export async function inputsAt(path: string): Promise<Input[]> {
   const inputs: Input[] = [];
   for (const name of names.filter((name) => INPUT_FILE.test(name)).sort()) {
     const file = join(path, name);
-    const facts = await lookAt(file);
+    const facts = await statInput(file);
     if (facts.isFile()) inputs.push(await fileInput(file, facts));
   }
   if (inputs.length === 0) {
     throw new ProductError(
       'input_missing',
-      `${path} holds no input: files end in .ndjson, .jsonl or .json, with .gz or .zst when they are packed, or in .parquet`,
+      `${path} contains no input files: expected .ndjson, .jsonl or .json, each optionally with .gz or .zst, or .parquet`,
     );
   }
   return inputs;
 }
 
-async function lookAt(path: string): Promise<Stats> {
+async function statInput(path: string): Promise<Stats> {
   try {
     return await stat(path);
   } catch (error) {
@@ -50,19 +50,19 @@ async function lookAt(path: string): Promise<Stats> {
   }
 }
 
-/** A buffer of the largest size for each of many small files costs more than to read them. */
+/** Allocating 1 MiB for each of many small files would cost more than reading them. */
 const readBytes = (facts: Stats) =>
   facts.isFile() ? Math.min(2 ** 20, Math.max(2 ** 12, facts.size + 1)) : 2 ** 20;
 
 async function fileInput(path: string, facts: Stats): Promise<Input> {
-  if (OTHERWISE_PACKED.test(path)) {
+  if (UNSUPPORTED.test(path)) {
     throw new ProductError(
       'usage',
-      `${path} is packed in a form that is not read: unpack it, and pack it with gzip or zstd where it is large`,
+      `${path} is in an unsupported archive format: unpack it, or compress it with gzip or zstd`,
     );
   }
   await access(path, constants.R_OK).catch(() => {
-    throw new ProductError('input_unreadable', `${path} may not be read by this user`);
+    throw new ProductError('input_unreadable', `this user has no permission to read ${path}`);
   });
   return {
     name: path,

@@ -1,15 +1,13 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
 
-/** Ends a line that is written. */
 export const LINE_END = Buffer.from('\n');
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
-/** What some programs write before UTF-8. */
-const MARK = Buffer.of(0xef, 0xbb, 0xbf);
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 /**
- * What is unpacked at a time. With the 16 KiB of Node a file of 600 MB takes a fifth longer: each piece waits for a
- * thread, and most blocks are joined of several. Each frame of zstd has a buffer of its own, which small ones pay for.
+ * Chunk size of decompression. With Node's 16 KiB a file of 600 MB takes a fifth longer: each chunk waits for a thread,
+ * and most blocks span several. A larger size would slow down small zstd frames, because each allocates a buffer.
  */
 const UNPACKED_BYTES = 256 * 1024;
 
@@ -22,7 +20,7 @@ export interface SourceLine {
 
 interface Packing {
   readonly ending: string;
-  /** What the file begins with; no JSON does. */
+  /** First bytes of such a file. JSON never begins with them. */
   readonly magic: Buffer;
   readonly unpack: (bytes: Readable, lineBytes: number) => Readable;
 }
@@ -41,18 +39,18 @@ const PACKINGS: readonly Packing[] = [
   {
     ending: '.gz',
     magic: Buffer.of(0x1f, 0x8b),
-    // What ends one of the two ends the other, and the reader hears of it from the last.
+    // An error of one stream destroys both, and the reader gets it from the last one.
     unpack: (bytes) => pipeline(bytes, createGunzip({ chunkSize: UNPACKED_BYTES }), () => undefined),
   },
 ];
 const MAGIC_BYTES = 4;
 
-/** The lines of a file: gzip, zstd or Parquet by the ending of its name, or else by its first bytes, or plain. */
+/** Decompresses a file. Its extension selects gzip, zstd or Parquet; without one its first bytes do. */
 export function decompressed(name: string, bytes: Readable, lineBytes: number): Readable {
   const named = PACKINGS.find(({ ending }) => name.endsWith(ending));
   if (named) return named.unpack(bytes, lineBytes);
   const unpacked = Readable.from(byFirstBytes(bytes, lineBytes), { objectMode: false });
-  // A reader that stops ends a source at once that waits for its next bytes.
+  // Otherwise a source that waits for bytes would stay open after the reader stops.
   return unpacked.once('close', () => bytes.destroy());
 }
 
@@ -78,12 +76,12 @@ async function* joined(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerat
     if (head.length > 0) yield head;
     yield* rest;
   } finally {
-    // Also where nobody read beyond the head.
+    // Runs also if the reader stops within the head.
     await rest.return(undefined);
   }
 }
 
-/** Its decoders are loaded with the first such file. */
+/** Imports the Parquet decoders on first use. */
 async function* unpackParquet(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {
   const { parquetLines } = await import('./parquet.ts');
   yield* parquetLines(bytes, lineBytes);
@@ -91,22 +89,22 @@ async function* unpackParquet(bytes: Readable, lineBytes: number): AsyncGenerato
 
 const newFrame = (): ZstdDecompress => createZstdDecompress({ chunkSize: UNPACKED_BYTES });
 
-/** Files that were packed one after another hold several frames; Node's own stream ends after the first. */
+/** Concatenated zstd files hold several frames. Node's own stream ends after the first. */
 async function* unpackZstd(bytes: Readable): AsyncGenerator<Buffer> {
   let frame = newFrame();
   for await (const piece of bytes) {
     for (let rest = Buffer.from(piece as Buffer); rest.length > 0; ) {
       const before = frame.bytesWritten;
-      yield* unpacked(frame, rest);
+      yield* outputOf(frame, rest);
       rest = rest.subarray(frame.bytesWritten - before);
       if (rest.length > 0) frame = newFrame();
     }
   }
-  yield* unpacked(frame);
+  yield* outputOf(frame);
 }
 
-/** What a frame gives for some of its bytes, or, without any, at its end. */
-async function* unpacked(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<Buffer> {
+/** The output of a frame for `bytes`, or without them the rest at its end. */
+async function* outputOf(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<Buffer> {
   const turn = { done: false, failure: undefined as Error | undefined, wake: () => {} };
   const done = () => {
     turn.done = true;
@@ -133,7 +131,7 @@ async function* unpacked(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<
   frame.off('readable', wake).off('end', done).off('error', fail);
 }
 
-/** Cuts a stream into lines without copying those that lie within one chunk; empty lines are passed over. */
+/** Splits a stream into lines and skips empty ones. A line within one chunk is not copied. */
 export async function* readLines(bytes: Readable, bytesMax: number): AsyncGenerator<SourceLine> {
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -150,7 +148,7 @@ export async function* readLines(bytes: Readable, bytesMax: number): AsyncGenera
     }
     if (from < chunk.length) {
       const rest = chunk.subarray(from);
-      // A refused line needs only its beginning.
+      // A line beyond the limit keeps only its beginning.
       if (heldBytes <= bytesMax) held.push(rest);
       heldBytes += rest.length;
     }
@@ -171,8 +169,11 @@ function finish(
   }
   const pieces = [...held, rest].filter(({ length }) => length > 0);
   const whole = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-  const marked = number === 1 && whole.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
-  const bytes = whole.subarray(marked, whole.at(-1) === RETURN ? -1 : undefined);
+  const hasMark = number === 1 && whole.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  const bytes = whole.subarray(
+    hasMark ? BYTE_ORDER_MARK.length : 0,
+    whole.at(-1) === RETURN ? -1 : undefined,
+  );
   return isBlank(bytes) ? null : { number, bytes };
 }
 

@@ -1,19 +1,19 @@
 import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 
-/** Rows are decoded in parts of about so many bytes: a row is a whole block and a file may hold a year of them. */
+/** Size of a part, about. A row is a whole block, and a file may hold a year of them. */
 const PART_BYTES = 32 * 2 ** 20;
-/** Values of a part: equal ones take no bytes in the file, and are objects once they are decoded. */
+/** Values of a part. Equal values take hardly any bytes in a file, but become objects when they are decoded. */
 const PART_VALUES = 1_000_000;
-/** Values that are decoded at once, whatever the part: pages are decoded whole, and lists with all of their column. */
+/** Values that the library decodes at once, whatever the part: it decodes whole pages, and whole columns of lists. */
 const DECODED_VALUES_MAX = 2 ** 24;
-/** A page's header holds its least and greatest value, and is mostly far shorter. */
+/** Longer than most page headers. They hold the minimum and maximum of the page, which may be long. */
 const HEADER_BYTES = 1024;
 
 type RowGroup = FileMetaData['row_groups'][number];
 type ColumnChunk = RowGroup['columns'][number];
 
-/** Rows that are decoded together. */
+/** Ranges of rows that are decoded together. */
 export async function* rowParts(
   file: AsyncBuffer,
   { row_groups }: FileMetaData,
@@ -35,18 +35,18 @@ export async function* rowParts(
   }
 }
 
-/** How many values a group holds, by the headers of its pages: the file's own count is not what is decoded. */
+/** Counts the values of a row group by its page headers: the library decodes by them, not by the footer's count. */
 async function valuesOf(file: AsyncBuffer, { columns }: RowGroup, rows: number): Promise<number> {
   let [values, decoded] = [0, 0];
   for (const column of columns) {
     const { total, longest } = await pagesOf(file, column);
-    if (total < rows) throw new Error(`${rows} rows with ${total} values of a column`);
+    if (total < rows) throw new Error(`a column has ${total} values for ${rows} rows`);
     values += total;
     const isFlat = column.meta_data?.path_in_schema.length === 1 && total === rows;
     decoded += isFlat ? longest : total;
     if (decoded > DECODED_VALUES_MAX) {
       throw new Error(
-        `pages of more than ${DECODED_VALUES_MAX} values: write it with smaller pages or row groups`,
+        `its pages have more than ${DECODED_VALUES_MAX} values: write it with smaller pages or row groups`,
       );
     }
   }
@@ -57,19 +57,19 @@ async function pagesOf(
   file: AsyncBuffer,
   { meta_data }: ColumnChunk,
 ): Promise<{ total: number; longest: number }> {
-  if (!meta_data) throw new Error('a column without its place');
+  if (!meta_data) throw new Error('a column has no offset');
   const { dictionary_page_offset, data_page_offset, total_compressed_size } = meta_data;
   const from = Number(dictionary_page_offset || data_page_offset);
   const until = from + Number(total_compressed_size);
   let [total, longest] = [0, 0];
-  // A single byte at the end is no page to the decoder either.
+  // The decoder ignores a single byte at the end too.
   for (let at = from; at < until - 1; ) {
     const { header, length } = await headerAt(file, at, until);
     const { data_page_header, data_page_header_v2, dictionary_page_header } = header;
     const values = (data_page_header ?? data_page_header_v2)?.num_values ?? 0;
     total += values;
     longest = Math.max(longest, values, dictionary_page_header?.num_values ?? 0);
-    if (!(header.compressed_page_size >= 0)) throw new Error('a page of a negative length');
+    if (!(header.compressed_page_size >= 0)) throw new Error('a page has a negative length');
     at += length + header.compressed_page_size;
   }
   return { total, longest };
@@ -84,6 +84,6 @@ async function headerAt(file: AsyncBuffer, at: number, until: number) {
     } catch (error) {
       if (at + size >= until) throw error;
     }
-    if (at + size >= until) throw new Error('a page that breaks off');
+    if (at + size >= until) throw new Error('a page is truncated');
   }
 }

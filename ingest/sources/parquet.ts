@@ -11,7 +11,7 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { PARQUET_BROKEN } from './parquet-broken.ts';
 import { rowParts } from './parquet-parts.ts';
 
-/** Columns that hold structure: as text they are JSON, which goes on as it is. */
+/** Columns whose text is JSON, which is copied unchanged. */
 const STRUCTURED: ReadonlySet<string> = new Set([
   'payload',
   'logs',
@@ -21,14 +21,14 @@ const STRUCTURED: ReadonlySet<string> = new Set([
 ]);
 
 const toBytes = (bytes: Buffer) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-/** A page holds the rows that a writer collected between two looks at its size. */
+/** Limits the size of a page, in lines of the longest size: writers check the size of a page only every few rows. */
 const LINES_PER_PAGE_MAX = 4;
 
 type Decompress = (input: Uint8Array, length: number) => Uint8Array;
-/** Where Node has a decompressor of its own, that is the faster one. */
+/** Node's own decompressors are faster than those of the library. */
 const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   ...compressors,
-  // An empty block is one byte, which is taken for a reference to bytes before it.
+  // The library takes the single byte of an empty block for a back reference.
   LZ4_RAW: (input, length) =>
     length === 0 ? new Uint8Array() : (compressors.LZ4_RAW?.(input, length) as Uint8Array),
   GZIP: (input, length) => toBytes(gunzipSync(input, { maxOutputLength: Math.max(1, length) })),
@@ -36,7 +36,7 @@ const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   ZSTD: (input, length) => toBytes(zstdDecompressSync(input, { maxOutputLength: Math.max(1, length) })),
 };
 
-/** A page has the length that its header names, within the limit. */
+/** Decompressors that refuse pages of more than `bytesMax`. */
 const limited = (bytesMax: number): Record<string, Decompress> =>
   Object.fromEntries(
     Object.entries(DECOMPRESS).map(([codec, decompress]) => [
@@ -44,13 +44,13 @@ const limited = (bytesMax: number): Record<string, Decompress> =>
       (input: Uint8Array, length: number) => {
         if (length <= bytesMax) return decompress(input, length);
         throw new Error(
-          `a page of ${length} bytes; the longest has ${bytesMax} (${LINES_PER_PAGE_MAX} × LINE_BYTES_MAX)`,
+          `a page has ${length} bytes, and the limit is ${bytesMax} (${LINES_PER_PAGE_MAX} × LINE_BYTES_MAX)`,
         );
       },
     ]),
   );
 
-/** JSON of a column of that type: read as numbers, its amounts would lose digits. */
+/** The text of a JSON column. Parsing it would round large amounts. */
 class JsonText {
   readonly text: string;
 
@@ -59,7 +59,7 @@ class JsonText {
   }
 }
 
-/** The rows of a Parquet file as the lines that the same documents have as NDJSON: a field for each column. */
+/** Converts the rows of a Parquet file to NDJSON, with a field for each column. */
 export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {
   const { file, close } = await randomAccess(bytes);
   const decompressors = limited(LINES_PER_PAGE_MAX * lineBytes);
@@ -79,13 +79,15 @@ export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGe
       for (const row of rows) yield Buffer.from(`${lineOf(row)}\n`);
     }
   } catch (error) {
-    throw Object.assign(new Error(`no readable Parquet: ${reasonOf(error)}`), { code: PARQUET_BROKEN });
+    throw Object.assign(new Error(`not a readable Parquet file: ${reasonOf(error)}`), {
+      code: PARQUET_BROKEN,
+    });
   } finally {
     await close();
   }
 }
 
-/** A row is the document itself where its only column holds one. */
+/** A row with a single column of JSON is that document itself. */
 function lineOf(row: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
   const [only] = fields;
@@ -102,7 +104,7 @@ function textOf(name: string, value: unknown): string {
   return jsonOf(value);
 }
 
-/** Line ends stand only between the parts of JSON, never in its strings. */
+/** JSON has line breaks only between tokens, never in its strings. */
 const oneLine = (json: string) => json.replace(/[\r\n]+/g, ' ');
 
 function jsonOf(value: unknown): string {
@@ -115,7 +117,7 @@ function jsonOf(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** The format is read from its end: a file is opened a second time, a stream is written to one. */
+/** Parquet is read from its end, so a file is opened again, and a stream is copied to a temporary file. */
 async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close(): Promise<void> }> {
   const { path } = bytes as Partial<ReadStream>;
   if (typeof path === 'string') {
@@ -125,7 +127,7 @@ async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close
   const directory = await mkdtemp(join(tmpdir(), 'chain-metrics-'));
   try {
     const copy = join(directory, 'input.parquet');
-    await pipeline(bytes, leavingRoom(directory), createWriteStream(copy));
+    await pipeline(bytes, requireFreeSpace(directory), createWriteStream(copy));
     return await openFile(copy);
   } finally {
     // The open descriptor still reads the deleted file.
@@ -133,27 +135,27 @@ async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close
   }
 }
 
-/** What stays free where a stream is copied, and after how many bytes that is looked at. */
+/** Disk space that must stay free while a stream is copied. */
 const FREE_BYTES_MIN = 512 * 2 ** 20;
-const BYTES_PER_LOOK = 64 * 2 ** 20;
+const BYTES_PER_CHECK = 64 * 2 ** 20;
 
-/** A stream may be longer than the disk, which others need too. */
-function leavingRoom(directory: string): Transform {
-  let [copied, looked] = [0, 0];
-  const look = async () => {
+/** Fails before a long stream fills the disk. */
+function requireFreeSpace(directory: string): Transform {
+  let [copied, checked] = [0, 0];
+  const check = async () => {
     const { bavail, bsize } = await statfs(directory);
     if (bavail * bsize >= FREE_BYTES_MIN) return;
     throw new ProductError(
       'source_failed',
-      `a stream of Parquet is copied to ${tmpdir()} first, where ${copied} bytes of it leave less than ${FREE_BYTES_MIN} free: set TMPDIR, or give it as a file`,
+      `${tmpdir()} has less than ${FREE_BYTES_MIN} bytes left after ${copied} bytes of a Parquet stream were copied to it: set TMPDIR to a larger disk, or pass a file in place of a stream`,
     );
   };
   return new Transform({
     transform(piece: Buffer, _encoding, done) {
       copied += piece.length;
-      if (copied - looked < BYTES_PER_LOOK) return done(null, piece);
-      looked = copied;
-      look().then(() => done(null, piece), done);
+      if (copied - checked < BYTES_PER_CHECK) return done(null, piece);
+      checked = copied;
+      check().then(() => done(null, piece), done);
     },
   });
 }

@@ -23,22 +23,22 @@ import { decompressed, readLines } from './lines.ts';
 import { PARQUET_BROKEN } from './parquet-broken.ts';
 import { countRead, type SourceMetrics } from './source-metrics.ts';
 
-/** A file, or what stands for one. */
+/** A file, or a stream of lines. */
 interface IngestSource {
-  /** File name: its extensions name the compression, the rest names the chain of bare blocks. */
+  /** File name. Its extensions select the compression, the rest names the chain of bare blocks. */
   readonly name: string;
-  /** Chain of bare blocks, over the file's name. */
+  /** Chain of bare blocks. Takes precedence over the file name. */
   readonly chain?: string;
-  /** The number that the first line has in its file, where its lines were unpacked before. */
+  /** Line number of the first line, if the lines are decompressed already. */
   readonly firstLine?: number;
 }
 
 export interface RunOptions {
   /** Name of this run, by which its result is reported. */
   readonly run?: string | undefined;
-  /** Called with what is durable so far, batch by batch. */
+  /** Called after each batch with the totals that are durable. */
   readonly onProgress?: ((soFar: IngestSummary) => void) | undefined;
-  /** Called for each source that seems to be of another chain. */
+  /** Called for each source that seems to belong to another chain. */
   readonly onForeignAddress?: ((found: ForeignAddress) => void) | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface OpenSource extends IngestSource {
   readonly bytes: Readable;
 }
 
-/** They are opened one after the other. */
+/** Sources that are opened one at a time. */
 export type OpenSources = Iterable<OpenSource> | AsyncIterable<OpenSource>;
 
 export interface IngestSummary {
@@ -61,17 +61,17 @@ export interface IngestSummary {
 interface PublishLimits {
   readonly batchBytes: number;
   readonly lineBytes: number;
-  /** The setting that says so. */
+  /** Name of the setting behind `lineBytes`, for messages. */
   readonly lineSetting: string;
-  /** A message holds more than its line, and may be longer. */
+  /** Largest message. A message may be longer than its line. */
   readonly messageBytes: number;
   readonly deadLetterBytes: number;
   readonly metrics: SourceMetrics;
 }
 
 /**
- * Reads sources line by line, one after the other, and puts blocks and snapshots on the log; what cannot be read becomes a
- * dead letter. Small sources share a batch.
+ * Publishes the blocks and snapshots of sources to the log, in order. A line that cannot be read becomes a dead letter.
+ * Small sources share a batch.
  */
 export async function publish(
   runtime: Runtime,
@@ -130,7 +130,7 @@ async function readSource(
       bytesOfTurn = 0;
     }
   } catch (error) {
-    // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
+    // Only errors of zlib and Parquet come from the input.
     if (!isArchiveError(error)) throw error;
     const reason = `the archive is truncated or corrupt: ${reasonOf(error)}`;
     batches.refuse(originOf(last + 1), reason, Buffer.alloc(0));
@@ -139,12 +139,12 @@ async function readSource(
 }
 
 /**
- * What is read in one turn of the event loop, in some milliseconds: requests are answered meanwhile, also where a source
- * has the next line at once, as rows of Parquet.
+ * Bytes that are read in one turn of the event loop, which takes some milliseconds. Sources that never wait, such as
+ * Parquet, would block requests otherwise.
  */
 const TURN_BYTES = 2 ** 20;
 
-/** What was read is published in batches: while one is loaded, the next one is read and prepared. */
+/** Publishes in batches. The next batch is read while the last one is loaded. */
 class Batches {
   readonly summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
   readonly #runtime: Runtime;
@@ -163,7 +163,7 @@ class Batches {
     this.#limits = limits;
   }
 
-  /** Nothing waits for more while the store is idle. */
+  /** Batches are smaller while none is loading, so that the store is not idle. */
   get isFull(): boolean {
     const { batchBytes } = this.#limits;
     return this.#pendingBytes >= (this.#loading > 0 ? batchBytes : Math.min(batchBytes, FIRST_BATCH_BYTES));
@@ -189,7 +189,7 @@ class Batches {
     const soFar = { ...this.summary };
     this.#pendingBytes = 0;
     const before = this.#inProgress.at(-1);
-    // Published before anything is awaited: batches stay in the order of their lines.
+    // Publishes before the first `await`, so that batches stay in the order of their lines.
     const parts = [
       writeDeadLetters(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
       blocks.length > 0 && publishTraced(runtime, TOPICS.blocks, blocks),
@@ -202,25 +202,25 @@ class Batches {
       this.#options.onProgress?.(soFar);
     });
     this.#loading++;
-    // A later flush throws the failure.
+    // A later `flush`, or `done`, throws the error.
     markHandled(loading.finally(() => this.#loading--));
     this.#inProgress.push(loading);
     if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
   }
 
-  /** Resolves when all of it is loaded. */
+  /** Resolves when everything is loaded. */
   async done(): Promise<void> {
     await this.#inProgress.at(-1);
   }
 
-  /** Resolves when nothing is in progress, however it ends. */
+  /** Resolves when nothing is in progress, also after an error. */
   async settle(): Promise<void> {
     await Promise.allSettled(this.#inProgress);
   }
 }
 
 const IN_PROGRESS_MAX = 2;
-/** What takes about as long to load as the next batch takes to be read. */
+/** Takes about as long to load as the next batch takes to read. */
 const FIRST_BATCH_BYTES = 16 * 2 ** 20;
 
 const unpack = (
@@ -233,13 +233,13 @@ const tooLong = (bytes: number, { lineSetting }: PublishLimits) => ({
   refused: `longer than ${bytes} bytes (${lineSetting})`,
 });
 
-/** Numbers that are written exactly may make a message many times as long as its line. */
+/** Exact numbers can make a message many times longer than its line. */
 function withinMessage(read: ReadResult, limits: PublishLimits): ReadResult {
   const isTooLong = 'size' in read && read.size > limits.messageBytes;
   return isTooLong ? tooLong(limits.messageBytes, limits) : read;
 }
 
-/** Whether a line opens a document that goes over several. */
+/** Whether a line begins a document that spans several lines. */
 const isOpening = (line: Buffer, refused: string) =>
   (refused === NO_JSON && line[0] === LIST) ||
   (line.length <= OPENING_BYTES_MAX && /^[[{\s]+$/.test(line.toString('latin1')));
@@ -247,12 +247,12 @@ const OPENING_BYTES_MAX = 64;
 const OPENS_LIST = /^\s*\[/;
 
 const spreadReason = (line: Buffer) =>
-  `${NO_JSON}: a document goes over several lines, and a line has to hold one whole; ${rewrittenBy(line)}`;
+  `${NO_JSON}: a document spans several lines, but each line must be one document; ${adviceFor(line)}`;
 
-const rewrittenBy = (line: Buffer) =>
+const adviceFor = (line: Buffer) =>
   OPENS_LIST.test(line.toString('latin1', 0, OPENING_BYTES_MAX))
-    ? "`jq -c '.[]' FILE` writes a list so"
-    : '`jq -c . FILE` writes it so';
+    ? "convert the list with `jq -c '.[]' FILE`"
+    : 'convert the file with `jq -c . FILE`';
 
 function explain(
   reason: string,
@@ -264,7 +264,7 @@ function explain(
   line: Buffer,
 ): string {
   if (reason === NO_OBJECT && line[0] === LIST)
-    return `${NO_OBJECT}: a line has to hold one document; ${rewrittenBy(line)}`;
+    return `${NO_OBJECT}: each line must be one document; ${adviceFor(line)}`;
   if (chain !== undefined || !reason.startsWith('a bare block')) return reason;
   const near = didYouMean(name, namesOf(registry));
   return `chain: unknown ${name}; ${near && `${near} `}${reason}`;

@@ -1,21 +1,21 @@
-/** The address of a service, and of which kind it is. */
+/** The address and the kind of a service. */
 export interface ServiceAddress {
   readonly url: string;
-  /** A node by JSON-RPC; Sidecar or polkadot-rest-api when absent. */
+  /** Whether it is a node with JSON-RPC. Otherwise it is Sidecar or polkadot-rest-api. */
   readonly isNode?: boolean | undefined;
 }
 
-/** Which service is asked, and for which chain its blocks are taken. */
+/** A service, and the chain that its blocks belong to. */
 export interface SourceOptions extends ServiceAddress {
   readonly chain: string;
-  /** Take the blocks for that chain's although the service names its runtime otherwise. */
+  /** Accepts the blocks even if the runtime name or the genesis block belongs to another chain. */
   readonly force?: boolean | undefined;
 }
 
-/** Blocks that are asked for at a time: those of a node come many in one request. */
+/** Concurrent block requests. A node answers many of them in one batch. */
 export const concurrencyOf = ({ isNode = false }: ServiceAddress): number => (isNode ? 256 : 8);
 
-/** For messages and logs: the address of a node may hold a key. */
+/** The URL for messages and logs. The address of a node may hold a key. */
 export const shownUrl = ({ url, isNode = false }: ServiceAddress): string =>
   isNode ? shownAddress(url) : url;
 

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { booleanSetting, integerSetting } from '../../infra/config/setting-types.ts';
 
-/** Before an address of HTTP: a Sidecar answers there, unless this says that a node does. */
+/** Prefix of an HTTP address that marks a node. Without it the address is a Sidecar. */
 const NODE_BY_HTTP = /^node\+/;
 
 const followedSource = z
   .string()
   .regex(
     /^[^=]+=(?:(?:node\+)?https?|wss?):\/\/.+$/,
-    'expected CHAIN=URL, such as polkadot=wss://127.0.0.1:9944 of a node or polkadot=http://127.0.0.1:8080 of a Sidecar',
+    'expected CHAIN=URL, such as polkadot=wss://127.0.0.1:9944 for a node or polkadot=http://127.0.0.1:8080 for a Sidecar',
   )
   .transform((text) => {
     const at = text.indexOf('=');
@@ -34,16 +34,16 @@ export const sourceSettings = {
     )
     .pipe(z.array(followedSource))
     .describe(
-      'sources whose new blocks `start` ingests, as CHAIN=URL, separated by commas: ws or wss of a node (node+http or node+https for its HTTP), http or https of a Sidecar',
+      'sources whose new blocks `start` ingests: CHAIN=URL, separated by commas; ws, wss, node+http and node+https are nodes, http and https are Sidecars',
     ),
-  FOLLOW_BEST: booleanSetting('false').describe('with FOLLOW: also blocks that are not finalized'),
+  FOLLOW_BEST: booleanSetting('false').describe('with FOLLOW: also ingest blocks that are not finalized'),
   FOLLOW_FORCE: booleanSetting('false').describe(
-    'with FOLLOW: accept the blocks although the runtime of a service is named after another chain, or its network has another first block',
+    'with FOLLOW: accept blocks even if the runtime name or the genesis block of a service belongs to another chain',
   ),
   FOLLOW_SNAPSHOTS: booleanSetting('true').describe(
-    'with FOLLOW: also the state of the chains, once a UTC day',
+    'with FOLLOW: also take snapshots of the chain state, once a UTC day',
   ),
-  LINE_BYTES_MAX: integerSetting(64 * 2 ** 20, 1024).describe('longest line of an input file'),
+  LINE_BYTES_MAX: integerSetting(64 * 2 ** 20, 1024).describe('longest line of an input file, in bytes'),
 };
 
 export type SourceSettings = z.output<z.ZodObject<typeof sourceSettings>>;

@@ -4,13 +4,13 @@ import type { BlockService } from './block-service.ts';
 import { heightAtStart } from './heights.ts';
 import { type HttpLimits, HttpSource, parsed } from './http-source.ts';
 
-/** Where the blocks' routes are: Sidecar serves them at the root, its successor under `/v1`. */
+/** Sidecar serves blocks at the root, its successor under `/v1`. */
 const ROOTS = ['', '/v1'] as const;
 
 interface SidecarLimits extends HttpLimits {
-  /** Attempts to fetch one block, which may be the only thing that fails. */
+  /** Attempts to fetch one block, which may be the only request that fails. */
   readonly blockAttempts: number;
-  /** Time for all attempts to fetch one block: others wait for it. */
+  /** Time limit of all attempts to fetch one block, because later blocks wait for it. */
   readonly blockMs: number;
 }
 
@@ -24,7 +24,7 @@ const USUAL: SidecarLimits = {
 };
 /** A wrong address fails at once; only temporary failures are retried. */
 const ATTEMPTS_TO_CONNECT = 2;
-/** A proxy may hang on the one route that tells the first block. */
+/** A proxy may hang on the route that returns the genesis hash. */
 const GENESIS_MS_MAX = 5000;
 
 const height = z.union([z.string(), z.number()]).transform(Number).pipe(z.int().min(0));
@@ -35,7 +35,7 @@ const headBlock = z.object({ number: height, hash: z.string() });
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
-/** A Sidecar, or its successor polkadot-rest-api, as a source of whole blocks. */
+/** A Sidecar, or its successor polkadot-rest-api, as a source of blocks. */
 export class Sidecar implements BlockService {
   readonly url: string;
   readonly givesWholeBlocks = false;
@@ -50,7 +50,7 @@ export class Sidecar implements BlockService {
     this.#limits = limits;
   }
 
-  /** Finds out which of the two answers at the address; says plainly when neither does. */
+  /** Detects which of the two serves the address. Throws `source_unreachable` if neither does. */
   static async connect(address: string, given: Partial<SidecarLimits> = {}): Promise<Sidecar> {
     const limits = { ...USUAL, ...given };
     const url = address.replace(/\/+$/, '');
@@ -65,13 +65,13 @@ export class Sidecar implements BlockService {
         return new Sidecar(url, root, limits, specName);
       } catch (error) {
         failures.push(error);
-        // A server that does not answer at all answers no other path either.
+        // An unreachable server answers no other path either.
         if (isUnreachable(error)) break;
       }
     }
     throw new ProductError(
       'source_unreachable',
-      `${address} answers neither as Sidecar nor as polkadot-rest-api: ${reasonOf(failures[0])}`,
+      `${address} is neither a Sidecar nor a polkadot-rest-api: ${reasonOf(failures[0])}`,
     );
   }
 
@@ -93,11 +93,11 @@ export class Sidecar implements BlockService {
     return this.read(`/blocks/head?finalized=${kind === 'finalized'}`, headBlock);
   }
 
-  /** The source's own bytes. */
+  /** Returns the body of the response, on one line. */
   block(id: number | string, patience = 1): Promise<Buffer> {
     const take = (bytes: Buffer) => {
-      // A page of a proxy or a block of another height must not be taken for what was asked for.
-      if (!isBlock(bytes, id)) throw new Error('answered something else than that block');
+      // Refuses error pages of proxies, and blocks of another height.
+      if (!isBlock(bytes, id)) throw new Error('did not return that block');
       return onOneLine(bytes);
     };
     const attempts = Math.min(this.#limits.attempts, this.#limits.blockAttempts);
@@ -115,7 +115,7 @@ export class Sidecar implements BlockService {
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof ProductError && error.code === 'source_unreachable';
 
-/** The beginning of a block tells its height; only one that is laid out otherwise has to be parsed. */
+/** Reads the height at the beginning of a block. Parses the block only if its layout differs. */
 function isBlock(bytes: Buffer, id: number | string): boolean {
   const first = heightAtStart(bytes);
   if (first !== null && typeof id === 'number') return first === id;
@@ -123,7 +123,7 @@ function isBlock(bytes: Buffer, id: number | string): boolean {
   return typeof id === 'number' ? Number(number) === id : hash === id;
 }
 
-/** Inside JSON a raw line break can only stand between values. */
+/** JSON has line breaks only between tokens. */
 function onOneLine(bytes: Buffer): Buffer {
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) bytes[at] = SPACE;
   return bytes;

@@ -4,13 +4,13 @@ import { type Sql, sql } from '../../infra/sql.ts';
 import { type ChainKey, ofChain } from '../raw/canonical.ts';
 import { blocks, skippedHeights } from '../raw/tables.ts';
 
-/** A height that a source did not serve while it served others. */
+/** A height that a source failed to serve while it served others. */
 export interface UnservedHeight {
   readonly number: number;
   readonly reason: string;
 }
 
-/** A height that was skipped: it is stored until its block is. */
+/** A skipped height. It is stored until its block is. */
 export interface SkippedHeight extends UnservedHeight {
   readonly relay_chain: string;
   readonly chain: string;
@@ -22,22 +22,22 @@ export interface SkippedHeight extends UnservedHeight {
 export const SKIPPED_REASON_CHARACTERS = 200;
 const TRIED_AGAIN_SECONDS_MAX = 86_400;
 
-/** A block that a source is slow to serve gets more time with each try, up to so many times the first. */
+/** Each retry doubles the time limit of a slow block, up to this factor. */
 export const PATIENCE_MAX = 8;
 
 export const patienceFor = ({ tries }: SkippedHeight): number => Math.min(PATIENCE_MAX, 2 ** tries);
 
-/** When a height is tried again: the wait doubles with each try. */
+/** Time of the next attempt. The wait doubles with each one. */
 export function triedAgainAt({ last_tried_at, tries }: SkippedHeight, retrySeconds: number): number {
   const seconds = Math.min(retrySeconds * 2 ** (tries - 1), Math.max(retrySeconds, TRIED_AGAIN_SECONDS_MAX));
   return Date.parse(last_tried_at) + seconds * 1000;
 }
 
-/** Heights whose final block is stored by now, from whatever source. */
+/** Skipped heights whose final block is stored now, from any source. */
 const filled = sql`SELECT relay_chain, chain, number FROM ${blocks} FINAL
   WHERE finalized AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${skippedHeights})`;
 
-/** The heights that are skipped, of one chain or of all; no more of each chain than `heightsMax`. */
+/** Skipped heights of one chain or of all, at most `heightsMax` of each chain. */
 export function readSkippedHeights(
   store: Pick<Store, 'rows'>,
   place?: ChainKey,
@@ -50,7 +50,7 @@ export function readSkippedHeights(
     ORDER BY relay_chain, chain, number LIMIT ${heightsMax} BY relay_chain, chain`);
 }
 
-/** The number of skipped heights of each chain. */
+/** Counts the skipped heights of each chain. */
 export function countSkippedHeights(
   store: Pick<Store, 'rows'>,
 ): Promise<(ChainKey & { readonly heights: number })[]> {
@@ -60,13 +60,13 @@ export function countSkippedHeights(
   return store.rows(counts);
 }
 
-/** The heights of a chain that missing ones are told apart from. */
+/** SQL of the skipped heights of a chain. */
 export const skippedNumbers = (place: ChainKey): Sql =>
   sql`SELECT number FROM ${skippedHeights} FINAL WHERE ${ofChain(place)}`;
 
 /**
- * Stores that heights were tried in vain once more, and deletes those that are filled. Throws `source_failed` when a
- * chain would have more of them than `heightsMax`: such a source lacks a range, not a height.
+ * Counts another failed attempt for each height, and deletes heights whose block is stored now. Throws `source_failed`
+ * above `heightsMax` skipped heights of a chain: such a source lacks a whole range.
  */
 export async function noteSkippedHeights(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
@@ -100,7 +100,7 @@ export async function noteSkippedHeights(
   throw new ProductError(
     'source_failed',
     `${heightsMax} heights of ${place.chain} are skipped already, and the source does not serve ` +
-      `${lacking.number} either (${lacking.reason}): begin above the range that it lacks, or ask a source that has it`,
+      `${lacking.number} either (${lacking.reason}): start above the missing range, or add a source that has it`,
   );
 }
 
@@ -110,7 +110,7 @@ async function deleteFilled(store: Store, place: ChainKey, now: number): Promise
     FROM ${skippedHeights} FINAL WHERE ${ofChain(place)} AND (relay_chain, chain, number) IN (${filled})`);
 }
 
-/** Newer than all that is stored of a chain: the clock of the process that stored it may have been ahead. */
+/** Above every stored version of a chain, because the clock of another process may be ahead. */
 async function versionAfter(store: Store, place: ChainKey, now: number): Promise<number> {
   const [last] = await store.rows<{ version: string }>(
     sql`SELECT toString(max(skipped_heights.version)) AS version FROM ${skippedHeights} WHERE ${ofChain(place)}`,

@@ -9,14 +9,13 @@ import { isUnreachable, type Sidecar } from './sidecar.ts';
 import { KINDS, type SnapshotMoment } from './snapshot-kinds.ts';
 import { type Subject, snapshotLine } from './snapshot-line.ts';
 
-/** What snapshots are taken of, and who is called when a kind is not available. */
 interface CollectorOptions extends Subject {
-  /** Called once for each kind and reason that the source does not serve. */
+  /** Called once for each kind and reason if the source does not serve the kind. */
   readonly onUnavailable: (kind: SnapshotKind, reason: string) => void;
   readonly now?: () => number;
 }
 
-/** Takes snapshots of a chain's state from the service that its blocks come from, once a UTC day. */
+/** Takes snapshots of a chain's state from Sidecar, once a UTC day. */
 export class SnapshotCollector {
   readonly #sidecar: Sidecar;
   readonly #options: CollectorOptions;
@@ -28,7 +27,7 @@ export class SnapshotCollector {
     this.#options = options;
   }
 
-  /** Snapshots at a finalized height, as lines; none when the day of its block has them already. */
+  /** Returns the snapshots at a finalized height as lines; none if that day has them already. */
   async collect(height: number): Promise<Buffer[]> {
     const { now = Date.now } = this.#options;
     if (isoDay(now()) === this.#day) return [];
@@ -41,7 +40,7 @@ export class SnapshotCollector {
         const payload = await take(momentOf(this.#sidecar, height), this.#options);
         lines.push(snapshotLine(this.#options.chain, kind, { height, time }, payload), LINE_END);
       } catch (error) {
-        // A source that does not answer may do so later: the whole day is retried.
+        // An unreachable source may answer later, so the whole day is retried.
         if (!(error instanceof Error) || isUnreachable(error)) throw error;
         this.#report(kind, reasonOf(error));
       }
@@ -59,11 +58,11 @@ export class SnapshotCollector {
   async #timeOf(height: number): Promise<number> {
     const time = timeOf(await this.#sidecar.block(height));
     if (time !== null) return time;
-    throw new ProductError('source_failed', `block ${height} has no time: no snapshots of it are taken`);
+    throw new ProductError('source_failed', `block ${height} has no time, so no snapshots are taken of it`);
   }
 }
 
-/** A service that does not know `at` answers for its head, which is another moment. */
+/** Checks the height of each answer: a service without `at` answers for its head. */
 function momentOf(sidecar: Sidecar, height: number): SnapshotMoment {
   const positioned = z.object({ at: z.object({ height: z.coerce.number() }) });
   return {
@@ -77,7 +76,7 @@ function momentOf(sidecar: Sidecar, height: number): SnapshotMoment {
         throw new Error(`${path} did not answer for block ${height}`);
       const read = schema.safeParse(document);
       if (read.success) return read.data;
-      throw new Error(`${path} answered something other than expected: ${firstFault(read.error)}`);
+      throw new Error(`${path} returned an unexpected document: ${firstFault(read.error)}`);
     },
   };
 }

@@ -5,10 +5,9 @@ import type { SnapshotKind } from '../decode/snapshot.ts';
 import type { Subject } from './snapshot-line.ts';
 import { COINS, isCalled, NO_COIN, siblingAccount, siblingsOf } from './stable-coins.ts';
 
-// What a service can say of a chain's state, kind by kind. A kind is taken whole or not at all: a field that no
-// route gives is a reason not to send it, never a zero.
+// The kinds of snapshots that Sidecar can serve. A snapshot is complete or absent: a field without a route is never 0.
 
-/** Asks the service about one block: everything in a snapshot is of the same moment. */
+/** Reads routes at one block, so that all fields of a snapshot belong to the same state. */
 export interface SnapshotMoment {
   read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
 }
@@ -16,7 +15,7 @@ export interface SnapshotMoment {
 interface KindOfSource {
   readonly kind: SnapshotKind;
   readonly isOf: (subject: Subject) => boolean;
-  /** The payload, or a failure that says what is not given. */
+  /** Returns the payload. Throws an error that names the missing part. */
   readonly take: (moment: SnapshotMoment, subject: Subject) => Promise<object>;
 }
 
@@ -27,7 +26,7 @@ const count = z
 const amount = z.union([z.string().regex(/^\d+$/), z.int().min(0).transform(String)]);
 const text = z.string();
 
-/** What a pallet keeps under a name, as the service writes it; of a map only what is kept under a given key. */
+/** Reads a storage value of a pallet. */
 async function stored<T>(
   moment: SnapshotMoment,
   pallet: string,
@@ -57,20 +56,20 @@ const validatorSet: KindOfSource = {
   },
 };
 
-/** Counters and the stake of an era have routes; what is spread over the ledgers of all stashes has none. */
+/** Always unavailable, because no route lists the ledgers. */
 const stakingState: KindOfSource = {
   kind: 'staking_state',
   isOf: ({ chain }) => chain.staking !== null,
   take: async () => {
     throw new Error(
-      'addresses_staking and unbonding are sums over all ledgers, which no route lists; the others alone make no snapshot',
+      'addresses_staking and unbonding are sums over all staking ledgers, which no route lists: take them from a node',
     );
   },
 };
 
 const issuance: KindOfSource = {
   kind: 'issuance',
-  // Where staking lives, its token does.
+  // The chain of the staking pallet has the token's issuance too.
   isOf: ({ chain }) => chain.staking !== null,
   take: async (moment) => ({
     total: await stored(moment, 'balances', 'totalIssuance', amount),
@@ -113,7 +112,7 @@ const stableHoldings: KindOfSource = {
 const REQUESTS_AT_ONCE = 4;
 const assetBalances = z.object({ assets: z.array(z.object({ assetId: text, balance: amount })) });
 
-/** What backs the coins on other chains: the balances of the sibling parachains that the registry knows. */
+/** Sums the balances of the sibling parachains in the registry, which back the coins on those chains. */
 async function sovereignBalances(moment: SnapshotMoment, subject: Subject, assets: readonly string[]) {
   const query = assets.map((id) => `assets[]=${id}`).join('&');
   const answers = await pMap(
@@ -146,7 +145,7 @@ const saleInfo = z.object({
 });
 const schedule = z.array(z.object({ mask: text, assignment: z.union([text, z.record(text, z.unknown())]) }));
 
-/** From the pallet's storage: `/coretime/info` lacks the end price and the ideal sale, and reservations lose their cores. */
+/** Reads pallet storage, because `/coretime/info` lacks the end price, the ideal sale and the cores of reservations. */
 const coretimeConfig: KindOfSource = {
   kind: 'coretime_config',
   isOf: ({ chain }) => chain.role === 'coretime',

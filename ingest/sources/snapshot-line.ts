@@ -6,11 +6,11 @@ import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
 export interface Subject {
   readonly chain: Chain;
   readonly registry: Registry;
-  /** Accounts whose balances are the treasury. */
+  /** Addresses of the treasury. */
   readonly treasury: readonly string[];
 }
 
-/** A snapshot of a chain after a block, as a line. Throws the reason for which it would be refused. */
+/** Formats a snapshot as a line. Throws if loading would refuse it. */
 export function snapshotLine(
   { relay_chain, name }: Chain,
   kind: SnapshotKind,

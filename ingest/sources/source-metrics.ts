@@ -19,7 +19,7 @@ export const createSourceMetrics = () => ({
   }),
   up: new Gauge({
     name: 'chain_metrics_source_up',
-    help: 'Whether the source of a chain that this process follows answers: 1 or 0.',
+    help: 'Whether the source of a chain that this process follows is reachable: 1 or 0.',
     labelNames: BY_CHAIN,
     registers: [],
   }),
@@ -45,7 +45,7 @@ export const createSourceMetrics = () => ({
 
 export type SourceMetrics = ReturnType<typeof createSourceMetrics>;
 
-/** Counts what is published of a source. */
+/** Counts published messages and refused lines. */
 export function countRead(
   { messages, refusedLines }: SourceMetrics,
   read: Readonly<Record<Stream, number>> & { readonly refused: number },
@@ -55,7 +55,7 @@ export function countRead(
   refusedLines.inc(read.refused);
 }
 
-/** How far the source of a chain is followed. */
+/** The metrics of one followed chain. */
 export class FollowedChain {
   readonly #metrics: SourceMetrics;
   readonly #labels: { relay_chain: string; chain: string };
@@ -80,13 +80,13 @@ export class FollowedChain {
     this.#metrics.errors.inc(this.#labels);
   }
 
-  /** Everything below this height is published. */
+  /** All blocks below this height are published. */
   published(next: number): void {
     this.#next = next;
     this.#showLag();
   }
 
-  /** Another process may follow it from now on. */
+  /** Removes the metrics, because another process may follow the chain from now on. */
   left(): void {
     for (const gauge of [this.#metrics.up, this.#metrics.head, this.#metrics.lag]) gauge.remove(this.#labels);
     this.#head = undefined;

@@ -9,19 +9,19 @@ export const COINS = [
 /** Why a hub has no snapshot of them. */
 export const NO_COIN = `the chain has neither ${COINS.map(({ asset_id, symbol }) => `${symbol} (${asset_id})`).join(' nor ')}`;
 
-/** A symbol is hex in the storage, and sometimes text in an answer. The same number may be another asset on another hub. */
+/** Compares symbols, which are hex in storage and text in some answers. Another hub may use an id for another asset. */
 export function isCalled(given: string, symbol: string): boolean {
   const plain = given.startsWith('0x') ? Buffer.from(given.slice(2), 'hex').toString('utf8') : given;
   return plain.toUpperCase() === symbol;
 }
 
-/** Ids of the other parachains of the relay chain that the registry knows. */
+/** Ids of the other parachains in the registry with the same relay chain. */
 export const siblingsOf = ({ chain, registry }: Subject): number[] =>
   registry.chains.flatMap(({ relay_chain, para_id }) =>
     relay_chain === chain.relay_chain && para_id !== null && para_id !== chain.para_id ? [para_id] : [],
   );
 
-/** The key of the account by which a parachain is known to its siblings. */
+/** Key of the account that a parachain has on its sibling chains. */
 export function siblingAccount(paraId: number): Buffer {
   const key = Buffer.alloc(32);
   key.write('sibl', 'latin1');

@@ -59,17 +59,17 @@ describe('input that cannot be taken in', () => {
     const summary = await ingesting.take('polkadot.json', [...lines, madeBlock(3)]);
     expect(summary).toMatchObject({ lines: lines.length + 1, blocks: 1, refused_lines: lines.length });
     const [first, ...others] = await ingesting.letters('polkadot.json');
-    expect(first?.reason).toMatch(/^not JSON: a document goes over several lines.*jq -c '\.\[\]'/);
+    expect(first?.reason).toMatch(/^not JSON: a document spans several lines.*jq -c '\.\[\]'/);
     expect(others.map(({ reason }) => reason).filter((reason) => reason.includes('jq'))).toEqual([]);
     await ingesting.take('items.json', ['[{"a":1},', '{}]']);
     const [items] = await ingesting.letters('items.json');
-    expect(items?.reason).toMatch(/^not JSON: a document goes over several lines.*jq -c '\.\[\]'/);
+    expect(items?.reason).toMatch(/^not JSON: a document spans several lines.*jq -c '\.\[\]'/);
     await ingesting.take('one.json', JSON.stringify(madeBlock(4), null, 1).split('\n'));
     const [opening] = await ingesting.letters('one.json');
     expect(opening?.reason).toMatch(/`jq -c \. FILE`/);
     await ingesting.take('list.json', [JSON.stringify([madeBlock(5)]), 'garbage', '{']);
     expect((await ingesting.letters('list.json')).map(({ reason }) => reason)).toEqual([
-      expect.stringMatching(/^not a JSON object: a line has to hold one document; `jq -c '\.\[\]'/),
+      expect.stringMatching(/^not a JSON object: each line must be one document; convert .* `jq -c '\.\[\]'/),
       'not JSON',
       'not JSON',
     ]);

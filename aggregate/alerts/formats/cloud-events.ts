@@ -7,12 +7,12 @@ export const CLOUD_EVENTS_MAX = 100;
 
 const SPECIFICATION = '1.0';
 const REQUIRED = ['id', 'source', 'type'] as const;
-/** Attributes that are labels of the alert. */
+/** Attributes that become labels of the alert. */
 const LABELS = ['source', 'subject', 'type'] as const;
 
 interface ReadEvent {
   readonly item?: Omit<AlertItem, 'retryKey'>;
-  /** Equal for an event and its repetitions. */
+  /** The same for an event and its retries. */
   readonly identity: string;
   readonly refused?: string;
 }
@@ -33,7 +33,7 @@ export function readCloudEvent(event: unknown, rules: Omit<GenericRules, 'envelo
   return { item, identity: identityOf(event as JsonObject) };
 }
 
-/** The data of an event, or the reason why it is refused. */
+/** The data of an event, or the reason for refusing it. */
 function payloadOf(event: unknown): JsonObject | string {
   if (!isObject(event)) return 'expected an object';
   if (get(event, 'specversion') !== SPECIFICATION) return `specversion: expected ${SPECIFICATION}`;
@@ -45,6 +45,6 @@ function payloadOf(event: unknown): JsonObject | string {
   return isObject(data) ? data : 'data: expected an object';
 }
 
-/** Includes the data, so an id that is reused by mistake drops no alert. */
+/** Includes the data, so that reusing an id by mistake drops no alert. */
 const identityOf = (event: JsonObject): string =>
   sha256(JSON.stringify([event.source, event.id, get(event, 'data') ?? null]));

@@ -21,12 +21,12 @@ export class BodyError extends Error {
 }
 
 export interface ParsedDelivery {
-  /** Whether its body is known to be valid JSON; one that the store refused is not. */
+  /** Whether its body is valid JSON. False if the store refused the body. */
   readonly isJson: boolean;
-  /** In the order of the body; null where an item was refused. */
+  /** In the order of the body; null for a refused item. */
   readonly items: readonly (AlertItem | null)[];
   readonly refused: readonly { readonly item: number; readonly reason: string }[];
-  /** Name of the items in reasons; 'alerts' if absent. */
+  /** Name of the list in reasons; 'alerts' if absent. */
   readonly list?: 'events';
 }
 
@@ -38,10 +38,10 @@ export interface ParsedEvent {
 
 const REASONS_MAX = 5;
 
-/** Parses a body. Throws `BodyError` when every item of it is refused. */
+/** Parses a body. Throws `BodyError` if all items are refused. */
 export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
   const parsed = parseItems(head, body, rules);
-  // Events that older versions stored have no matchers.
+  // Events of older versions have no matchers.
   return { ...parsed, items: markHeartbeats(parsed.items, head.heartbeat_matchers ?? '') };
 }
 
@@ -52,9 +52,9 @@ function parseItems(head: DeliveryRequest, body: Buffer, rules: ParsingRules): P
   if (head.endpoint === 'pagerduty') return parsePagerdutyEvent(head, payload, rules, text);
   const missing = missingAttributes(payload);
   if (missing.length > 0) {
-    // Generic bodies are taken here too, but none has all that is required save one.
-    const isMeant = Object.hasOwn(payload, 'alerts') || missing.length === 1;
-    if (head.endpoint === 'prometheus' && isMeant) {
+    // This endpoint takes generic bodies too. A body that lacks only one attribute is in the Prometheus format.
+    const isPrometheus = Object.hasOwn(payload, 'alerts') || missing.length === 1;
+    if (head.endpoint === 'prometheus' && isPrometheus) {
       throw new BodyError(422, `The Prometheus format requires: ${missing.join(', ')}.`);
     }
     const item = readGeneric(payload, { ...genericRules(head, rules), envelope: {} });
@@ -64,7 +64,7 @@ function parseItems(head: DeliveryRequest, body: Buffer, rules: ParsingRules): P
   const items = read.map(({ item }) => item ?? null);
   const refused = read.flatMap(({ refused }, item) => (refused ? [{ item, reason: refused }] : []));
   if (refused.length > 0 && refused.length === items.length) {
-    throw new BodyError(422, `No alert can be taken. ${reasonsIn(refused)}.`);
+    throw new BodyError(422, `All alerts are refused. ${reasonsIn(refused)}.`);
   }
   return { isJson: true, items, refused };
 }
@@ -77,18 +77,18 @@ const genericRules = (head: DeliveryRequest, rules: ParsingRules) => ({
   groupsByPayload: head.groups_by_payload,
 });
 
-/** A batch is a list; an invalid event is refused alone. */
+/** A list is a batch. An invalid event does not affect the others. */
 function parseCloudEvents(head: DeliveryRequest, payload: unknown, rules: ParsingRules): ParsedDelivery {
   const events = Array.isArray(payload) ? payload : [payload];
   if (events.length > CLOUD_EVENTS_MAX)
     throw new BodyError(
       422,
-      `A batch has at most ${CLOUD_EVENTS_MAX} events. Send ${events.length} in parts.`,
+      `A batch can have at most ${CLOUD_EVENTS_MAX} events, not ${events.length}. Send smaller batches.`,
     );
   const read = events.map((event) => readCloudEvent(event, genericRules(head, rules)));
   const refused = read.flatMap(({ refused }, item) => (refused ? [{ item, reason: refused }] : []));
   if (refused.length > 0 && refused.length === events.length) {
-    throw new BodyError(422, `No event can be taken. ${reasonsIn(refused, 'events')}.`);
+    throw new BodyError(422, `All events are refused. ${reasonsIn(refused, 'events')}.`);
   }
   const items = read.map(({ item, identity }) =>
     item ? { ...item, retryKey: namedRetryKey(`${head.integration}|${identity.slice(0, 32)}`) } : null,
@@ -107,13 +107,13 @@ function parsePagerdutyEvent(
   return { isJson: true, items: [{ ...read.item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
 }
 
-/** What to do with a list: Prometheus sends one, which is meant for the API of Alertmanager. */
+/** Advice for a body that is a list. Prometheus sends a list to the API of Alertmanager. */
 function listHint(payload: unknown): string {
   if (!Array.isArray(payload)) return '';
   const isOfPrometheus = payload.some((item) => isObject(get(item, 'labels')));
   return isOfPrometheus
-    ? ' This list of alerts is the API of Alertmanager: let Prometheus send to an Alertmanager (alerting.alertmanagers), and that one to this URL (webhook_configs).'
-    : ' Send each item of a list in a request of its own, or all as alerts of the Prometheus format.';
+    ? ' This list is a request for the API of Alertmanager. Let Prometheus send to an Alertmanager (alerting.alertmanagers), and the Alertmanager to this URL (webhook_configs).'
+    : ' Send each item of the list in its own request, or all items as alerts in the Prometheus format.';
 }
 
 const reasonsIn = (refused: ParsedDelivery['refused'], list = 'alerts'): string =>
@@ -122,7 +122,7 @@ const reasonsIn = (refused: ParsedDelivery['refused'], list = 'alerts'): string 
     .map(({ item, reason }) => `${list}[${item}]: ${reason}`)
     .join('; ');
 
-/** The reasons for refused items, in one short text; null if all items are valid. */
+/** The reasons for refused items in one text; null if no item is refused. */
 export function refusalOf({
   items,
   refused,
@@ -137,7 +137,7 @@ export function refusalOf({
 /** The JSON in a body. Throws `BodyError` if it is not JSON or nested too deep. */
 export function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
   const shape = shapeOf(body);
-  if (shape.isCut) throw new BodyError(400, 'The body is not JSON: it ends within a list or an object.');
+  if (shape.isCut) throw new BodyError(400, 'The body is not JSON: it ends inside a list or an object.');
   if (shape.depth > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);
   const text = textOfBody(body);
   try {
@@ -147,7 +147,7 @@ export function parseBody(body: Buffer, { depth }: ParsingRules): { text: string
   }
 }
 
-/** Without the byte order mark that some tools write. */
+/** Decodes a body without its byte order mark. */
 function textOfBody(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1');
   if (!isUtf8(body)) throw new BodyError(400, 'The body is not UTF-8.');
@@ -160,8 +160,8 @@ export const withoutMark = (body: Buffer): Buffer =>
   body[0] === MARK[0] && body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 
 /**
- * An idempotency key takes precedence. It counts together with the body: a key that is reused for another body by
- * mistake must not drop an alert.
+ * An idempotency key takes precedence. It counts only with the same body, so that reusing a key by mistake drops no
+ * alert.
  */
 function retryKeysOf(head: DeliveryRequest, text: string): (item: number, derived: string) => string {
   const { idempotency_key: name, integration } = head;

@@ -36,16 +36,16 @@ export interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
   readonly senderRules: SenderRules;
   readonly integration: string;
-  /** CloudEvents attributes that become labels. They count in the fingerprint of the content. */
+  /** CloudEvents attributes that become labels, and part of the fingerprint of the content. */
   readonly envelope: JsonObject;
   /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
 }
 
-/** Occurrences of one problem may differ in their times and hosts. */
+/** Left out of the fingerprint, because occurrences of one problem differ in them. */
 const NOT_COMPARED = new Set(['start_time', 'end_time', 'hosts']);
 
-/** Properties that the fields are read from when they are not mapped, or when the mapped value is blank. */
+/** Properties of the fields that are not mapped, or whose mapped value is blank. */
 const NAMES: Readonly<Record<MappedField, string>> = {
   title: 'title',
   description: 'description',
@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<MappedField, string>> = {
   environment: 'platform_environment_name',
 };
 
-/** Reads a generic payload as an alert; every field has a default, so any object is one. */
+/** Reads a generic payload. Every field has a default, so any object is an alert. */
 export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<AlertItem, 'retryKey'> {
   const { mapping, senderRules } = rules;
   const field = (name: MappedField): unknown => {
@@ -100,7 +100,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
 
 const isBlank = (value: unknown) => textsOf(value).length === 0;
 
-/** The hosts that fit into the limit; the stored payload has all of them. */
+/** The hosts within the limit. The stored payload has all of them. */
 function hostsOf(value: unknown): string[] {
   const hosts: string[] = [];
   let characters = 0;
@@ -115,13 +115,13 @@ function hostsOf(value: unknown): string[] {
   return hosts;
 }
 
-/** From the rules, else from the payload, else a hash of the payload without fields that vary between occurrences. */
-function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules): string {
+/** From the rules, else from the payload, else a hash of the payload without the fields that vary. */
+function fingerprintOf(payload: JsonObject, value: unknown, rules: GenericRules): string {
   const ruled = fingerprintByRule(payload, rules.senderRules);
-  // Ids of two servers of the same tool may be equal.
+  // Two servers of the same tool may use the same ids.
   if (ruled.length > 0) return sha256(`ruled\n${rules.integration}\n${JSON.stringify(ruled)}`);
-  const texts = textsOf(given);
-  // The separator keeps different lists from being joined to the same string.
+  const texts = textsOf(value);
+  // With the separator, different lists give different strings.
   if (texts.length > 0) return sha256(`given\n${texts.join('\0')}`);
   if (!rules.groupsByPayload) return '';
   const { start_time, end_time, hosts } = rules.mapping ?? {};

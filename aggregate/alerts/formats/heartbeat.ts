@@ -6,7 +6,7 @@ import type { AlertItem } from '../model/alert.ts';
 
 type IsHeartbeat = (item: AlertItem) => boolean;
 
-/** Caches parsed matchers, because every delivery of an integration brings the same text. */
+/** Caches parsed matchers, because every delivery of an integration has the same ones. */
 const compiled = new LRUCache<string, IsHeartbeat>({ max: 1000 });
 
 /** Marks firing items that match as heartbeats. '' marks none. */

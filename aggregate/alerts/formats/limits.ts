@@ -1,6 +1,6 @@
 /**
- * Most characters of the texts that are read from a payload beside those that are settings; longer ones are cut with an
- * ellipsis. The stored body has all of them.
+ * Longest texts of an alert in characters, beside those in settings. Longer texts are truncated with an ellipsis. The
+ * stored body is complete.
  */
 export const TEXT_LIMITS = {
   service: 100,

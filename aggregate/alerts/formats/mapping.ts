@@ -1,7 +1,7 @@
 import type { Path } from '../model/mapping.ts';
 import { isObject } from './values.ts';
 
-/** The value at a path; undefined when the payload has none there. */
+/** The value at a path; undefined if the payload has none. */
 export function valueAt(payload: unknown, path: Path): unknown {
   let value = payload;
   for (const step of path) {
@@ -38,7 +38,7 @@ export function fieldsOf(sample: unknown): SampleField[] {
 function typeOf(value: unknown): SampleField['type'] | null {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return 'number';
-  // Another payload may have a text there.
+  // Another payload may have a string there.
   if (value === null) return 'string';
   if (typeof value !== 'string') return null;
   return /^\d{4}-\d{2}-\d{2}/.test(value) ? 'datetime' : 'string';

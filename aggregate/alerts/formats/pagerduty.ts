@@ -20,7 +20,7 @@ const SEVERITIES = new Map<string, Severity>([
   ['warning', 'medium'],
 ]);
 
-/** An event of PagerDuty's Events API v2 as an alert, or the reason why it is none. */
+/** Reads an event of PagerDuty's Events API v2, or returns the reason for refusing it. */
 export function readPagerduty(
   event: JsonObject,
   integration: string,
@@ -28,8 +28,8 @@ export function readPagerduty(
 ): { readonly item: Omit<AlertItem, 'retryKey'> } | { readonly refused: string } {
   const effect = EFFECTS.get(textOf(get(event, 'event_action')));
   const dedupKey = textOf(get(event, 'dedup_key'));
-  const given = get(event, 'payload');
-  const payload = isObject(given) ? given : {};
+  const sent = get(event, 'payload');
+  const payload = isObject(sent) ? sent : {};
   const refused = faultOf(effect, dedupKey, payload);
   if (effect === undefined || refused !== null) return { refused: refused ?? '' };
   const details = get(payload, 'custom_details');
@@ -74,11 +74,11 @@ function severityOf(value: unknown): Severity {
 }
 
 /**
- * Removes `routing_key`, which is a secret. Adds a `dedup_key` to a trigger without one, so a replay gives the alert
- * that the answer named.
+ * Removes `routing_key`, which is a secret. Adds a `dedup_key` to a trigger without one, so that a replay gives the alert
+ * in the answer.
  */
 export function storedEvent({ routing_key: _, ...event }: JsonObject, newDedupKey: () => string) {
-  const given = textOf(get(event, 'dedup_key'));
-  const dedupKey = given === '' && get(event, 'event_action') === 'trigger' ? newDedupKey() : given;
+  const sent = textOf(get(event, 'dedup_key'));
+  const dedupKey = sent === '' && get(event, 'event_action') === 'trigger' ? newDedupKey() : sent;
   return { dedupKey, body: Buffer.from(JSON.stringify({ ...event, dedup_key: dedupKey })) };
 }

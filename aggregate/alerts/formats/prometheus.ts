@@ -32,10 +32,10 @@ const REQUIRED = [
   'version',
 ] as const;
 
-/** Tools by the version of the format that they write. */
+/** Tools by the version of the format that they send. */
 const TOOLS: Readonly<Record<string, string>> = { '4': 'Prometheus', '1': 'Grafana' };
 
-/** Required top-level attributes that a body lacks; empty when it is in the Prometheus format. */
+/** Required attributes that a body lacks; empty if it is in the Prometheus format. */
 export function missingAttributes(body: JsonObject): string[] {
   const missing: string[] = REQUIRED.filter((name) => !Object.hasOwn(body, name));
   if (!missing.includes('alerts') && !Array.isArray(body.alerts)) missing.push('alerts (a list)');
@@ -51,8 +51,8 @@ interface ReadItem {
 }
 
 /**
- * The items of a body of the Prometheus format, in order; an item that lacks a required field is refused by itself.
- * `retryKeyOf` returns the retry key of an item by its index and by the key that is derived from its content.
+ * Reads the items of a body in the Prometheus format. An item without a required field does not affect the others.
+ * `retryKeyOf` returns the retry key of an item by its index and the key that is derived from its content.
  */
 export function readPrometheus(
   body: JsonObject,
@@ -74,7 +74,7 @@ interface DeliveryContext {
   readonly retryKeyOf: (index: number, derived: string) => string;
 }
 
-/** What an item says, whenever it says it. */
+/** An item without its times. */
 type Content = Omit<AlertItem, 'retryKey' | 'startedMs' | 'endedMs' | 'hasUnreadEnd'>;
 
 const NO_TITLE = 'title: annotations/title, annotations/summary or labels/alertname is required';
@@ -92,7 +92,7 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   const resolves = content.effect === 'resolve';
   const ends = get(item, 'endsAt');
   const endedMs = resolves ? (timeOf(ends) ?? epochOf(ends)) : null;
-  // A template would be held in its four pieces, for as long as a retry may come.
+  // V8 would keep the four parts of a template literal in memory until the retry window ends.
   const derived = [delivery.group, fingerprint, resolves ? 'resolved' : 'firing', startedMs ?? 0].join('|');
   return {
     item: {
@@ -105,7 +105,7 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   };
 }
 
-/** What an item says; null when it has no title. */
+/** Reads an item without its times; null if it has no title. */
 function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryContext): Content | null {
   const annotations = get(item, 'annotations');
   const labels = get(item, 'labels');
@@ -133,7 +133,7 @@ function contentOf(item: JsonObject, { tool, integration, limits }: DeliveryCont
   };
 }
 
-/** Without those that are shown as fields of the alert. */
+/** The labels that are not fields of the alert. */
 function labelsOf(labels: unknown): string[] {
   if (!isObject(labels)) return [];
   const { severity: _severity, platform_environment_name: _environment, ...others } = labels;
@@ -142,10 +142,10 @@ function labelsOf(labels: unknown): string[] {
 
 const SHORT_HASH = /^[0-9a-f]{16}$/;
 
-/** Scoped to the integration: targets of two Prometheus servers may have the same labels. */
-function fingerprintOf(given: string, labels: unknown, title: string, integration: string): string {
-  if (SHORT_HASH.test(given)) return `${integration}:${given}`;
-  if (given !== '') return sha256(`prometheus\n${integration}\n${given}`);
+/** Includes the integration, because targets of two Prometheus servers may have the same labels. */
+function fingerprintOf(sent: string, labels: unknown, title: string, integration: string): string {
+  if (SHORT_HASH.test(sent)) return `${integration}:${sent}`;
+  if (sent !== '') return sha256(`prometheus\n${integration}\n${sent}`);
   const named = isObject(labels) && Object.keys(labels).length > 0 ? canonical(labels) : `title\n${title}`;
   return sha256(`labels\n${integration}\n${named}`);
 }

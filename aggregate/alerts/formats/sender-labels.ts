@@ -3,9 +3,9 @@ import { get, isObject, type JsonObject } from './values.ts';
 const LABELS_MAX = 64;
 const NAME_CHARACTERS_MAX = 128;
 const VALUE_CHARACTERS_MAX = 1024;
-/** All names and values together. */
+/** Limit of all names and values together. */
 const BYTES_MAX = 16 * 1024;
-/** Most bytes of UTF-8 for a unit of a text. */
+/** A UTF-16 code unit takes at most so many bytes in UTF-8. */
 const UNIT_BYTES_MAX = 3;
 
 type Candidates = readonly (readonly [name: string, value: unknown])[];
@@ -16,7 +16,7 @@ interface SenderLabels {
 }
 
 /**
- * The labels of a generic payload: those of its rules, those of the object `labels` or `tags`, and its other texts,
+ * The labels of a generic payload: those of the rules, those in the object `labels` or `tags`, and all other strings,
  * numbers and booleans.
  */
 export function genericLabels(payload: JsonObject, ruled: JsonObject): SenderLabels {
@@ -29,7 +29,7 @@ export function genericLabels(payload: JsonObject, ruled: JsonObject): SenderLab
 export const prometheusLabels = (labels: unknown): SenderLabels =>
   limitLabels([isObject(labels) ? Object.entries(labels) : []]);
 
-/** The first candidate of a name. Nearly always all are within the limits, and need not be sorted or measured. */
+/** Takes the first candidate of each name. Labels beyond the limits are rare, and take a slower path. */
 function limitLabels(groups: readonly Candidates[]): SenderLabels {
   const taken = new Map<string, string>();
   let units = 0;
@@ -43,13 +43,13 @@ function limitLabels(groups: readonly Candidates[]): SenderLabels {
     }
   }
   if (taken.size > LABELS_MAX || units * UNIT_BYTES_MAX > BYTES_MAX) return cutLabels(groups);
-  // Defines own properties, also for the name `__proto__`.
+  // `Object.fromEntries` makes own properties, even for the name `__proto__`.
   return { matchLabels: Object.fromEntries(taken), hasCutLabels: false };
 }
 
 /**
- * Takes candidates within the limits, sorted by name, so the order in a payload does not decide. A label that is too
- * long is dropped, because a cut value would be another value.
+ * Takes candidates within the limits, sorted by name, so that the order in a payload does not matter. Drops a label that
+ * is too long, because a truncated value would be another value.
  */
 function cutLabels(groups: readonly Candidates[]): SenderLabels {
   const taken = new Map<string, string>();

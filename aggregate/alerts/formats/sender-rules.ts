@@ -6,13 +6,13 @@ import { type JsonObject, textOf, textsOf } from './values.ts';
 
 // Applies the rules of an integration to a payload. No function throws.
 
-/** A value as rules compare it. Numbers and booleans are as in JSON. */
+/** Normalizes a value for rules. Numbers and booleans are as in JSON. */
 const wordOf = (value: unknown): string => textOf(value).trim().toLowerCase();
 
 const isAmong = (word: string, words: readonly string[]): boolean =>
   words.some((one) => wordOf(one) === word);
 
-/** The effect of a payload; null if it has no status, so that its end time decides. */
+/** The effect of a payload; null if it has no status, and its end time decides. */
 export function effectByRule(payload: JsonObject, { status }: SenderRules): ItemEffect | null {
   const word = status === undefined ? '' : wordOf(valueAt(payload, status.path));
   if (status === undefined || word === '') return null;
@@ -21,7 +21,7 @@ export function effectByRule(payload: JsonObject, { status }: SenderRules): Item
   return isAmong(word, status.ignored) ? 'ignore' : 'fire';
 }
 
-/** The values of the first alternative without blanks; else []. */
+/** The values of the first alternative without a blank one, or []. */
 export function fingerprintByRule(payload: JsonObject, { fingerprint = [] }: SenderRules): string[][] {
   for (const paths of fingerprint) {
     const texts = paths.map((path) => textsOf(valueAt(payload, path)));
@@ -30,7 +30,7 @@ export function fingerprintByRule(payload: JsonObject, { fingerprint = [] }: Sen
   return [];
 }
 
-/** Null if there is no rule of the severity. */
+/** Null if there is no rule for the severity. */
 export function severityByRule(payload: JsonObject, { severity }: SenderRules): Severity | null {
   if (severity === undefined) return null;
   const word = wordOf(valueAt(payload, severity.path));

@@ -1,7 +1,7 @@
 import { TEXT_LIMITS } from './limits.ts';
 import { lineOf } from './values.ts';
 
-/** The labels that fit into the limits, by their names; the stored payload has all of them. */
+/** The labels within the limits, sorted by name. The stored payload has all of them. */
 export function shownLabels(labels: Readonly<Record<string, unknown>>): string[] {
   const fitting: string[] = [];
   let characters = 0;

@@ -8,20 +8,20 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An own property, so that names such as `constructor` are names only. */
+/** Reads an own property, so that `constructor` and the like have no special meaning. */
 export const get = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** A value as a text of one line, cut; '' for missing and blank ones. */
+/** Converts a value to one line of text, truncated; '' for a missing or blank value. */
 export function lineOf(value: unknown, charactersMax: number): string {
   const text = oneLine(textOf(value));
   return text.trim() === '' ? '' : cut(text, charactersMax);
 }
 
-/** Strings, with U+FFFD for half a character, other values as JSON; '' for missing and blank ones. */
+/** Converts a value to text: U+FFFD replaces lone surrogates, other types become JSON; '' for a missing or blank value. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
-  // As the store writes them: what is answered at once is what is read later.
+  // The store replaces lone surrogates too, so answers and later reads are equal.
   const text = typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value);
   return text.trim() === '' ? '' : text;
 }
@@ -35,37 +35,37 @@ export function firstText(...values: readonly unknown[]): string {
   return '';
 }
 
-/** Control characters, and those that change the direction of the text around them. */
+/** Control characters, and characters that change the direction of text. */
 const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const LINE_SPACE = /[\t\n\v\f\r\u0085\u2028\u2029]/g;
 
-/** Without characters that are not seen and change how others are. */
+/** Removes invisible characters that change how others are shown. */
 export const visible = (text: string): string => text.replace(HIDDEN, '');
 
-/** What `oneLine` replaces; most texts have none of it. */
+/** Characters that `oneLine` replaces. Most texts have none. */
 const NOT_ON_LINE = new RegExp(`${HIDDEN.source}|${LINE_SPACE.source}`);
 
-/** A text that is shown on one line. */
+/** Removes hidden characters, and replaces line breaks by spaces. */
 export const oneLine = (text: string): string =>
   NOT_ON_LINE.test(text) ? visible(text).replace(LINE_SPACE, ' ') : text;
 
-/** A text that somebody entered for one line; '' for one in which nothing is seen. */
+/** Cleans text that a user entered in a field of one line; '' if nothing visible is left. */
 export const enteredLine = (text: string): string => withoutHidden(oneLine(text.toWellFormed())).trim();
 
 const ELLIPSIS = '...';
 
-/** Cuts a text to `charactersMax`, ellipsis included. Does not split a surrogate pair. */
+/** Truncates text to `charactersMax`, ellipsis included. Does not split a surrogate pair. */
 export function cut(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
-  // A character has one or two units, so a longer text need not be split as a whole.
+  // A character has at most two code units, so the rest of a long text need not be split.
   const characters = Array.from(text.slice(0, 2 * charactersMax + 2));
   if (characters.length <= charactersMax) return text;
   return characters.slice(0, Math.max(0, charactersMax - ELLIPSIS.length)).join('') + ELLIPSIS;
 }
 
-/** The texts of a value; lists are flattened, blank texts left out. */
+/** The texts in a value. Flattens lists, and leaves out blank texts. */
 export function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
   const text = textOf(value);
@@ -77,9 +77,9 @@ const LOOKS_LIKE_TIME =
   /^(?:[+-]?\d{4,6}-\d{2}(?:-\d{2})?|\d{4}\/\d{1,2}\/\d{1,2}|(?:[a-z]{3,9},?\s+)?\d{1,2}\s+[a-z]{3,9},?\s+\d{4}|(?:[a-z]{3,9},?\s+)?[a-z]{3,9}\s+\d{1,2},?\s+\d)/i;
 const HAS_ZONE = /(?:z|utc|gmt|[+-]\d{2}:?\d{2}|\b[ecmp][sd]t)\)?$/i;
 const IS_DAY_OR_MONTH = /^[+-]?\d{4,6}(?:-\d{2}){1,2}$/;
-/** Fractions finer than milliseconds are cut: not every engine parses them. */
+/** Digits beyond milliseconds, which not every engine parses. */
 const FRACTION = /(\.\d{3})\d+/;
-/** A day and a time of ISO 8601, of which engines parse the most usual forms only. */
+/** A date-time of ISO 8601. Engines parse only its usual forms. */
 const ISO_TIME =
   /^(?<year>\d{4})(?<dash>-?)(?<month>\d{2})\k<dash>(?<day>\d{2})[T ](?<hour>\d{2})(?::?(?<minute>\d{2})(?::?(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?)?\s*(?:Z|(?<zone>[+-]\d{2}):?(?<zoneMinute>\d{2})?)?$/i;
 const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})/;
@@ -88,8 +88,8 @@ const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
- * Milliseconds since the epoch of a date-time string; null when it is none. A time without a zone is UTC. One before
- * 1970 or after 9999 is none: year 1 is the zero time of Go, and other APIs cannot write the rest.
+ * Parses a date-time string to milliseconds since the epoch. A time without a zone is UTC. Null if it is none, or if it is
+ * before 1970 or after 9999: year 1 is the zero time of Go, and other APIs cannot represent the rest.
  */
 export function timeOf(value: unknown): number | null {
   if (typeof value !== 'string') return null;
@@ -101,7 +101,7 @@ export function timeOf(value: unknown): number | null {
   return ms === undefined || ms < 0 || ms > LAST_MS ? null : ms;
 }
 
-/** A time of ISO 8601 in the form that every engine parses; other texts unchanged. */
+/** Converts a time of ISO 8601 to the form that every engine parses. Returns other texts unchanged. */
 function usualIsoOf(text: string): string {
   const parts = ISO_TIME.exec(text)?.groups;
   if (parts === undefined) return text;
@@ -120,7 +120,7 @@ function usualIsoOf(text: string): string {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${offset}`;
 }
 
-/** Engines take the 30th of February for a day of March. */
+/** Refuses days such as 30 February, which engines read as a day in March. */
 function hasPossibleDay(text: string): boolean {
   const [, year, month, day] = ISO_DAY.exec(text) ?? [];
   return (
@@ -129,7 +129,7 @@ function hasPossibleDay(text: string): boolean {
   );
 }
 
-/** Since the epoch, units give numbers of other sizes from 1973 to 5138. */
+/** The size of a number tells its unit, for times from 1973 to 5138. */
 const EPOCH_UNITS = [
   { below: 1e11, perMs: 1e-3 },
   { below: 1e14, perMs: 1 },
@@ -137,25 +137,25 @@ const EPOCH_UNITS = [
   { below: 1e20, perMs: 1e6 },
 ] as const;
 
-/** Milliseconds since the epoch of a number of seconds, milliseconds, microseconds or nanoseconds; null when it is none. */
+/** Converts a Unix time in seconds, milliseconds, microseconds or nanoseconds to milliseconds; null if it is none. */
 export function epochOf(value: unknown): number | null {
   const number = numberIn(value);
   const unit = EPOCH_UNITS.find(({ below }) => number < below);
   return number > 1e8 && unit ? Math.round(number / unit.perMs) : null;
 }
 
-/** A number, also as a text: JSON writes those that no double holds as texts. */
+/** A number, or a string with one: numbers that a double would round are parsed as strings. */
 const numberIn = (value: unknown): number => {
   const isText = typeof value === 'string' && /^-?\d{9,20}(?:\.\d+)?$/.test(value.trim());
   return typeof value === 'number' || isText ? Number(value) : Number.NaN;
 };
 
 const YEAR_ONE = /^0001[-/]|^\d{1,2}\/\d{1,2}\/0001\b|^(?:[a-z]{3,9},?\s+)?\d{1,2}\s+[a-z]{3,9},?\s+0001\b/i;
-/** Seconds from the epoch to the first and the last moment of year 1, and what Go makes of its zero time in nanoseconds. */
 const YEAR_ONE_SECONDS = { from: -62_135_596_800, before: -62_104_060_800 };
+/** `time.Time{}.UnixNano()` in Go, which overflows. */
 const GO_ZERO_NANOSECONDS = -6.795364578871345e18;
 
-/** Whether a time is in year 1, as Go and .NET write one that is not set. */
+/** Whether a time is in year 1, which Go and .NET write for an unset time. */
 export function isYearOne(value: unknown): boolean {
   const number = numberIn(value);
   if (number === GO_ZERO_NANOSECONDS) return true;
@@ -164,7 +164,7 @@ export function isYearOne(value: unknown): boolean {
   return typeof value === 'string' && YEAR_ONE.test(usualIsoOf(value.trim()));
 }
 
-/** JSON with sorted keys: equal for equal values. */
+/** JSON with sorted keys, so that equal values have equal texts. */
 export function canonical(value: unknown, without: ReadonlySet<string> = NOTHING): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
@@ -178,17 +178,17 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 export const sha256 = (text: string): string => hash('sha256', text.toWellFormed(), 'hex');
 
-/** What has to be known of JSON before it is parsed. */
+/** Properties of JSON that are checked before parsing. */
 interface JsonShape {
   /** The nesting depth of lists and objects. */
   readonly depth: number;
-  /** Whether it ends within a list or an object, and so is no JSON. */
+  /** Whether it ends inside a list or an object. */
   readonly isCut: boolean;
-  /** Whether a number has an exponent, or more digits than every double can hold. */
+  /** Whether a number has an exponent, or more digits than a double always keeps. */
   readonly mayBeRounded: boolean;
 }
 
-/** Looks at JSON without parsing it. */
+/** Scans JSON without parsing it. */
 export function shapeOf(bytes: Buffer): JsonShape {
   let depth = 0;
   let deepest = 0;
@@ -198,7 +198,7 @@ export function shapeOf(bytes: Buffer): JsonShape {
     const byte = bytes[i] as number;
     if (byte === QUOTE) {
       digits = 0;
-      // Most of a body are texts.
+      // A fast loop, because most of a body is strings.
       for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
     } else if ((byte >= 0x30 && byte <= 0x39) || byte === POINT) {
       digits++;
@@ -219,5 +219,5 @@ const QUOTE = 0x22;
 const POINT = 0x2e;
 const LETTER_E = 0x65;
 const LOWER_CASE = 0x20;
-/** A double holds every number of so many digits. */
+/** A double keeps every number of this many digits. */
 const DIGITS_HELD = 15;

@@ -11,7 +11,7 @@ export function parseClassicMatchers(text: string): readonly Matcher[] {
   return splitAtCommas(inner).map(parseMatcher);
 }
 
-/** A comma in quotes does not separate. */
+/** Ignores commas inside quotes. */
 function splitAtCommas(text: string): readonly string[] {
   const parts = [''];
   let isQuoted = false;
@@ -30,7 +30,7 @@ function splitAtCommas(text: string): readonly string[] {
 
 function parseMatcher(text: string): Matcher {
   const match = NAME_AND_OPERATOR.exec(text);
-  if (match === null) throw new MatcherError(`${text} is no matcher. Write one such as severity="critical".`);
+  if (match === null) throw new MatcherError(`${text} is not a matcher. Write it like severity="critical".`);
   const [before, name = '', operator] = match;
   return validMatcher(
     newMatcher(name, operator as Operator, unescapeValue(trimSpaces(text.slice(before.length)))),
@@ -53,7 +53,7 @@ function unescapeValue(text: string): string {
   const [, value = '', rest] = /^((?:\\[\s\S]|[^"\\]|\\$)*)([\s\S]*)$/.exec(inner) ?? [];
   if (rest !== (isQuoted ? '"' : '')) {
     throw new MatcherError(
-      `${text} has a quote that is not escaped or not closed. Put the value between double quotes, and write \\" for a quote in it.`,
+      `${text} has a quote that is not escaped or not closed. Put the value in double quotes, and write \\" for a quote inside.`,
     );
   }
   return value.replace(/\\([n"\\])/g, (_, character) => (character === 'n' ? '\n' : character));

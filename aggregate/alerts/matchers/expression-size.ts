@@ -1,10 +1,10 @@
-/** Tokens of a regular expression: classes and escapes are one, since each matches one character. */
+/** Tokens of a regular expression. Classes and escapes are one token, because each matches one character. */
 const TOKENS =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pP]\{[^}]*\}|\\x\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
 /**
- * Estimates the number of compiled instructions, within a factor of about two. Does not compile, because repetitions
- * are copied and a short expression can take seconds.
+ * Estimates the number of compiled instructions, within a factor of about two. Compiling a short expression can take
+ * seconds, because RE2 copies repetitions.
  */
 export function expressionSize(expression: string): number {
   const outer: number[] = [];

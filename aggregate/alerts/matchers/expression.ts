@@ -8,8 +8,8 @@ const COMPILED_MAX = 2000;
 /** Instructions of all compiled expressions. One of the largest takes 155 KiB, a usual one 34 KiB. */
 const COMPILED_SIZE_MAX = 60_000;
 /**
- * An expression whose automaton does not fit takes some nanoseconds for each instruction and character: 0.5 ms for a
- * label of 40 characters, 2 ms for the longest one.
+ * Without room for its automaton an expression takes some nanoseconds per instruction and character: 0.5 ms for a label
+ * of 40 characters, 2 ms for the longest label.
  */
 export const EXPRESSION_SIZE_MAX = 200;
 /** Memory of the automaton. Usual expressions take a few kilobytes. */
@@ -17,7 +17,7 @@ const AUTOMATON_BYTES_MAX = 128 * 1024;
 
 const compiled = new LRUCache<string, RE2Set>({ max: COMPILED_MAX, maxSize: COMPILED_SIZE_MAX });
 
-/** Texts with a bar between them, without other operators; escaped punctuation stands for itself. */
+/** Texts separated by bars, without other operators. Escaped punctuation is literal. */
 const PLAIN_ALTERNATIVES = /^(?:[^\\.+*?()|[\]{}^$]|\\[!-/:-@[-`{-~]|\|)*$/u;
 
 /** The texts of plain alternatives; null for other expressions. */
@@ -47,7 +47,7 @@ function compile(expression: string): RE2Set {
   const size = expressionSize(expression);
   if (size > EXPRESSION_SIZE_MAX) {
     throw new MatcherError(
-      'The regular expression is too large with its repetitions written out. Write a shorter one, or use smaller numbers in braces.',
+      'The regular expression is too large when its repetitions are expanded. Shorten it, or use smaller numbers in braces.',
     );
   }
   const program = compileAnchored(expression);
@@ -62,8 +62,6 @@ function compileAnchored(expression: string): RE2Set {
     program.compile();
     return program;
   } catch (error) {
-    throw new MatcherError(
-      `The regular expression cannot be read (${reasonOf(error)}). Write it in the syntax of RE2.`,
-    );
+    throw new MatcherError(`The regular expression is not valid in RE2 syntax (${reasonOf(error)}).`);
   }
 }

@@ -7,7 +7,7 @@ interface Entry<T> {
   readonly matches: (labels: MatchLabels) => boolean;
 }
 
-/** An index of matcher lists. A list with an equality matcher is found by that label; all others are scanned. */
+/** An index of matcher lists by the label of an equality matcher. Lists without one are scanned. */
 export class MatchIndex<T> {
   readonly #byLabel = new Map<string, Entry<T>[]>();
   readonly #others: Entry<T>[] = [];

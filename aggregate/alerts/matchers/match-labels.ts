@@ -8,8 +8,8 @@ export type MatchedAlert = Pick<
 >;
 
 /**
- * The labels that matchers compare: the sender's; fields of the alert if the sender has no label of that name; and
- * `cm_` names, which a sender cannot override.
+ * The labels that matchers compare: those of the sender; fields of the alert, which labels of the sender override; and
+ * `cm_` labels, which a sender cannot override.
  */
 export function matchLabelsOf(alert: MatchedAlert, integrationName: string): MatchLabels {
   const { title, severity, service, environment, tool } = alert;

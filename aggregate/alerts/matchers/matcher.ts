@@ -6,14 +6,14 @@ export interface Matcher {
   readonly isEqual: boolean;
 }
 
-/** The labels of an alert that matchers see. */
+/** The labels of an alert that matchers compare. */
 export interface MatchLabels {
   readonly values: ReadonlyMap<string, string>;
   /** Whether some labels were left out. Matchers on absent labels are then false, so no silence hides the alert. */
   readonly isCut: boolean;
 }
 
-/** Refused matchers; the message is shown to the user. */
+/** Invalid matchers. The message is shown to the user. */
 export class MatcherError extends Error {
   /** Position in the text, from 1; 0 if the matchers were not parsed from a text. */
   readonly position: number;

@@ -65,8 +65,8 @@ class Tokens {
     const rest = this.#text.slice(this.#offset).trimStart();
     const position = this.#position(this.#text.length - rest.length);
     return rest.startsWith('"')
-      ? new MatcherError('the quote is not closed. Add a double quote at the end of the text.', position)
-      : new MatcherError(`${rest.slice(0, 1)} must stand between double quotes.`, position);
+      ? new MatcherError('the quote is not closed. Add a double quote at the end.', position)
+      : new MatcherError(`${rest.slice(0, 1)} must be inside double quotes.`, position);
   }
 
   #position(offset: number): number {
@@ -120,7 +120,7 @@ function textOf({ kind, text, position }: Token, expected: string): string {
   const unquoted = unquote(text);
   if (unquoted === null) {
     throw new MatcherError(
-      `${text} has an escape that cannot be read. Write \\\\ for a backslash, \\" for a quote and \\n for a line break.`,
+      `${text} has an invalid escape. Write \\\\ for a backslash, \\" for a quote and \\n for a line break.`,
       position,
     );
   }

@@ -12,7 +12,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const PART =
   /[^\\\n]+|\\(?:(?<simple>[abfnrtv\\"])|x(?<hex>[\da-fA-F]{2})|(?<octal>[0-3][0-7]{2})|u(?<short>[\da-fA-F]{4})|U(?<long>[\da-fA-F]{8}))/uy;
 
-/** The text between double quotes, with Go's escapes; null if one cannot be read. */
+/** Decodes the text between double quotes, with Go's escapes; null if one is invalid. */
 export function unquote(quoted: string): string | null {
   const text = quoted.slice(1, -1);
   const bytes: Buffer[] = [];

@@ -6,8 +6,8 @@ export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /**
- * What happened to an item of a delivery, or to the alert of an action. `raised` is a repeat that raised the severity,
- * `acknowledged` an item that acknowledged a triggered alert, `heartbeat` an item that proves that its source works.
+ * The result of an item of a delivery, or of an action. `raised`: a repeat raised the severity. `acknowledged`: an item
+ * acknowledged a triggered alert. `heartbeat`: an item proves that its source works.
  */
 export const OUTCOMES = [
   'created',
@@ -31,9 +31,9 @@ export type ItemEffect = 'fire' | 'resolve' | 'acknowledge' | 'ignore' | 'heartb
 /** One alert of a delivery. Times are milliseconds since the epoch; 0 and '' mean none. */
 export interface AlertItem {
   readonly effect: ItemEffect;
-  /** Occurrences of a project with the same one are grouped; '' is never grouped. */
+  /** Occurrences of a project with the same fingerprint are grouped. '' is never grouped. */
   readonly fingerprint: string;
-  /** Equal for a delivery and its retries; '' when retries cannot be recognized. */
+  /** The same for a delivery and its retries; '' if retries cannot be recognized. */
   readonly retryKey: string;
   readonly title: string;
   readonly description: string;
@@ -50,13 +50,13 @@ export interface AlertItem {
   readonly labels: readonly string[];
   /** The labels of its sender, unchanged, which matchers compare. A name may be `__proto__`: read own properties only. */
   readonly matchLabels: Readonly<Record<string, string>>;
-  /** Whether some are not in `matchLabels`, because they exceed the limits. */
+  /** Whether labels are missing in `matchLabels`, because they exceed the limits. */
   readonly hasCutLabels: boolean;
-  /** 0 means when it was accepted. */
+  /** 0: the time of acceptance. */
   readonly startedMs: number;
-  /** 0 means when it was accepted, for an item that resolves. */
+  /** 0: the time of acceptance, for an item that resolves. */
   readonly endedMs: number;
-  /** Whether its source names an end that cannot be read. */
+  /** Whether its source sent an end that cannot be parsed. */
   readonly hasUnreadEnd?: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface Alert {
   readonly match_labels: Readonly<Record<string, string>>;
   readonly has_cut_labels: boolean;
   readonly started_ms: number;
-  /** As the source named it, also a time far ahead; 0 when it named none. */
+  /** The start that the source sent, even far in the future; 0 if it sent none. */
   readonly source_started_ms: number;
   readonly ended_ms: number;
   readonly events: number;
@@ -105,7 +105,7 @@ export interface Alert {
   readonly position: number;
 }
 
-/** Of an alert whose source names none. */
+/** Title of an alert without one. */
 export const DEFAULT_TITLE = 'New: Alert';
 
 export const isOpen = (alert: Alert): boolean => alert.status !== 'resolved';
@@ -115,10 +115,10 @@ export function worst(a: Severity, b: Severity): Severity {
   return SEVERITIES.indexOf(a) <= SEVERITIES.indexOf(b) ? a : b;
 }
 
-/** Of an alert without its texts, in memory and as a row. */
+/** Size of an alert without its texts, in memory and as a row. */
 const ALERT_BYTES = 1000;
 
-/** About how many bytes an alert takes. */
+/** Estimates the size of an alert. */
 export function alertBytes(alert: Alert): number {
   const { title, description, service, tool, environment, query, runbook, y_label, incident_markdown } =
     alert;
@@ -138,8 +138,8 @@ export function alertBytes(alert: Alert): number {
 }
 
 /**
- * The alert without its sender's texts, except the fingerprint. Its labels count as cut, so no silence matches an alert
- * whose labels are lost.
+ * Removes the texts of the sender, except the fingerprint. The labels count as cut, so that no silence matches the lost
+ * ones.
  */
 export const withoutTexts = (alert: Alert): Alert => ({
   ...alert,

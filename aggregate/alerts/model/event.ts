@@ -5,25 +5,25 @@ import type { EventRules } from './rules.ts';
 import type { SenderRules } from './sender-rules.ts';
 
 export const ALERTS_TOPIC = 'alerts.v1';
-/** The group of all processes that decide on events. */
+/** The consumer group of the processes that process events. */
 export const ALERTS_GROUP = 'grouping';
 
-/** An event of the topic: a delivery, or a user's action on an alert. The order of the topic decides. */
+/** An event of the topic: a delivery, or a user's action on an alert. Events take effect in the order of the topic. */
 export type EventHead = DeliveryHead | ActionHead;
 
 interface Head {
-  /** Random and unique; an event that the log delivers twice is recognized by it. */
+  /** A UUID, by which an event that the log delivers twice is recognized. */
   readonly id: string;
   readonly project: number;
   /** When it was accepted, in milliseconds since the epoch. */
   readonly at: number;
   /** Process that waits for the result. */
   readonly from: string;
-  /** Of the work that accepted it, where that is traced. */
+  /** Trace context of the request that it came with. */
   readonly traceparent?: Traceparent;
 }
 
-/** How a request arrived; its body follows as it was sent. */
+/** The metadata of a delivery. The body follows unchanged. */
 export interface DeliveryHead extends Head {
   readonly kind: 'delivery';
   readonly integration: string;
@@ -35,16 +35,16 @@ export interface DeliveryHead extends Head {
   /** Matchers of the firing items that are heartbeats; '' for none. */
   readonly heartbeat_matchers: string;
   readonly groups_by_payload: boolean;
-  /** '' when the sender gave none. */
+  /** '' if the sender set none. */
   readonly idempotency_key: string;
   /**
-   * The rules of the server that accepted it: another server may decide on it, or this one later with other
-   * settings, and the sender was answered by these.
+   * The rules of the server that accepted it and answered the sender: the process that processes it may have other
+   * settings.
    */
   readonly rules: EventRules;
-  /** The delivery of a sender whose refused part this is; a retry replaces its dead letter. */
+  /** Id of the original delivery, if this is a retry of its refused items. The result replaces its dead letter. */
   readonly redelivers?: string;
-  /** What was read from the body, where the store refused the body. */
+  /** The parsed items, if the store refused the body. */
   readonly items?: readonly (AlertItem | null)[];
 }
 
@@ -60,9 +60,9 @@ export interface ActionHead extends Head {
   readonly iid: number;
   readonly by: string;
   readonly change: ActionChange;
-  /** Status that the alert must have, or nothing changes: it may have ended meanwhile. */
+  /** The alert changes only in this status: it may have ended meanwhile. */
   readonly expected?: AlertStatus;
-  /** Whether it set back a resolved alert; absent before it was decided. */
+  /** Whether it reopened a resolved alert; absent before it is processed. */
   readonly reopens?: boolean;
 }
 
@@ -75,26 +75,26 @@ export interface ActionChange {
 /** An action before it is accepted. */
 export type ActionRequest = Omit<ActionHead, 'id' | 'from' | 'at' | 'traceparent' | 'kind' | 'reopens'>;
 
-/** An order to reduce all events of a project again by other rules, in the same order of the topic. */
+/** A command to reduce all events of a project again by other rules. */
 export interface ReplayHead extends Head {
   readonly kind: 'replay';
   readonly dry_run: boolean;
   readonly rules: EventRules;
 }
 
-/** An order to delete events that were accepted before a time, up to a position that nothing follows from any more. */
+/** A command to delete events that were accepted before a time, up to a position that nothing needs any more. */
 export interface DeletionHead extends Head {
   readonly kind: 'deletion';
   readonly before: number;
   readonly until: number;
 }
 
-/** What the process that owns a project does for it in its place among the events. */
+/** A command to the process that owns a project. It runs at its place among the events of the topic. */
 export type OrderHead = ReplayHead | DeletionHead;
 
 const NEWLINE = 0x0a;
 
-/** The head as one line of JSON, and the body behind it. */
+/** Encodes the head as one line of JSON, followed by the body. */
 export function encodeEvent(head: EventHead | OrderHead, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([Buffer.from(`${encodeHead(head)}\n`), body]);
 }

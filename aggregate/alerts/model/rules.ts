@@ -1,25 +1,25 @@
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { AlertSettings } from './settings.ts';
 
-/** How the body of a delivery is parsed. */
+/** Rules for parsing the body of a delivery. */
 export interface ParsingRules {
-  /** Most levels of nesting that a body may have. */
+  /** Deepest nesting of a body. */
   readonly depth: number;
   readonly titleCharacters: number;
   readonly descriptionCharacters: number;
-  /** Of the Markdown that an alert adds to its incident. */
+  /** Longest Markdown that an alert adds to its incident. */
   readonly markdownCharacters: number;
 }
 
-/** How occurrences are deduplicated. */
+/** Rules for recognizing retries. */
 export interface GroupingRules {
-  /** Milliseconds from the first delivery in which the same one counts as a retry. */
+  /** Time after a delivery within which the same one counts as a retry. */
   readonly retryWindowMs: number;
   /** The same for deliveries with an idempotency key. */
   readonly namedWindowMs: number;
 }
 
-/** The rules that are stored with an event, so that every process decides on it alike. */
+/** The rules that are stored with an event, so that every process gets the same result. */
 export type EventRules = ParsingRules & GroupingRules;
 
 type RuleSettings = Pick<
@@ -27,9 +27,7 @@ type RuleSettings = Pick<
   'ALERT_DEPTH_MAX' | 'ALERT_TITLE_CHARACTERS' | 'ALERT_RETRY_WINDOW_SECONDS' | 'ALERT_IDEMPOTENCY_HOURS'
 >;
 
-/** Longer ones are truncated. */
 const DESCRIPTION_CHARACTERS = 1000;
-/** Of what an alert adds to its incident. */
 const MARKDOWN_CHARACTERS = 20_000;
 
 function parsingRules(settings: RuleSettings): ParsingRules {

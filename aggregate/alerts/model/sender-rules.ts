@@ -1,7 +1,7 @@
 import type { Severity } from './alert.ts';
 import type { Path } from './mapping.ts';
 
-/** Mapped fields that rules can read from several places; fingerprint and severity have rules of their own. */
+/** Fields that rules can read from several paths. Fingerprint and severity have their own rules. */
 export const RULED_FIELDS = [
   'title',
   'description',
@@ -14,11 +14,11 @@ export const RULED_FIELDS = [
 ] as const;
 export type RuledField = (typeof RULED_FIELDS)[number];
 
-/** How to read the payloads of a sender that cannot be changed. Words are compared trimmed and without case. */
+/** How to read the payloads of a sender with a fixed format. Words are compared trimmed and ignoring case. */
 export interface SenderRules {
-  /** Name of the tool, for payloads that have none. */
+  /** Name of the tool, for payloads without one. */
   readonly tool?: string;
-  /** Where fields are: the first path with a value that is not blank. A custom mapping takes precedence. */
+  /** Paths by field. The first value that is not blank counts. A custom mapping takes precedence. */
   readonly fields?: Readonly<Partial<Record<RuledField, readonly Path[]>>>;
   /** Maps words at `path` to effects. Any other word fires. */
   readonly status?: {
@@ -27,13 +27,13 @@ export interface SenderRules {
     readonly acknowledged: readonly string[];
     readonly ignored: readonly string[];
   };
-  /** Alternatives, each a list of paths. The first without a blank value counts. */
+  /** Alternatives, each a list of paths. The first one without blank values counts. */
   readonly fingerprint?: readonly (readonly Path[])[];
   readonly severity?: {
     readonly path: Path;
     readonly words: Readonly<Record<string, Severity>>;
     readonly otherwise: Severity;
   };
-  /** Labels by name. */
+  /** Paths of labels by name. */
   readonly labels?: Readonly<Record<string, Path>>;
 }

@@ -3,46 +3,48 @@ import { booleanSetting, integerSetting, retentionDays } from '../../../infra/co
 
 const IDEMPOTENCY_HOURS_MAX = 168;
 const LINK_HOURS_MAX = 168;
-/** An event is looked up for as long as a retry of it may come. */
+/** Events must be stored for as long as a retry may come. */
 const ALERT_EVENTS_DAYS_MIN = IDEMPOTENCY_HOURS_MAX / 24 + 1;
 
-/** A page outlives the links in its messages. */
+/** A page must be stored for as long as the links in its messages work. */
 const PAGES_DAYS_MIN = LINK_HOURS_MAX / 24 + 1;
 
 /** Settings of alerts: what is accepted, how it is grouped, and how it is delivered. */
 export const alertSettings = {
   ALERT_BODY_BYTES_MAX: integerSetting(2 ** 20, 1024, 2 ** 26).describe('largest body of an alert request'),
   ALERT_RETRY_WINDOW_SECONDS: integerSetting(60, 0, 86_400).describe(
-    'seconds within which a repeated delivery counts as a retry and not as a new event',
+    'seconds within which a repeated delivery counts as a retry, not as a new event',
   ),
   ALERT_CACHE_BYTES: integerSetting(256 * 2 ** 20, 0).describe(
-    'memory for unresolved alerts and recent deliveries of all projects; the rest is read from the store',
+    'bytes of memory for unresolved alerts and recent deliveries of all projects; the rest is read from the store',
   ),
   ALERT_PRIVATE_TARGETS: booleanSetting('false').describe(
     'whether webhooks and on-call links may use private addresses',
   ),
   PAGE_UNREACHED_SECONDS: integerSetting(120, 10, 3600).describe(
-    'seconds after which a step of a page whose messages nobody accepted counts as one that reached nobody',
+    'seconds after which a step of a page counts as having reached nobody if no provider has accepted its messages',
   ),
   PAGE_GIVE_UP_HOURS: integerSetting(4, 1, 168).describe(
-    'hours after which a message of a page that is not accepted is given up',
+    'hours after which sending a message of a page is no longer retried',
   ),
   PAGE_LINK_HOURS: integerSetting(24, 1, LINK_HOURS_MAX).describe(
-    'hours for which the link in a message acknowledges its alerts',
+    'hours for which the link in a message can acknowledge its alerts',
   ),
   PAGE_BUNDLE_SECONDS: integerSetting(60, 0, 600).describe(
-    'seconds after a message to a person in which further alerts wait for the next one; at most 10 for channels',
+    'seconds after a message to a person during which further alerts are collected for the next message; at most 10 for channels',
   ),
   PAGE_FALLBACK_EMAIL: z
     .string()
     .regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, 'expected an email address')
     .optional()
-    .describe('address that is told, beside Owners and Maintainers, when an escalation ended in vain'),
+    .describe(
+      'email address that is notified, with the Owners and Maintainers, when an escalation reached nobody',
+    ),
   PAGING_HEARTBEAT_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .optional()
     .describe(
-      'address that gets an empty POST each minute, from one process of the deployment, while the pager works; let a service elsewhere call you if it stays away',
+      "URL that gets an empty POST each minute while the pager works, from one process of the deployment; use a dead man's switch service that alerts you when the requests stop",
     ),
   RETENTION_ALERT_EVENTS_DAYS: retentionDays(ALERT_EVENTS_DAYS_MIN).describe(
     `delete the events and user actions of resolved alerts after this many whole days, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay but can no longer be replayed; 0 keeps all`,
@@ -51,7 +53,7 @@ export const alertSettings = {
     `delete closed pages, with their messages and their log, after this many whole days, at least ${PAGES_DAYS_MIN}; 0 keeps all`,
   ),
   RETENTION_SILENCES_HOURS: integerSetting(120, 1, 8760).describe(
-    'hours that a silence is kept after its end',
+    'hours for which a silence is kept after its end',
   ),
   ALERT_PLAN: z
     .enum(['free', 'premium'])
@@ -71,7 +73,7 @@ export const alertSettings = {
     .describe('address of your own Bot API server; default: https://api.telegram.org'),
 };
 
-/** Bounds that operators have no reason to turn. */
+/** Limits that operators have no reason to change. */
 export const alertBounds = {
   /** Deepest nesting of the JSON of an alert. */
   ALERT_DEPTH_MAX: 100,
@@ -79,13 +81,13 @@ export const alertBounds = {
   ALERT_TITLE_CHARACTERS: 200,
   /** Time for which an Idempotency-Key is stored. */
   ALERT_IDEMPOTENCY_HOURS: 24,
-  /** Bytes of alerts that may wait for the store; beyond that requests get 503, and those of one project from four fifths on, or less while others hold much. */
+  /** Bytes of alerts that may wait for the store. Beyond it requests get 503. A project alone can use four fifths of it, less if others use much. */
   ALERT_PENDING_BYTES_MAX: 128 * 2 ** 20,
   /** Longest time for the log to acknowledge an alert; beyond that the request gets 503. */
   ALERT_LOG_SECONDS_MAX: 5,
-  /** Longest time that a request waits for the result of an alert that the log has acknowledged; then the response is `[]`, or 503 if the request has an Idempotency-Key. */
+  /** Longest time that a request waits for the result of an alert in the log. Then the response is `[]`, or 503 with an Idempotency-Key. */
   ALERT_ANSWER_SECONDS_MAX: 10,
-  /** Longest wait before a failed webhook or on-call link is retried; waits start at 2 seconds, double and are randomized. */
+  /** Longest wait before a failed webhook or on-call link is retried. Waits start at 2 seconds and double, with jitter. */
   ALERT_WEBHOOK_RETRY_SECONDS_MAX: 600,
 };
 

@@ -14,13 +14,13 @@ export const alertEvents = table({
     at: 'Int64 CODEC(DoubleDelta, ZSTD)',
     /** JSON of the event head, see `model/event.ts`. */
     head: 'String CODEC(ZSTD)',
-    /** As it was sent. */
+    /** The request body, unchanged. */
     body: 'String CODEC(ZSTD)',
-    /** By item: its outcome, and the number of its alert or 0. */
+    /** For each item its outcome, and the number of its alert or 0. */
     outcomes: 'Array(LowCardinality(String))',
     iids: 'Array(UInt64)',
     retry_keys: 'Array(String)',
-    /** Of a replayed event: the highest number of an alert then. A replay may remove that alert. */
+    /** The highest alert number at the last replay, which may have removed that alert. 0 without a replay. */
     last_iid: 'UInt64',
     /** Its position in the log. */
     log_partition: 'UInt32',
@@ -70,11 +70,11 @@ export const alerts = table({
     searched: "String MATERIALIZED lowerUTF8(concatWithSeparator('\\n', title, description, tool, service))",
   },
   engine: 'ReplacingMergeTree(position)',
-  // Old alerts seldom change, so the versions of an alert are mostly among the newest rows.
+  // Old alerts rarely change, so the versions of an alert are mostly among the newest rows.
   orderBy: ['project', 'iid'],
-  // A delivery whose alert is not in memory reads the open alert of its fingerprint.
+  // Serves deliveries whose open alert is not in memory.
   indexes: ['INDEX by_fingerprint fingerprint TYPE bloom_filter(0.001) GRANULARITY 1'],
-  // Queries read a few rows from anywhere in the table.
+  // Queries read few rows, scattered over the table.
   settings: ['index_granularity = 1024'],
 });
 

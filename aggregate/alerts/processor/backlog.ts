@@ -1,35 +1,35 @@
 import { markHandled } from '../../../infra/ignore.ts';
 import type { Ack } from '../../../infra/ports.ts';
 
-/** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
+/** The log redelivers a failed batch within this time, unless another process owns the partition now. */
 const REDELIVERY_MS_MAX = 60_000;
 
-/** The batches of the log that are not durable yet, and how long they wait. */
+/** Measures how long batches of the log wait until they are durable. */
 export class Backlog {
-  /** When the batches came, by `performance.now()`. */
+  /** Arrival times of batches, by `performance.now()`. */
   readonly #received = new Set<{ at: number }>();
-  /** When a batch came that could not be processed so far, and when it was last tried. */
+  /** Arrival and last attempt of a batch that fails. */
   #failing: { since: number; triedAt: number } | undefined;
-  #isAtOrder = false;
+  #isRunningCommand = false;
 
-  /** Milliseconds for which the oldest batch waits; 0 while an order is carried out. */
+  /** Milliseconds for which the oldest batch waits; 0 while a command runs. */
   get oldestMs(): number {
-    if (this.#isAtOrder) return 0;
+    if (this.#isRunningCommand) return 0;
     const now = performance.now();
     let oldest = this.#failingSince ?? now;
-    // Every request asks, and hundreds of batches may wait.
+    // A loop, because every request calls this and hundreds of batches may wait.
     for (const { at } of this.#received) if (at < oldest) oldest = at;
     return now - oldest;
   }
 
-  /** Processes a batch, which waits until it is durable or fails. */
+  /** Processes a batch. It counts as waiting until it is durable or fails. */
   async process(work: () => Promise<Ack>): Promise<Ack> {
     const received = { at: this.#failingSince ?? performance.now() };
     this.#received.add(received);
     try {
       const ack = await work();
       this.#failing = undefined;
-      // The log looks at it later.
+      // The log awaits it later.
       return { durable: markHandled(ack.durable.then(() => void this.#received.delete(received))) };
     } catch (error) {
       this.#received.delete(received);
@@ -38,13 +38,13 @@ export class Backlog {
     }
   }
 
-  /** Carries out an order. The events behind it wait from its end on: they had to. */
-  async carryOut<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#isAtOrder = true;
+  /** Runs a command. The waiting time of the events behind it starts at its end. */
+  async runCommand<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#isRunningCommand = true;
     try {
       return await work();
     } finally {
-      this.#isAtOrder = false;
+      this.#isRunningCommand = false;
       for (const received of this.#received) received.at = performance.now();
     }
   }

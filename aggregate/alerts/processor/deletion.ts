@@ -4,12 +4,12 @@ import type { DeletionHead } from '../model/event.ts';
 import { alertEvents, alerts, deletedEvents } from '../model/tables.ts';
 import { CHANGING_OUTCOMES, storedProgressOf } from './stored-state.ts';
 
-/** Events that are looked up at once. */
+/** Events per query. */
 const EVENTS_MAX = 100_000;
 
 /**
- * Deletes old events of a project and returns how many. The bound is stored first: after a kill the log may repeat what
- * is deleted, and must not count it again. No other process may write to the project meanwhile.
+ * Deletes old events of a project and returns their number. Stores the bound first, because after a kill the log may
+ * repeat deleted events, which must not count again. No other process may write to the project meanwhile.
  */
 export async function deleteOldEvents(
   store: Store,
@@ -30,7 +30,7 @@ export async function deleteOldEvents(
                 GROUP BY iid HAVING argMax(status, position) != 'resolved'))
         ORDER BY position LIMIT ${EVENTS_MAX}`,
     );
-    // Lightweight: other projects are in the same parts, which need not be written again.
+    // A lightweight delete does not rewrite the parts, which other projects share.
     for (const positions of chunkForIn(old.map(({ position }) => position)))
       await store.run(
         sql`DELETE FROM ${alertEvents} WHERE project = ${project} AND position IN ${positions}`,
@@ -41,8 +41,8 @@ export async function deleteOldEvents(
 }
 
 /**
- * The newest event, the newest one of each partition of the log, and the newest one with the highest number that an alert
- * had, which all events of a replay have: the next event is numbered, recognized and answered after them.
+ * Positions that later events need: the newest event, the newest one of each partition, which detects repeated events,
+ * and the newest one with the highest alert number, from which new alerts are numbered.
  */
 async function positionsToKeep(store: Store, project: number): Promise<number[]> {
   const rows = await store.rows<{ position: number }>(

@@ -7,25 +7,25 @@ import { ALERTS_TOPIC, type DeliveryHead, type EventHead, encodedHead, encodeHea
 import type { Reduction } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
 
-/** A row of `alert_events`; its head and its body are separate from the other columns. */
+/** A row of `alert_events`, with head and body separate from the other columns. */
 export interface EventInsert {
   readonly head: EventHead;
   /** JSON on one line. */
   readonly headJson: Buffer;
   readonly columns: ReturnType<typeof columnsIn>;
   readonly body: Buffer;
-  /** Whether the body is known to be valid JSON. */
+  /** Whether the body is valid JSON. */
   readonly isJson: boolean;
-  /** Reads the items of the body again: they are needed only when the store refuses it. */
+  /** Parses the items of the body again. Needed only if the store refuses the body. */
   readonly readItems: () => ParsedDelivery['items'];
 }
 
-/** An event of the log with what it did. */
+/** An event of the log and its result. */
 export interface ReducedEvent extends ParsedEvent {
   readonly body: Buffer;
   readonly record: LogRecord;
   readonly reduction: Reduction;
-  /** Until it is durable; absent where nothing is traced. */
+  /** Lasts until the event is durable. */
   readonly span: Span;
 }
 
@@ -42,7 +42,7 @@ export function eventInsert(event: ReducedEvent, parser: EventParser): EventInse
   };
 }
 
-/** Others are told of what an action really changes, so that no change is told by two events. */
+/** Reduces an action to its effective change, so that no two events report the same change. */
 export const headOf = (head: EventHead, { change, reopens = false }: Reduction): EventHead =>
   head.kind === 'action' && change !== undefined ? { ...head, change, reopens } : head;
 
@@ -60,8 +60,8 @@ const columnsIn = ({ head, record, reduction }: ReducedEvent) => ({
 });
 
 /**
- * Other rows for an event that the store refuses, the best first. The last one has nothing of its sender, so that
- * every event keeps its position; its alerts are stored in any case.
+ * Replacement rows for an event that the store refuses, most complete first. The last one has no data of the sender, so
+ * that the event keeps its position. Its alerts are stored in any case.
  */
 export function replacementsOf(event: EventInsert): EventInsert[] {
   const { head, columns } = event;
@@ -98,7 +98,7 @@ const bareDelivery = ({
   items: [],
 });
 
-/** The dead letter of a delivery. Its origin names the delivery for a retry, see `deliveryIn`. */
+/** The dead letter of a delivery. Its origin identifies the delivery for a retry, see `deliveryIn`. */
 export const deliveryLetter = (
   { project, id }: Pick<EventHead, 'project' | 'id'>,
   reason: string,
@@ -112,7 +112,7 @@ export const deliveryLetter = (
   bytes,
 });
 
-/** The delivery that the origin of a dead letter names. */
+/** Parses the origin of a dead letter. */
 export function deliveryIn(origin: string): { project: number; id: string } | null {
   const [, project, id] = /^project (\d+), delivery (\S+)$/.exec(origin) ?? [];
   return project === undefined || id === undefined ? null : { project: Number(project), id };
@@ -121,8 +121,8 @@ export function deliveryIn(origin: string): { project: number; id: string } | nu
 export const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys(columns), 'head', 'body'];
 
 /**
- * JSON lines of events. A head, and a body that is a JSON object on one line, are inserted without quotes, and the engine
- * stores their text unchanged in the string columns: to quote them would cost more than everything else.
+ * JSON lines of events. The head, and a body that is a JSON object on one line, are not quoted: ClickHouse stores their
+ * text unchanged in the string columns, and quoting would cost more than everything else.
  */
 export const linesOf = (events: readonly EventInsert[]): Pieces[] =>
   events.map(({ headJson, columns, body, isJson }) => {

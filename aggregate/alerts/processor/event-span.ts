@@ -3,7 +3,7 @@ import { startSpan } from '../../../infra/tracing/spans.ts';
 import { ALERTS_TOPIC, type EventHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 
-/** What becomes of an event, as a span that follows from the request that it came with. */
+/** A span for processing an event, linked to its request. */
 export function startEventSpan({ traceparent }: EventHead, { position, outcomes }: Reduction): Span {
   const attributes = {
     'messaging.operation.name': 'process',

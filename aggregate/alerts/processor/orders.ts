@@ -11,7 +11,7 @@ export interface DecodedOrder {
   readonly record: LogRecord;
 }
 
-/** Carries out an order; a failure is its result. Twice is as good as once. */
+/** Runs a command, which is idempotent. Returns an error as its result. */
 export async function carryOut(
   dependencies: ReplayDependencies,
   order: OrderHead,
@@ -24,7 +24,7 @@ export async function carryOut(
   }
 }
 
-/** The runs of events between orders, which are processed in their place of the order. */
+/** Splits a batch into commands and the runs of events between them. */
 export function* splitAtOrders(
   batch: readonly (DecodedEvent | DecodedOrder)[],
 ): Generator<readonly DecodedEvent[] | DecodedOrder> {

@@ -2,7 +2,7 @@ import { reasonOf } from '../../../infra/errors.ts';
 import { type ParsedEvent, parseDelivery } from '../formats/delivery.ts';
 import type { EventHead } from '../model/event.ts';
 
-/** Parses events of the log and of the store, whose bodies were parsed before when they were accepted. */
+/** Parses events of the log and the store. Their bodies were valid when they were accepted. */
 export class EventParser {
   readonly #onFailure: (error: unknown) => void;
 
@@ -10,7 +10,7 @@ export class EventParser {
     this.#onFailure = onFailure;
   }
 
-  /** An event whose body cannot be parsed has one refused item and no others. */
+  /** Returns a single refused item if the body cannot be parsed. */
   parse(head: EventHead, body: Buffer): ParsedEvent {
     if (head.kind === 'action') return { head, delivery: null };
     if (head.items) return { head, delivery: { isJson: false, items: head.items, refused: [] } };

@@ -1,9 +1,9 @@
-/** Each owner may hold four times the free rest: four fifths of all if it is alone. */
+/** Each owner may use four times the free bytes, which is four fifths of all for a single owner. */
 const TIMES_FREE = 4;
 
 /**
- * Bytes in memory by owner. Floods of some owners leave room for others, because each may hold a multiple of the free
- * rest. Bytes that another process accepted are added without a check.
+ * Counts bytes in memory by owner. The limit of an owner is a multiple of the free bytes, so that floods of some owners
+ * leave room for others. Bytes that another process accepted are added without a check.
  */
 export class PendingBytes<Owner = number> {
   readonly #bytesMax: number;
@@ -18,12 +18,12 @@ export class PendingBytes<Owner = number> {
     return this.#total;
   }
 
-  /** Whether all owners together hold more than is allowed. */
+  /** Whether all owners together exceed the limit. */
   get areTooMany(): boolean {
     return this.#total > this.#bytesMax;
   }
 
-  /** Whether nothing more may be accepted of an owner. */
+  /** Whether an owner exceeds its share. */
   isFull(owner: Owner): boolean {
     return (this.#byOwner.get(owner) ?? 0) > TIMES_FREE * (this.#bytesMax - this.#total);
   }

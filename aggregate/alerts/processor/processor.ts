@@ -20,7 +20,7 @@ import type { ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
 import { type AlertWrite, type AlertWriter, newestOf } from './writer.ts';
 
-/** Called with the projects of which alerts changed, once that is durable. */
+/** Called with the projects whose alerts changed, when the change is durable. */
 export type ChangeListener = (projects: ReadonlySet<number>) => void;
 
 interface AlertProcessorOptions {
@@ -29,39 +29,39 @@ interface AlertProcessorOptions {
   readonly results: ResultChannel;
   readonly parser: EventParser;
   readonly rules: GroupingRules;
-  /** About how many bytes the states of projects may take. */
+  /** Limit of the estimated size of all states. */
   readonly cacheBytes: number;
   readonly deadLetters: DeadLetterQueue;
-  /** Counts what is reduced and not durable yet, beside what others of this process hold. */
+  /** Counts reduced events until they are durable. Shared with other parts of this process. */
   readonly pending: PendingBytes;
-  /** Called when events cannot be processed, before they are processed again. */
+  /** Called with an error before the events are processed again. */
   readonly onFailure: (error: unknown) => void;
 }
 
 const ATTEMPTS_AT_START = 3;
-/** Bytes of events that are parsed at once. */
+/** Size of the events that are parsed at once. */
 const PART_BYTES = 4 * 2 ** 20;
 
 /**
  * Processes the events of the log, in its order: decode → load state → reduce → persist → publish.
  *
- * The order and the content of the events alone decide. A process that takes over decides alike, and so does one that was
- * replaced while it was paused and continues; both write the same rows. An offset moves only when the row of its event
- * and then the alerts that it changed are stored. A kill
+ * Results depend only on the order and the content of the events. A process that takes over gets the same results, and so
+ * does one that was replaced while it was paused: both write the same rows. An offset moves only when the row of its
+ * event, and after it the changed alerts, are stored. A kill
  *
- * - before the event is stored leaves nothing: the log delivers it again, and it is decided alike. Its sender may have
- *   the answer already, since the log has the event and only the same can be decided.
- * - between the event and its alerts leaves a project that lags: `start`, or the process that gets the partition, reduces
- *   the stored events again, with the numbers that they gave to alerts, and writes the alerts.
- * - after the alerts, before the offset moves: the log delivers the event again, and `load` leaves it out by its id.
- * - within an order leaves it in the log: it is carried out again from its beginning.
+ * - before the event is stored leaves nothing. The log delivers the event again, with the same result. Its sender may have
+ *   the answer already.
+ * - between the event and its alerts leaves a lagging project: `start`, or the process that gets the partition, reduces
+ *   the stored events again, with the same alert numbers, and writes the alerts.
+ * - after the alerts, before the offset moves: the log delivers the event again, and `load` drops it by its id.
+ * - within a command leaves it in the log. It runs again from its beginning.
  *
- * Listeners may be told twice or, after a kill, not at all: they are only to look at what is stored.
+ * Listeners may be called twice or, after a kill, not at all. They must read the stored state.
  */
 export class AlertProcessor {
   readonly #options: AlertProcessorOptions;
   readonly #states: ProjectStateCache;
-  /** Next offset of each partition; a record with another one means that another process was in between. */
+  /** Next offset of each partition. A record with another offset means that another process owned it in between. */
   readonly #nextOffsets = new Map<number, number>();
   readonly #listeners: ChangeListener[] = [];
   readonly #backlog = new Backlog();
@@ -72,32 +72,32 @@ export class AlertProcessor {
     this.#states = new ProjectStateCache(options);
   }
 
-  /** Writes the alerts that lack their newest events, which a killed process had stored before the alerts. */
+  /** Writes alerts whose newest events a killed process had stored without them. */
   async start(): Promise<void> {
     await this.#catchUp(await laggingProjects(this.#options.store), ATTEMPTS_AT_START);
   }
 
-  /** Registers a listener for changes; after a kill some are told again. */
+  /** Registers a listener for changes. */
   onChanged(listener: ChangeListener): void {
     this.#listeners.push(listener);
   }
 
-  /** Milliseconds for which the oldest event waits that came from the log and is not durable yet. */
+  /** Milliseconds for which the oldest event of the log waits to be durable. */
   get oldestPendingMs(): number {
     return this.#backlog.oldestMs;
   }
 
-  /** About how many bytes the states of projects take. */
+  /** Estimated size of all states. */
   get cachedBytes(): number {
     return this.#states.bytes;
   }
 
-  /** What happened to the items of this process, counted since its start. */
+  /** Outcomes of this process since its start. */
   get outcomes(): Readonly<Partial<Record<Outcome, number>>> {
     return this.#outcomes;
   }
 
-  /** Processes a batch of the log. It is durable when the returned `durable` resolves. */
+  /** Processes a batch of the log. It is durable when `durable` resolves. */
   async process(batch: readonly LogRecord[]): Promise<Ack> {
     try {
       return await this.#backlog.process(() => this.#processBatch(batch));
@@ -120,7 +120,7 @@ export class AlertProcessor {
     return { durable: Promise.all(durable).then(() => undefined) };
   }
 
-  /** Nothing may fail between the first reduction and the return: the log would deliver reduced events again. */
+  /** Nothing may throw after the first reduction, because the log would deliver reduced events again. */
   async #processEvents(decoded: readonly DecodedEvent[]): Promise<Ack> {
     const { fresh, lagging } = await this.#states.load(decoded);
     const reduced = fresh.map((event): ReducedEvent => {
@@ -134,7 +134,7 @@ export class AlertProcessor {
     return { durable: markHandled(this.#persist(reduced, lagging)) };
   }
 
-  /** Counts outcomes, and keeps what was refused. */
+  /** Counts outcomes, and stores refused items as dead letters. */
   #record(reduced: readonly ReducedEvent[]): void {
     for (const { head, delivery, body, reduction } of reduced) {
       for (const outcome of reduction.outcomes) {
@@ -153,8 +153,8 @@ export class AlertProcessor {
   }
 
   /**
-   * Of thousands of events that wait for the store only their rows are held, and each alert once: what lives that long
-   * is copied by every collection of garbage, which would cost more than to parse it.
+   * Keeps only rows, and each alert once, of the thousands of events that wait for the store: every garbage collection
+   * copies objects that live that long, which costs more than parsing them again.
    */
   #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {
     const { writer } = this.#options;
@@ -176,8 +176,8 @@ export class AlertProcessor {
     { actions, spans }: { actions: readonly ReducedEvent[]; spans: readonly Span[] },
   ): Promise<void> {
     const { pending } = this.#options;
-    const held = bytesByProject(write);
-    for (const [project, bytes] of held) pending.add(project, bytes);
+    const bytesOf = bytesByProject(write);
+    for (const [project, bytes] of bytesOf) pending.add(project, bytes);
     try {
       await this.#options.writer.add(write);
     } catch (error) {
@@ -185,10 +185,10 @@ export class AlertProcessor {
       throw error;
     } finally {
       for (const span of spans) span.end();
-      for (const [project, bytes] of held) pending.remove(project, bytes);
+      for (const [project, bytes] of bytesOf) pending.remove(project, bytes);
     }
     for (const { head, columns } of write.events) this.#states.markDurable(head.project, columns.position);
-    // The user who acts reads the alert next.
+    // The user reads the alert next, so the result waits for the tables.
     this.#publishResults(actions, 'action');
     const projects = new Set(write.changed.map(({ project }) => project));
     for (const listener of this.#listeners) listener(projects);
@@ -202,10 +202,10 @@ export class AlertProcessor {
     }
   }
 
-  /** Carries out an order while nothing waits to be written. */
+  /** Runs a command when no write is pending. */
   async #carryOut({ order, record }: DecodedOrder): Promise<void> {
     await this.#options.writer.flush();
-    const result = await this.#backlog.carryOut(() => carryOut(this.#options, order));
+    const result = await this.#backlog.runCommand(() => carryOut(this.#options, order));
     this.#options.results.publish(order, { outcomes: [], created: [], ...result });
     this.#states.clear();
     this.#advanceOffsets([{ record }]);
@@ -215,7 +215,7 @@ export class AlertProcessor {
     for (const { record } of processed) this.#nextOffsets.set(record.partition, record.offset + 1);
   }
 
-  /** Drops the cached states when another process has processed records in between. */
+  /** Drops cached states if another process has processed records in between. */
   async #reloadAfterGap(batch: readonly LogRecord[]): Promise<void> {
     const next = new Map(this.#nextOffsets);
     const gaps = new Set<number>();

@@ -5,9 +5,8 @@ import type { Message } from '../../../infra/ports.ts';
 const MESSAGES_MAX = 1000;
 
 /**
- * Publishes concurrent messages in one batch, which shares the cost of making them durable. When the log does not
- * answer within `waitMsMax`, all callers and later ones are rejected until it does. A rejected message that was sent
- * to the log may still be written.
+ * Publishes concurrent messages in one batch, which shares the cost of making them durable. If the log does not answer
+ * within `waitMsMax`, rejects all callers until it does. A rejected message may still be written.
  */
 export class LogPublisher {
   readonly #batcher: Batcher<Message>;
@@ -28,10 +27,7 @@ export class LogPublisher {
         deadline: {
           ms: waitMsMax,
           onLate: () => {
-            const error = new ProductError(
-              'service_unreachable',
-              'the log does not answer; send it again later',
-            );
+            const error = new ProductError('service_unreachable', 'the log does not answer; try again later');
             onLate(error);
             return error;
           },
@@ -40,7 +36,7 @@ export class LogPublisher {
     );
   }
 
-  /** Resolves when the message is durable in the log; throws `service_unreachable` when the log does not answer. */
+  /** Resolves when the message is durable in the log. Throws `service_unreachable` if the log does not answer. */
   add(message: Message): Promise<void> {
     return this.#batcher.add(message);
   }

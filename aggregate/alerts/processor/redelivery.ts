@@ -6,14 +6,14 @@ import { type DeliveryRequest, decodeHead } from '../model/event.ts';
 import { alertEvents } from '../model/tables.ts';
 import { deliveryIn } from './event-insert.ts';
 
-/** What was refused of a delivery, as a request of its own; or the reason why there is none. */
+/** The refused items of a delivery as a new request, or the reason why they cannot be retried. */
 export async function refusedPart(
   store: Store,
   origin: string,
 ): Promise<{ readonly request: DeliveryRequest; readonly body: Buffer } | string> {
   const named = deliveryIn(origin);
-  if (named === null) return 'it names no delivery';
-  // A replay writes its events again, with other outcomes.
+  if (named === null) return 'its origin is not a delivery';
+  // `FINAL`, because a replay writes its events again with other outcomes.
   const [row] = await store.rows<{ head: string; body: string; outcomes: string[] }>(
     sql`SELECT head, body, outcomes FROM ${alertEvents} FINAL WHERE project = ${named.project} AND id = ${named.id} LIMIT 1`,
   );
@@ -22,7 +22,7 @@ export async function refusedPart(
   if (head.items) return 'its alerts are stored; the store refuses its body';
   const { project, integration, endpoint, mapping, groups_by_payload } = head;
   const { sender_rules, heartbeat_matchers, redelivers = named.id } = head;
-  // Retried twice, it counts once.
+  // The key makes repeated retries count once.
   const idempotency_key = `dead letter of ${redelivers}`;
   return {
     request: {
@@ -34,7 +34,7 @@ export async function refusedPart(
   };
 }
 
-/** The other items were accepted, and must not count again. */
+/** Removes the accepted items, which must not count again. */
 function withRefusedOnly(body: string, outcomes: readonly string[]): string {
   if (outcomes.every((outcome) => outcome === 'refused')) return body;
   const payload = parseExact(body);

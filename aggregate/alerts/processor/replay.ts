@@ -14,7 +14,7 @@ import type { EventParser } from './parser.ts';
 import { type AlertEventRow, eventRows, eventsAfter, positionRanges } from './stored-rows.ts';
 import { storedProgressOf } from './stored-state.ts';
 
-/** The projects to replay, all when there are none, and whether only to report what would change. */
+/** The projects to replay, all if empty. A dry run only reports the differences. */
 export const replayOrder = z.object({
   projects: z.array(z.int().min(1)),
   dryRun: z.boolean(),
@@ -28,7 +28,7 @@ export interface AlertDifference {
   readonly replayed: Readonly<Partial<Alert>> | null;
 }
 
-/** What the owner of a project tells of its replay. */
+/** The report of a replay. */
 export interface Replayed {
   readonly project: number;
   readonly events: number;
@@ -39,12 +39,12 @@ export interface Replayed {
 }
 
 export interface ReplayResult extends Replayed {
-  /** Why it was not replayed; null when it was. */
+  /** Why the project was not replayed, or null. */
   readonly refused: string | null;
 }
 
 const DIFFERENCES_MAX = 20;
-/** Columns that the rules decide, in the order in which differences are reported. */
+/** Columns that depend on the rules, in the order of the report. */
 const COMPARED = [
   'title',
   'severity',
@@ -75,16 +75,16 @@ export interface ReplayDependencies {
 }
 
 /**
- * Reduces all events of a project again, by the rules of the order. No other process may write to the project
- * meanwhile. Without `dry_run` the alerts are replaced, and the outcomes and rules of the events with them. Throws when
- * events were deleted: their alerts would be lost.
+ * Reduces all events of a project again, by the rules of the command. No other process may write to the project
+ * meanwhile. Without `dry_run` replaces the alerts, and the outcomes and rules of the events. Throws if events were
+ * deleted, because their alerts would be lost.
  */
 export async function replayProject(
   { store, parser }: ReplayDependencies,
-  { project, rules: ordered, dry_run: dryRun }: ReplayHead,
+  { project, rules, dry_run: dryRun }: ReplayHead,
 ): Promise<Replayed> {
   const { eventPosition, lastIid } = await storedProgressOf(store, project);
-  const replay = new Replay({ ...emptyState(project), lastIid }, parser, ordered);
+  const replay = new Replay({ ...emptyState(project), lastIid }, parser, rules);
   for await (const event of eventsAfter(store, project, 0, eventPosition)) replay.reduce(event);
   const missing = eventPosition - replay.reductions.size;
   if (missing > 0) {
@@ -95,7 +95,7 @@ export async function replayProject(
     sql`SELECT ${raw(['iid', ...COMPARED].join(', '))} FROM ${alerts} FINAL WHERE project = ${project}`,
   );
   const differences = compare(stored, replay.alerts);
-  if (!dryRun && differences.length > 0) await rewrite(store, project, replay, ordered);
+  if (!dryRun && differences.length > 0) await rewrite(store, project, replay, rules);
   return {
     project,
     events: replay.reductions.size,
@@ -113,7 +113,7 @@ class Replay {
   readonly #state: ProjectState;
   readonly #parser: EventParser;
   readonly #rules: EventRules;
-  /** By the numbers of alerts: those of the alerts that have their occurrences now. */
+  /** For the number of an old alert: the number of the new alert with its occurrences. */
   readonly #successors = new Map<number, number>();
 
   constructor(state: ProjectState, parser: EventParser, rules: EventRules) {
@@ -160,7 +160,7 @@ function compare(stored: readonly ComparedAlert[], replayed: ReadonlyMap<number,
 
 const BYTES_PER_INSERT = 16 * 2 ** 20;
 
-/** Writes the events first, so that after a kill the next start makes the alerts from them. */
+/** Writes the events first, so that after a kill the next start rebuilds the alerts from them. */
 async function rewrite(
   store: Store,
   project: number,

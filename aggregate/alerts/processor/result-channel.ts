@@ -11,11 +11,11 @@ import { type CreatedAlert, createdBy } from '../reducer/reduce.ts';
 import type { Replayed } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
 
-/** What an event did, for the process that accepted it. */
+/** The result of an event, for the process that accepted it. */
 export interface EventResult {
   readonly outcomes: readonly Outcome[];
   readonly created: readonly CreatedAlert[];
-  /** Of an order: its result, or the reason why it failed. */
+  /** Only for a command: its result, or the error. */
   readonly replayed?: Replayed;
   readonly deleted?: number;
   readonly fault?: string;
@@ -26,23 +26,23 @@ type Head = EventHead | OrderHead;
 interface ResultChannelOptions {
   readonly keyValue: KeyValue;
   readonly store: Store;
-  /** Seconds after which a request stops to wait for its result. */
+  /** Longest time that a request waits for its result. */
   readonly waitSecondsMax: number;
   readonly onFailure: (error: unknown) => void;
 }
 
 const RESULT_TTL_MS = 60_000;
-/** How long only this process is expected to publish a result; then the key-value store is polled. */
+/** After this the key-value store is polled, because another process may publish the result. */
 const LOCAL_RESULT_MS = 50;
 const POLL_MS = 20;
 const POLL_MS_MAX = 250;
-/** After this the tables are queried too: the deciding process may have died, or Redis may have lost the result. */
+/** After this the tables are queried too, because the other process may have died or Redis may have lost the result. */
 const STORED_RESULT_MS = 1000;
 const BETWEEN_QUERIES_MS = 500;
-/** An order reads all events of a project. */
+/** A command reads all events of a project. */
 const ORDER_SECONDS_MAX = 600;
 
-/** An event as it goes to the log; `delivery` is its parsed body. */
+/** An event for the log. `delivery` is its parsed body. */
 interface PublishedEvent {
   readonly head: Head;
   readonly delivery: ParsedDelivery | null;
@@ -50,11 +50,11 @@ interface PublishedEvent {
 
 interface PendingRequest extends PublishedEvent {
   readonly result: PromiseWithResolvers<EventResult>;
-  /** When the log had stored the event, by `performance.now()`; infinite before. */
+  /** When the log stored the event, by `performance.now()`; infinite before. */
   storedAt: number;
 }
 
-/** Passes the result of an event to the process that accepted it and waits for it. */
+/** Passes the result of an event to the process that accepted it. */
 export class ResultChannel {
   /** Identifies this process in the heads of its events. */
   readonly processId = randomUUID();
@@ -67,8 +67,8 @@ export class ResultChannel {
   }
 
   /**
-   * Publishes an event of this process and waits for its result. Throws what `publish` throws; `service_unreachable`
-   * or `store_failed` when the result of a delivery with an idempotency key, of an action or of an order is late.
+   * Publishes an event of this process and waits for its result. If the result is late, throws `service_unreachable` for a
+   * delivery with an idempotency key, and `store_failed` for an action or a command.
    */
   async request({ head, delivery }: PublishedEvent, publish: () => Promise<void>): Promise<EventResult> {
     const result = Promise.withResolvers<EventResult>();
@@ -86,7 +86,7 @@ export class ResultChannel {
     }
   }
 
-  /** Passes a result on; called by the process that decided. */
+  /** Publishes a result. Called by the process that processed the event. */
   publish(head: Head, result: EventResult): void {
     if (head.from === this.processId) {
       this.#pending.get(head.id)?.result.resolve(result);
@@ -96,7 +96,7 @@ export class ResultChannel {
     keyValue.set(keyOf(head.id), JSON.stringify(result), { ttlMs: RESULT_TTL_MS }).catch(onFailure);
   }
 
-  /** Looks for the result of another process until the request is answered or its time is over. */
+  /** Polls for the result of another process, until the request is answered or too late. */
   async #poll(request: PendingRequest): Promise<void> {
     const { head, result, storedAt } = request;
     const isEvent = head.kind === 'delivery' || head.kind === 'action';
@@ -105,17 +105,17 @@ export class ResultChannel {
     for (let wait = POLL_MS; this.#pending.has(head.id); wait = Math.min(wait * 1.2, POLL_MS_MAX)) {
       if (performance.now() > deadline) return endLate(request);
       if (performance.now() - storedAt > STORED_RESULT_MS) this.#querying ??= this.#queryStored();
-      // A query of Redis takes long while Redis is unreachable. It takes the result away, so that it counts late too.
+      // `take` removes the result from Redis, so a late answer counts too. It is slow while Redis is unreachable.
       const taken = this.#options.keyValue.take(keyOf(head.id)).then((found) => {
         if (found !== null) result.resolve(JSON.parse(found) as EventResult);
       });
-      // Without it the store is asked for the result.
+      // If Redis fails, the tables have the result.
       await withTimeout(STORED_RESULT_MS, taken).catch(ignore('alerts.result'));
       await pause(wait);
     }
   }
 
-  /** Looks for late results in the tables, with one query for each project. */
+  /** Reads late results from the tables, with one query for each project. */
   async #queryStored(): Promise<void> {
     const late = [...this.#pending.values()].filter(
       ({ storedAt }) => performance.now() - storedAt > STORED_RESULT_MS,
@@ -138,8 +138,8 @@ export class ResultChannel {
 }
 
 /**
- * The log has the event, but its result is late. A delivery with an idempotency key can be sent again and gets its
- * result then; any other would count twice, so it is answered without alerts. An action must not seem done.
+ * Ends a request whose event is in the log but whose result is late. A delivery with an idempotency key can be retried.
+ * Any other would count twice, so it is answered without alerts. An action must not seem done.
  */
 function endLate({ head, result }: PendingRequest): void {
   if (head.kind === 'delivery' && head.idempotency_key === '') {

@@ -5,11 +5,12 @@ import type { Alert } from '../model/alert.ts';
 import { decodeHead, type EventHead } from '../model/event.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 
-// Reads wide rows in pages of limited bytes: a body has a megabyte.
+// Reads rows in pages of limited size, because a body may have a megabyte.
 
 const PAGE_BYTES = 8 * 2 ** 20;
 /** Events whose sizes are read at once. */
 const POSITIONS_PER_READ = 2000;
+
 /** Alerts of a project by their numbers, in pages. */
 export async function* alertPages(
   store: Store,
@@ -31,7 +32,7 @@ export async function* alertPages(
   }
 }
 
-/** Ranges of positions of a project, both ends included, whose events are read together. */
+/** Inclusive ranges of positions whose events fit into one page. */
 export async function* positionRanges(
   store: Store,
   project: number,

@@ -16,13 +16,13 @@ import { alertPages } from './stored-rows.ts';
 
 // Reads events and alerts from the store.
 
-/** How far the tables are with a project. */
+/** The newest positions of a project in the tables. */
 export interface StoredProgress {
   /** Position of the newest event. */
   readonly eventPosition: number;
-  /** Position of the newest event that an alert was changed by. */
+  /** Position of the newest event that changed an alert. */
   readonly alertPosition: number;
-  /** The highest number that an alert has or had. */
+  /** The highest alert number so far. */
   readonly lastIid: number;
 }
 
@@ -43,9 +43,8 @@ export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
   a.eventPosition === b.eventPosition && a.alertPosition === b.alertPosition;
 
 /**
- * The state of a project as of the newest event that is in the alerts table; later events must be reduced into it. It
- * takes about `bytesMax` bytes. Valid only if no process wrote meanwhile: the caller compares the progress before and
- * after.
+ * Loads the state of a project at the newest event in the alerts table. The caller reduces later events into it. It takes
+ * about `bytesMax` bytes. Valid only if no process wrote meanwhile: the caller compares the progress before and after.
  */
 export async function loadState(
   store: Store,
@@ -63,7 +62,7 @@ export async function loadState(
   return state;
 }
 
-/** Loads unresolved alerts, the newest first, as far as they fit. */
+/** Loads unresolved alerts that fit, newest first. */
 async function loadOpen(store: Store, state: ProjectState, bytesMax: number): Promise<void> {
   const iids = await store.rows<{ iid: number }>(
     sql`SELECT iid FROM ${alerts} WHERE project = ${state.project} AND fingerprint != ''
@@ -100,10 +99,10 @@ async function fittingAlerts(
   return { fitting, isAll: true };
 }
 
-/** Unresolved alerts of a project that are looked at. */
+/** Unresolved alerts of a project that are loaded. */
 const OPEN_MAX = 1_000_000;
 
-/** Outcomes that change an alert; events without any of them need not be reduced again. */
+/** Outcomes that change an alert. Events without one need not be reduced again. */
 export const CHANGING_OUTCOMES: readonly Outcome[] = [
   'created',
   'grouped',
@@ -121,7 +120,7 @@ async function areAlertsCurrent(store: Store, project: number, alertPosition: nu
   return rows.length === 0;
 }
 
-/** The windows of the settings, or wider ones of the newest deliveries. */
+/** Sets the retry windows to those of the settings, or longer ones of the newest deliveries. */
 async function loadWindows(store: Store, state: ProjectState, rules: GroupingRules): Promise<void> {
   const [row] = await store.rows<{ retry: number; named: number }>(
     sql`SELECT max(JSONExtractUInt(head, 'rules', 'retryWindowMs')) AS retry,
@@ -133,8 +132,8 @@ async function loadWindows(store: Store, state: ProjectState, rules: GroupingRul
 }
 
 /**
- * Ids of the newest events of a project up to a position, oldest first, the last offset of each partition, and the time
- * before which events may be deleted.
+ * The ids of the newest events up to a position, oldest first, the last offset of each partition, and the time before
+ * which events may be deleted.
  */
 export async function newestEvents(
   store: Store,
@@ -161,7 +160,7 @@ export async function newestEvents(
   };
 }
 
-/** Ids of the events of a project up to a position whose log offsets are in a range, both ends included. */
+/** Ids of events up to a position whose log offsets are in an inclusive range. */
 export async function idsBetween(
   store: Store,
   project: number,
@@ -180,10 +179,10 @@ export interface StoredOutcome {
   readonly iids: readonly number[];
 }
 
-/** The newest events of a project, among which an event that was accepted moments ago is looked up. */
+/** Number of the newest events that a search for a recent event covers. */
 const EVENTS_SEARCHED = 100_000;
 
-/** Outcomes of recent events by id, after a replay the newer ones; ids that are not stored are left out. */
+/** Outcomes of recent events by id. After a replay these are the new ones. Leaves out unknown ids. */
 export async function outcomesOf(
   store: Store,
   project: number,
@@ -203,8 +202,8 @@ export async function outcomesOf(
 }
 
 /**
- * Loads deliveries that were counted before the state's position and that the next event may be a retry of, the newest
- * first, as far as they fit. The next event is the oldest one that is not reduced yet, if there is one.
+ * Loads deliveries that fit and that the next event may be a retry of, newest first. The next event is the oldest stored
+ * one after the state's position, or else a new one.
  */
 async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<void> {
   const { project, position } = state;
@@ -217,14 +216,14 @@ async function loadCounted(store: Store, state: ProjectState, bytesMax: number):
   const oldest = rows.at(-1)?.at ?? Number.POSITIVE_INFINITY;
   for (const row of rows.reverse()) putCountedRow(state, row);
   if (rows.length < limit) return;
-  // Those before it in the log may be later by the clocks of their servers.
+  // Earlier events in the log may have later times, because clocks of servers differ.
   for (const counted of [state.counted, state.named]) counted.completeFrom = oldest + CLOCK_SKEW_MS;
 }
 
-/** Of a counted delivery, about, while it is loaded. */
+/** Estimated size of a counted delivery while it is loaded. */
 const COUNTED_ROW_BYTES = 500;
 
-/** Loads the counted deliveries of retry keys, of which an event at a time may be a retry. */
+/** Loads the counted deliveries of retry keys, for an event at a time. */
 export async function loadCountedOf(
   store: Store,
   state: ProjectState,
@@ -244,7 +243,7 @@ interface CountedRow {
   readonly iid: number;
 }
 
-/** The newest first, of one event its last item: an item may be counted again under the key of an earlier one. */
+/** Newest first, with the last item of an event first: items of one event may have the same key. */
 async function readCounted(
   store: Store,
   { project, position, counted, named }: ProjectState,
@@ -272,7 +271,7 @@ const putCountedRow = (state: ProjectState, { at, key, outcome, iid }: CountedRo
     isUnmatched: outcome === 'unmatched',
   });
 
-/** Numbers of the unresolved alerts of a project with one of the fingerprints. */
+/** Numbers of the unresolved alerts with one of the fingerprints. */
 export async function openAlertsOf(
   store: Store,
   project: number,
@@ -289,7 +288,7 @@ export async function openAlertsOf(
   return found;
 }
 
-/** Projects whose alerts lack their newest events; of one partition of the log, or of all. */
+/** Projects whose alerts lack their newest events, in one partition of the log or in all. */
 export async function laggingProjects(store: Store, partition?: number): Promise<number[]> {
   const rows = await store.rows<{ project: number }>(
     sql`SELECT DISTINCT project FROM ${alertEvents} AS events

@@ -13,31 +13,31 @@ import { columnsOf, deliveryLetter, type EventInsert, linesOf, replacementsOf } 
 export interface AlertWrite {
   readonly events: readonly EventInsert[];
   readonly changed: readonly Alert[];
-  /** Whether a user waits for it. */
+  /** Whether a user waits for the write. */
   readonly isUrgent: boolean;
-  /** The spans of the events. */
+  /** Trace contexts of the events. */
   readonly causes?: readonly Traceparent[];
 }
 
 const EVENTS_PER_INSERT = 20_000;
 const BYTES_PER_INSERT = 16 * 2 ** 20;
-/** How long the writer collects more rows after a statement, so that a busy store gets few large inserts. */
+/** Time for which the writer collects rows after a statement, so that a busy store gets few large inserts. */
 const LINGER_MS = 250;
-/** The same when a write is urgent. */
+/** The same for urgent writes. */
 const LINGER_URGENT_MS = 20;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 5000;
-/** How long one row may be too large for the store before it is replaced: other statements may hold the memory. */
+/** A row that exceeds the store's memory is retried for this long before it is replaced, because other statements may use it. */
 const EXHAUSTED_SECONDS_MAX = 3;
 
 interface AlertWriterOptions {
   readonly store: Store;
   readonly deadLetters: DeadLetterQueue;
-  /** Called with the error before a write is repeated, and when something is set aside. */
+  /** Called with the error before a write is retried, and after a part of a row was removed. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Rows of one table: how they are inserted, and what takes the place of one that the store refuses. */
+/** How to insert rows of a table, and how to replace a row that the store refuses. */
 interface Rows<Row> {
   readonly insert: (rows: readonly Row[]) => Promise<void>;
   readonly replacements: (row: Row) => Row[];
@@ -45,10 +45,10 @@ interface Rows<Row> {
 }
 
 /**
- * Writes events and then the alerts that they changed, in order, many batches in one statement. While the store is
- * away a write is repeated until it succeeds or the writer stops; repeated rows have the same keys and replace each
- * other. What the store refuses because of its content is written row by row: the part of a row that cannot be stored
- * is set aside as a dead letter, so that nothing that a sender sends keeps the writer from the next write.
+ * Writes events and then the alerts that they changed, in order, many batches in one statement. While the store is down, a
+ * write is retried until it succeeds or the writer stops; repeated rows have the same keys and replace each other. Rows
+ * with content that the store refuses are written one by one: the refused part becomes a dead letter, so that no sender
+ * can block the writer.
  */
 export class AlertWriter {
   readonly #options: AlertWriterOptions;
@@ -89,33 +89,33 @@ export class AlertWriter {
     };
   }
 
-  /** How many events or alerts were stored without the part that the store refuses. */
+  /** Number of events and alerts that were stored without a part that the store refused. */
   get setAside(): number {
     return this.#setAside;
   }
 
-  /** Whether the newest attempt to write failed. */
+  /** Whether the last attempt to write failed. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
 
-  /** Resolves when the rows are durable; rejects with the store's error when the writer stops before. */
+  /** Resolves when the rows are durable. Rejects with the error of the store if the writer stops first. */
   add(write: AlertWrite): Promise<void> {
     return this.#batcher.add(write);
   }
 
-  /** Resolves when everything that was added before is durable. */
+  /** Resolves when all earlier writes are durable. */
   flush(): Promise<void> {
     return this.#batcher.isIdle ? Promise.resolve() : this.add({ ...EMPTY, isUrgent: true });
   }
 
-  /** Writes what is queued; a batch that fails from now on is not repeated. */
+  /** Writes the queue. A batch that fails from now on is not retried. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#batcher.drain();
   }
 
-  /** As a span that follows from all events that are written together. */
+  /** Writes in a span that is linked to all events of the batch. */
   #writeTraced(writes: readonly AlertWrite[]): Promise<[]> {
     const write = () => this.#writeUntilDurable(writes);
     const causes = writes.flatMap((of) => of.causes ?? []);
@@ -127,14 +127,14 @@ export class AlertWriter {
       this.#events,
       writes.flatMap((write) => write.events),
     );
-    // After the events: no alert may show a change whose event is not stored.
+    // After the events, because no alert may show a change whose event is not stored.
     await this.#insertAlerts(writes.map(({ changed }) => changed));
     return [];
   }
 
   /**
-   * All in one statement, which is stored whole or not at all: the newest position among the stored alerts says which
-   * events are in them. What the store refuses is halved between batches, of which each has all changes of its events.
+   * Writes all alerts in one atomic statement, because the newest position among the stored alerts tells which events they
+   * include. If the store refuses it, splits it between batches, so that each half has all changes of its events.
    */
   async #insertAlerts(batches: readonly (readonly Alert[])[]): Promise<void> {
     const rows = newestOf(batches.flat());
@@ -151,7 +151,7 @@ export class AlertWriter {
     }
   }
 
-  /** Halves what the store refuses, in order, until the refused row is alone. */
+  /** Halves a refused insert, in order, until the refused row is alone. */
   async #insert<Row>(kind: Rows<Row>, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     try {
@@ -165,7 +165,7 @@ export class AlertWriter {
     }
   }
 
-  /** Starts over with the whole row when the store does not even take the last replacement. */
+  /** Tries the replacements of a row. Starts over with the whole row if the store refuses even the last one. */
   async #insertRefused<Row>(kind: Rows<Row>, row: Row, refused: unknown): Promise<void> {
     await this.#whileAway(async () => {
       let failure = refused;
@@ -218,7 +218,7 @@ export class AlertWriter {
   }
 
   #setEventAside(event: EventInsert, by: EventInsert, error: unknown): void {
-    // With quotes the whole body is stored.
+    // A replacement with the same body only quotes it.
     if (by.body.equals(event.body)) return;
     const { id, project, kind } = event.head;
     this.#report(`the body of the ${kind} ${id} of project ${project}`, error);
@@ -228,7 +228,9 @@ export class AlertWriter {
 
   #report(what: string, error: unknown): void {
     this.#setAside++;
-    this.#options.onFailure(new ProductError('store_refused', `${what} was set aside`, detailOf(error)));
+    this.#options.onFailure(
+      new ProductError('store_refused', `the store refused ${what}; the rest was stored`, detailOf(error)),
+    );
   }
 }
 
@@ -238,24 +240,24 @@ const EMPTY: AlertWrite = { events: [], changed: [], isUrgent: false };
 export function newestOf(changed: readonly Alert[]): Alert[] {
   const projects = new Map<number, Map<number, Alert>>();
   for (const alert of changed) {
-    const known = projects.get(alert.project);
-    if (known) known.set(alert.iid, alert);
+    const alerts = projects.get(alert.project);
+    if (alerts) alerts.set(alert.iid, alert);
     else projects.set(alert.project, new Map([[alert.iid, alert]]));
   }
   return [...projects.values()].flatMap((alerts) => [...alerts.values()]);
 }
 
-/** What a row takes beside its texts, for itself and for each item. */
+/** Size of a row without its texts, and of each of its items. */
 export const ROW_BYTES = 500;
 export const OUTCOME_BYTES = 200;
 
-/** About how many bytes the row of an event takes until it is durable. */
+/** Estimates the memory of an event's row until it is durable. */
 export const rowBytes = ({ headJson, body, columns }: EventInsert): number =>
   body.length + headJson.length + OUTCOME_BYTES * columns.outcomes.length + ROW_BYTES;
 
 const isExhausted = (error: unknown): boolean =>
   error instanceof ProductError && error.code === 'store_exhausted';
-/** Whether the store answers, and fewer or other rows may be stored. */
+/** Whether the store refused these rows, and may accept fewer or other rows. */
 const isAboutRows = (error: unknown): boolean =>
   isExhausted(error) || (error instanceof ProductError && error.code === 'store_refused');
 

@@ -10,9 +10,9 @@ import type { CountedDelivery } from './project-state.ts';
 export interface Occurrence {
   readonly item: AlertItem;
   readonly at: number;
-  /** What is counted of an item that creates no alert: one for all of a delivery, as a million are held. */
+  /** Counted for items that create no alert. One object for all items of a delivery, because a million are in memory. */
   readonly uncreated: CountedDelivery;
-  /** The same for a resolve that finds no open alert. */
+  /** Counted for a resolve without an open alert. */
   readonly unmatched: CountedDelivery;
   readonly project: number;
   readonly integration: string;
@@ -23,19 +23,19 @@ export interface Occurrence {
 
 export interface Decision {
   readonly outcome: Outcome;
-  /** The changed alert; null when none changes. */
+  /** The changed alert, or null. */
   readonly alert: Alert | null;
-  /** To be stored under the item's retry key; null when the delivery is not counted. */
+  /** To be stored under the item's retry key; null if the delivery does not count. */
   readonly counted: CountedDelivery | null;
-  /** What an action changes of all that it asks for. */
+  /** The part of an action that changes something. */
   readonly change?: ActionChange;
-  /** Whether an action sets back a resolved alert. */
+  /** Whether an action reopens a resolved alert. */
   readonly reopens?: boolean;
 }
 
 /**
- * Decides on one item. `open` is the unresolved alert of its fingerprint, `before` the delivery that was counted
- * last under its retry key, `nextIid` the number of the alert that it may create.
+ * Decides the outcome of one item. `open` is the unresolved alert of its fingerprint, `before` the last counted delivery
+ * of its retry key, `nextIid` the number of the alert that it may create.
  */
 export function decideItem(
   open: Alert | null,
@@ -58,7 +58,7 @@ export function decideItem(
   }
   if (open !== null) {
     const alert = repeated(open, occurrence);
-    // Nobody is told of an alert that a member ignores.
+    // An alert that a member ignores notifies nobody.
     const isRaised = alert.severity !== open.severity && open.status !== 'ignored';
     return { outcome: isRaised ? 'raised' : 'grouped', alert, counted: uncreated };
   }
@@ -67,13 +67,13 @@ export function decideItem(
 }
 
 /**
- * Whether an alert is the one that a resolve was sent for. A resolve that found none and comes again may follow its
- * late alert, or an alert that began after it was sent and must stay open.
+ * Whether a repeated resolve belongs to an open alert. If the first one found no alert, its alert may have arrived late.
+ * An alert with another start began after the resolve, and must stay open.
  */
 const beganWith = ({ source_started_ms }: Alert, { startedMs }: AlertItem): boolean =>
   startedMs !== 0 && startedMs === source_started_ms;
 
-/** Clocks of servers differ, so a retry may have the earlier time: the distance counts. */
+/** Uses the absolute difference, because clocks of servers differ and a retry may have the earlier time. */
 function isRetry(
   before: CountedDelivery,
   { retryKey }: AlertItem,
@@ -84,13 +84,13 @@ function isRetry(
   return retryKey !== '' && Math.abs(at - before.at) < window;
 }
 
-/** How far ahead a source may be with a start, and with an end, which may be planned. */
+/** How far in the future a source may set a start, and an end, which may be planned. */
 const START_AHEAD_MS = 5 * 60_000;
 const END_AHEAD_MS = 86_400_000;
 
 /**
- * When something happened by the clock of the source, or else when it was accepted: also when the source names a time
- * far ahead, which would keep the alert at the top of every list.
+ * The time that the source sent, or the time of acceptance. A time far in the future is not used, because it would keep
+ * the alert at the top of every list.
  */
 const happenedAt = (sourceMs: number, at: number, aheadMs: number): number =>
   sourceMs === 0 || sourceMs > at + aheadMs ? at : sourceMs;
@@ -148,7 +148,7 @@ function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
   };
 }
 
-/** A text that a repeat does not have stays as it was. */
+/** A repeat without a text keeps the old one. */
 const newestTexts = (open: Alert, item: AlertItem) => ({
   title: item.title === DEFAULT_TITLE ? open.title : item.title,
   description: item.description || open.description,
@@ -171,7 +171,7 @@ function acknowledge(open: Alert, { at, position, uncreated }: Occurrence): Deci
   return { outcome: 'acknowledged', alert, counted: uncreated };
 }
 
-/** Clocks differ, and a source may name any time: an end before the start counts as the start. */
+/** An end before the start counts as the start, because clocks differ. */
 const endOf = ({ started_ms }: Alert, endedMs: number): number => Math.max(started_ms, endedMs);
 
 function recovered(open: Alert, { item, at, position }: Occurrence): Alert {
@@ -185,8 +185,8 @@ function recovered(open: Alert, { item, at, position }: Occurrence): Alert {
 }
 
 /**
- * Decides on a user's action. `open` is the unresolved alert of the same fingerprint: while it exists, a resolved
- * alert of that fingerprint cannot be reopened.
+ * Decides the outcome of a user's action. `open` is the unresolved alert of the same fingerprint: while it exists, a
+ * resolved alert of that fingerprint cannot be reopened.
  */
 export function decideAction(
   alert: Alert,
@@ -222,7 +222,7 @@ export function decideAction(
   };
 }
 
-/** Without what the alert has already: of two users who acknowledge it at the same moment, one does. */
+/** Removes what the alert has already, so that of two users who acknowledge it at the same time only one does. */
 function realChange(alert: Alert, { status, assignees, incident }: ActionChange): ActionChange {
   return {
     ...(status !== undefined && status !== alert.status && { status }),

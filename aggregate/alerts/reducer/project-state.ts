@@ -1,51 +1,51 @@
 import { type Alert, alertBytes, isOpen } from '../model/alert.ts';
 import { isNamed } from '../model/retry-key.ts';
 
-/** A delivery that was counted under its retry key. */
+/** The last delivery with a retry key. */
 export interface CountedDelivery {
   /** When it was accepted, in milliseconds since the epoch. */
   readonly at: number;
-  /** The alert that it created; 0 when it created none. */
+  /** The number of the alert that it created, or 0. */
   readonly created: number;
-  /** Of the event that counted it last; 0 for one that was read from the store. */
+  /** Position of its event; 0 if it was read from the store. */
   readonly position: number;
   /** Whether it was a resolve that found no open alert. */
   readonly isUnmatched: boolean;
 }
 
-/** Deliveries among which a retry is recognized. */
+/** Deliveries that may be retried. */
 interface CountedDeliveries {
-  /** By retry key, in the order in which they were counted. */
+  /** By retry key, oldest first. */
   readonly byKey: Map<string, CountedDelivery>;
-  /** All that were accepted at this time or later are in the map; earlier ones may be in the store alone. */
+  /** The map has all deliveries since this time. Earlier ones may be in the store only. */
   completeFrom: number;
-  /** The widest window in milliseconds that any delivery was grouped with. */
+  /** The longest retry window of any delivery, in milliseconds. */
   windowMs: number;
-  /** The time of the event after which the expired ones were removed last. */
+  /** Time of the event that removed expired deliveries last. */
   expiredAt: number;
 }
 
 /**
- * What the next event of a project is decided on. Alerts that are not in it are in the store; the caller loads those
- * that an event needs before it reduces the event.
+ * The state of a project, into which its events are reduced. Alerts that are not in it are in the store. The caller loads
+ * those that an event needs before it reduces the event.
  */
 export interface ProjectState {
   readonly project: number;
-  /** Of the newest event. */
+  /** Position of the newest event. */
   position: number;
   lastIid: number;
-  /** Alerts that were loaded or changed, the latest last. */
+  /** Loaded or changed alerts, the latest last. */
   readonly byIid: Map<number, Alert>;
-  /** The unresolved ones of them by fingerprint. */
+  /** The unresolved alerts among them by fingerprint. */
   readonly open: Map<string, Alert>;
-  /** Whether every unresolved alert of the project is in the state. */
+  /** Whether the state has all unresolved alerts of the project. */
   hasAllOpen: boolean;
   readonly counted: CountedDeliveries;
   /** Deliveries with an idempotency key, whose window is longer. */
   readonly named: CountedDeliveries;
-  /** Ids of the newest events, oldest first: the log may contain an event twice. */
+  /** Ids of the newest events, oldest first, because the log may contain an event twice. */
   readonly ids: Set<string>;
-  /** About how many bytes the alerts and the counted deliveries take. */
+  /** Estimated size of the alerts and the counted deliveries. */
   bytes: number;
 }
 
@@ -62,7 +62,7 @@ export const emptyState = (project: number): ProjectState => ({
   bytes: 0,
 });
 
-/** The most messages that a publisher sends to the log at once, so at most that many events can be in it twice. */
+/** Messages in a batch of the publisher, which is the most that the log can contain twice. */
 export const IDS_MAX = 1000;
 
 export function addEventId(state: ProjectState, id: string): void {
@@ -74,7 +74,7 @@ export function addEventId(state: ProjectState, id: string): void {
   }
 }
 
-/** Puts an alert into the state as it is now. */
+/** Adds or replaces an alert. */
 export function putAlert(state: ProjectState, alert: Alert | null): void {
   if (alert === null) return;
   state.lastIid = Math.max(state.lastIid, alert.iid);
@@ -89,30 +89,30 @@ export function putAlert(state: ProjectState, alert: Alert | null): void {
   }
 }
 
-/** Removes an alert from the state, which can be read from the store again. */
+/** Removes an alert from memory. It can be read from the store again. */
 export function dropAlert(state: ProjectState, alert: Alert): void {
   if (state.byIid.delete(alert.iid)) state.bytes -= alertBytes(alert);
   if (state.open.get(alert.fingerprint)?.iid === alert.iid) state.open.delete(alert.fingerprint);
   if (isOpen(alert)) state.hasAllOpen = false;
 }
 
-/** Smaller maps are never evicted from, so their order does not matter. */
+/** Alerts are evicted from larger maps only, so the order of smaller ones does not matter. */
 const ORDERED_FROM = 5000;
 
-/** Moves an entry to the end: the entries that were used longest ago are evicted first. */
+/** Moves an entry to the end, because the least recently used entries are evicted first. */
 function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
   if (alerts.size >= ORDERED_FROM) alerts.delete(key);
   alerts.set(key, alert);
 }
 
-/** The counted deliveries among which a retry key is looked up. */
+/** The deliveries that include a retry key. */
 export const countedBy = (state: ProjectState, retryKey: string): CountedDeliveries =>
   isNamed(retryKey) ? state.named : state.counted;
 
 const COUNTED_BYTES = 150;
 export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryKey.length;
 
-/** Stores a counted delivery under its retry key. Its time never goes back: servers stamp events by their own clocks. */
+/** Stores a delivery under its retry key. Its time never decreases, although the clocks of servers differ. */
 export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
   const { byKey } = countedBy(state, retryKey);
   const before = byKey.get(retryKey);
@@ -124,7 +124,7 @@ export function putCounted(state: ProjectState, retryKey: string, delivery: Coun
   );
 }
 
-/** Removes a counted delivery from the state, which can be read from the store again. */
+/** Removes a counted delivery from memory. It can be read from the store again. */
 export function dropCounted(state: ProjectState, retryKey: string, { at }: CountedDelivery): void {
   const counted = countedBy(state, retryKey);
   if (!counted.byKey.delete(retryKey)) return;
@@ -132,21 +132,21 @@ export function dropCounted(state: ProjectState, retryKey: string, { at }: Count
   counted.completeFrom = Math.max(counted.completeFrom, at + 1);
 }
 
-/** Whether a delivery of a retry key that is not in the state may be in the store, for an event of this time. */
+/** Whether the store may have a delivery of a retry key that the state lacks, for an event of this time. */
 export function mayBeCounted(state: ProjectState, retryKey: string, at: number): boolean {
   const { byKey, completeFrom, windowMs } = countedBy(state, retryKey);
   return !byKey.has(retryKey) && at - windowMs < completeFrom;
 }
 
 /**
- * Servers stamp events before the log orders them, each by its own clock: a counted delivery is kept for this much
- * longer than its window, so that an event with an earlier stamp finds it without asking the store.
+ * The difference between the clocks of servers. A counted delivery stays in memory for this much longer than its window,
+ * so that an event with an earlier time finds it without a query.
  */
 export const CLOCK_SKEW_MS = 60_000;
-/** A map keeps holes where entries were deleted, and walks over them: it is walked once for many events. */
+/** Expiry runs once for many events, because iterating a map also visits the holes of deleted entries. */
 const EXPIRY_MS = 1000;
 
-/** Removes deliveries that are older than their window, by the time of an event. */
+/** Removes deliveries that are older than their window at the time of an event. */
 export function expireCounted(state: ProjectState, now: number): void {
   for (const counted of [state.counted, state.named]) {
     if (Math.abs(now - counted.expiredAt) < EXPIRY_MS) continue;

@@ -5,28 +5,28 @@ import { isNamed } from '../model/retry-key.ts';
 import { type Decision, decideAction, decideItem } from './grouping.ts';
 import { countedBy, expireCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
 
-/** An alert that a delivery created, also when it is a retry with an idempotency key. */
+/** An alert that a delivery, or the first attempt of a retry with an idempotency key, created. */
 export interface CreatedAlert {
   readonly iid: number;
   readonly title: string;
 }
 
-/** What an event did. Lists are by item. */
+/** The result of an event. Lists are by item. */
 export interface Reduction {
   readonly position: number;
   readonly outcomes: readonly Outcome[];
   readonly iids: readonly number[];
   readonly retryKeys: readonly string[];
   readonly created: readonly CreatedAlert[];
-  /** Alerts as they are now; one that changed twice is in it twice. */
+  /** New versions of alerts. An alert that changed twice is in it twice. */
   readonly changed: readonly Alert[];
-  /** What an action changed of all that it asked for; absent where it changed nothing. */
+  /** The part of an action that changed something; absent if nothing did. */
   readonly change?: ActionChange;
-  /** Whether an action set back a resolved alert. */
+  /** Whether an action reopened a resolved alert. */
   readonly reopens?: boolean;
 }
 
-/** By item: the number of the alert that it created when the event was stored; 0 when it created none. */
+/** For each item of a stored event: the number of the alert that it created, or 0. */
 export type StoredNumbers = readonly number[];
 
 export const numbersIn = ({
@@ -38,8 +38,8 @@ export const numbersIn = ({
 }): StoredNumbers => outcomes.map((outcome, item) => (outcome === 'created' ? (iids[item] ?? 0) : 0));
 
 /**
- * Reduces an event into the state of its project. Alerts that it needs must be in the state. An event that is stored
- * gives its alerts the numbers that it gave them before: users, notes, incidents and receivers know them.
+ * Reduces an event into the state of its project. The state must have the alerts that the event needs. A stored event
+ * reuses the numbers of its alerts, because users, notes, incidents and receivers refer to them.
  */
 export function reduceEvent(
   state: ProjectState,

@@ -5,10 +5,10 @@ import type { Cursor } from './cursor.ts';
 import { hash512 } from './hash.ts';
 
 const CHECKSUM_CONTEXT = Buffer.from('SS58PRE');
-/** Memoizes texts for one runtime: by the account's bytes, never invalid since the text follows from them. */
+/** Entries of the cache of one runtime. They never become invalid, because a text follows from its bytes. */
 const TEXTS_MAX = 20_000;
 
-/** Accounts as a chain prints them. A text takes 4 µs to make, 0.1 µs from memory, and the same accounts come again. */
+/** Formats accounts as a chain prints them. Caches the texts, because accounts repeat: 0.1 µs in place of 4 µs. */
 export class AccountTexts {
   readonly #prefix: Buffer;
   readonly #texts = new Map<string, string>();
@@ -20,7 +20,7 @@ export class AccountTexts {
   readonly account32 = (cursor: Cursor): string => this.#text(cursor, 32, this.#ss58);
   readonly account20 = (cursor: Cursor): string => this.#text(cursor, 20, ethereum);
 
-  /** An account's index has an address of its own, as short as it can be. */
+  /** The address of an account index, in its shortest form. */
   index(text: string): string {
     const value = Number(JSON.parse(text));
     const bytes = Buffer.alloc(8);
@@ -31,8 +31,8 @@ export class AccountTexts {
   #text(cursor: Cursor, size: number, write: (bytes: Buffer) => string): string {
     const from = cursor.advance(size);
     const key = cursor.bytes.toString('latin1', from, from + size);
-    const remembered = this.#texts.get(key);
-    if (remembered !== undefined) return remembered;
+    const cached = this.#texts.get(key);
+    if (cached !== undefined) return cached;
     const text = write(cursor.bytes.subarray(from, from + size));
     if (this.#texts.size >= TEXTS_MAX) this.#texts.clear();
     this.#texts.set(key, text);
@@ -46,7 +46,7 @@ export class AccountTexts {
   };
 }
 
-/** With the capitals of EIP-55, which are a checksum. */
+/** With the EIP-55 checksum, which is in the capital letters. */
 function ethereum(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   const hash = Buffer.from(keccak_256(Buffer.from(hex))).toString('hex');

@@ -5,38 +5,38 @@ import type { ExtrinsicTexts } from './extrinsics.ts';
 import { authorText, logText, type NodeHeader } from './header.ts';
 import type { NodeRuntime } from './runtime.ts';
 
-/** A block as a node's answers have it. */
+/** A block as in the answers of a node. */
 export interface RawBlock {
   readonly hash: string;
   readonly header: NodeHeader;
-  /** Each with its length before it. */
+  /** Each with its length prefix. */
   readonly extrinsics: readonly string[];
   /** The value of `System.Events` at the block. */
   readonly events: string | null;
   /** The value of `Session.Validators` at the block. */
   readonly validators: string | null;
   readonly finalized: boolean;
-  /** Fees without tip, as `TransactionPaymentApi_query_info` tells them, by place of extrinsics that no event tells the fee of. */
+  /** By index: fees without tip from `TransactionPaymentApi_query_info`, of extrinsics without a fee event. */
   readonly fees?: ReadonlyMap<number, string>;
 }
 
 const FEE_BYTES = 16;
 
 interface DecodedLine {
-  /** The JSON of Sidecar's `GET /blocks/{number}`, in parts, since a large text takes as long to join as to make. */
+  /** The JSON of Sidecar's `GET /blocks/{number}`, in parts, because joining a large text takes as long as making it. */
   readonly texts: readonly string[];
   /** Calls that the runtime's metadata does not describe; the line has their bytes. */
   readonly undecodedCalls: number;
 }
 
-/** Throws for a block of which something is unknown or contradicts itself: it must not be stored as complete. */
+/** Throws if a part of the block is unknown or contradictory, because it must not be stored as complete. */
 export function decodeBlock(runtime: NodeRuntime, block: RawBlock): DecodedLine {
   const number = Number(block.header.number);
   const attempt = <T>(part: string, read: () => T): T => {
     try {
       return read();
     } catch (error) {
-      // A text that is too long is a RangeError.
+      // V8 throws a RangeError for a string that is too long.
       if (!(error instanceof Undecodable || error instanceof RangeError)) throw error;
       throw new ProductError(
         'source_failed',
@@ -75,7 +75,8 @@ export function partialFeeOf(answer: string): string {
 
 function headText(runtime: NodeRuntime, { hash, header, validators }: RawBlock): string {
   const { parentHash, stateRoot, extrinsicsRoot, digest } = header;
-  if (!Number.isSafeInteger(Number(header.number))) throw new Undecodable(`no number: ${header.number}`);
+  if (!Number.isSafeInteger(Number(header.number)))
+    throw new Undecodable(`${header.number} is not a block number`);
   const hashes = JSON.stringify({ hash, parentHash, stateRoot, extrinsicsRoot }).slice(1, -1);
   const author = authorText(runtime, digest.logs, validators);
   const logs = digest.logs.map((log) => logText(runtime, log)).join(',');
@@ -83,7 +84,7 @@ function headText(runtime: NodeRuntime, { hash, header, validators }: RawBlock):
 }
 
 function extrinsicTexts(texts: ExtrinsicTexts, events: ExtrinsicEvents, fee: string | undefined): string[] {
-  if (events.outcomes !== 1) throw new Undecodable(`it has ${events.outcomes} outcomes among its events`);
+  if (events.outcomes !== 1) throw new Undecodable(`its events have ${events.outcomes} outcomes, not 1`);
   const { kind, method, signature, nonce, args, tip, hash, era } = texts;
   const dispatchInfo = kind === 'bare' ? {} : JSON.parse(events.dispatchInfo ?? '{}');
   const paysFee = dispatchInfo.paysFee === 'Yes' || dispatchInfo.paysFee === true;
@@ -101,7 +102,7 @@ function feeInfo({ weight, class: kind }: DispatchInfo, { fee }: ExtrinsicEvents
   return NO_FEE;
 }
 
-/** In place of a fee that no event tells and nobody has asked for. */
+/** In place of a fee that no event has and that was not requested yet. */
 export const NO_FEE = '{"error":"no event tells the fee"}';
 
 interface DispatchInfo {

@@ -15,9 +15,9 @@ import {
 interface CallReader {
   /** `{"pallet":…,"method":…}` */
   readonly method: string;
-  /** Of an extrinsic, or of a call that is printed with its name. */
+  /** For an extrinsic, or for a call that is printed with its name. */
   readonly args: ValueReader;
-  /** Of a call anywhere deeper. */
+  /** For a call that is nested deeper. */
   readonly innerArgs: ValueReader;
 }
 
@@ -38,13 +38,13 @@ export class CallTable {
     return { method, args: cursor.deeper(args) };
   };
 
-  /** A call that is an argument, or in a list that is one, is printed with its name. */
+  /** A call that is an argument, or an element of one, is printed with its name. */
   readonly readNamed: ValueReader = (cursor) => {
     const { method, args } = this.read(cursor);
     return `{"method":${method},"args":${args}}`;
   };
 
-  /** A call anywhere deeper is printed with its index. */
+  /** A call that is nested deeper is printed with its index. */
   readonly readInner: ValueReader = (cursor) => {
     const at = cursor.at;
     const { innerArgs } = this.#readers.read(cursor);
@@ -82,7 +82,7 @@ export class CallTable {
     return isOpaqueCall ? this.#opaque(types.reader(id)) : types.reader(type);
   }
 
-  /** Bytes that may be a call. */
+  /** Decodes bytes as a call if they are one, or else as bytes. */
   #opaque(readBytes: ValueReader): ValueReader {
     return (cursor) => {
       const { at } = cursor;

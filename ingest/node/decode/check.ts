@@ -6,9 +6,9 @@ import type { NodeRuntime } from './runtime.ts';
 import { compact, orderedTrieRoot } from './trie-root.ts';
 
 /**
- * Why a block is not what its hash says; null if nothing speaks against it. Its header hashes to its hash, it follows
- * `parentHash`, and its extrinsics hash to the root in the header. Events are under no root of it: `decodeBlock` checks
- * that each extrinsic has one outcome among them.
+ * Returns why a block contradicts its hash, or null. Checks that the header has that hash, that the block follows
+ * `parentHash`, and that the extrinsics hash to the root in the header. No root covers the events: `decodeBlock` checks
+ * that they have one outcome for each extrinsic.
  */
 export function checkBlock(runtime: NodeRuntime, block: RawBlock, parentHash?: string): string | null {
   try {
@@ -26,7 +26,7 @@ function contradiction(runtime: NodeRuntime, { hash, header, extrinsics }: RawBl
     return `its parent is ${header.parentHash}, not ${parentHash}`;
   }
   const root = extrinsicsRoot(runtime, extrinsics);
-  // Chopsticks, a node for tests, hashes the extrinsics one after another in place of a trie.
+  // Chopsticks, a node for tests, hashes the concatenated extrinsics in place of a trie.
   if (
     root === header.extrinsicsRoot ||
     header.extrinsicsRoot === hashText(Buffer.concat(extrinsics.map(bytesOf)))

@@ -1,14 +1,14 @@
-/** Bytes that are no value of their type. The caller says in an error for users which block and extrinsic they are of. */
+/** Bytes that do not decode as their type. The caller adds the block and the extrinsic to the message. */
 export class Undecodable extends Error {
   override readonly name = 'Undecodable';
 }
 
-/** A runtime decodes no call that is nested deeper, and a stack of calls holds as many. */
+/** The nesting limit of runtimes for calls, which also protects the stack. */
 const DEPTH_MAX = 256;
-/** How many elements without bytes a block may hold: a length of 2^30 would print as many. */
+/** Elements of zero bytes in a block. Without this limit a length of 2^30 would print as many. */
 const EMPTY_ELEMENTS_MAX = 65_536;
 const TWO_32 = 2 ** 32;
-/** Above it a number is not exact. */
+/** At this value in the high word a double is no longer exact. */
 const SAFE_HIGH = 2 ** 21;
 
 /** Reads SCALE primitives one after another. */
@@ -16,7 +16,7 @@ export class Cursor {
   readonly bytes: Buffer;
   readonly end: number;
   at: number;
-  /** Of all bytes: parts of one text cost a third of texts of their own. */
+  /** Hex of all bytes: slices of one string take a third of the time of separate strings. */
   readonly #digits: string;
   #depth = 0;
   #emptyElements = { count: 0 };
@@ -28,10 +28,10 @@ export class Cursor {
     this.#digits = digits;
   }
 
-  /** The place of the next `size` bytes, which are then behind the cursor. */
+  /** Moves past the next `size` bytes, and returns their offset. */
   advance(size: number): number {
     const from = this.at;
-    if (size > this.end - from) throw new Undecodable(`cut short: ${size} bytes needed at byte ${from}`);
+    if (size > this.end - from) throw new Undecodable(`truncated: ${size} bytes needed at byte ${from}`);
     this.at = from + size;
     return from;
   }
@@ -87,7 +87,7 @@ export class Cursor {
     return `"${this.length()}"`;
   }
 
-  /** Reads a value that may hold others of its own type. */
+  /** Reads a value of a recursive type, and limits its depth. */
   deeper<T>(read: (cursor: Cursor) => T): T {
     if (this.#depth >= DEPTH_MAX) throw new Undecodable(`nested deeper than ${DEPTH_MAX}`);
     this.#depth += 1;
@@ -96,7 +96,7 @@ export class Cursor {
     return value;
   }
 
-  /** Takes elements that have no bytes, of which a few bytes may announce any number. */
+  /** Counts elements of zero bytes, because a few bytes can announce any number of them. */
   takeEmpty(count: number): void {
     this.#emptyElements.count += count;
     if (this.#emptyElements.count > EMPTY_ELEMENTS_MAX) {
@@ -104,7 +104,7 @@ export class Cursor {
     }
   }
 
-  /** The next `size` bytes on their own, under the same bounds. */
+  /** A cursor over the next `size` bytes, with the same limits. */
   part(size: number): Cursor {
     const from = this.advance(size);
     const part = new Cursor(this.bytes, from, from + size, this.#digits);
@@ -113,7 +113,7 @@ export class Cursor {
     return part;
   }
 
-  /** What the bytes up to the end are, if nothing is left over. */
+  /** Reads a value. Throws if bytes are left over. */
   whole<T>(read: (cursor: Cursor) => T): T {
     const value = read(this);
     if (this.at !== this.end) throw new Undecodable(`${this.end - this.at} bytes left over`);
@@ -142,11 +142,11 @@ function bigint(bytes: Buffer, from: number, size: number): bigint {
   return BigInt(`0x${bigEndian.toString('hex')}`);
 }
 
-/** The bytes of a node's hex. */
+/** Decodes hex with `0x`. */
 export function bytesOf(hex: string): Buffer {
   const bytes = Buffer.from(hex.slice(2), 'hex');
   if (!hex.startsWith('0x') || bytes.length * 2 + 2 !== hex.length) {
-    throw new Undecodable(`no hex: ${hex.slice(0, 20)}`);
+    throw new Undecodable(`${hex.slice(0, 20)} is not hex`);
   }
   return bytes;
 }

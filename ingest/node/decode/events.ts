@@ -4,7 +4,7 @@ import { type PalletEnums, PalletVariants } from './pallet-variants.ts';
 import type { TypeTable } from './types.ts';
 import { listReader, type ValueReader, type Variant } from './value-reader.ts';
 
-/** Events from which an extrinsic's own fields follow. */
+/** Events that set fields of their extrinsic. */
 type Role = 'success' | 'failure' | 'fee';
 const ROLES: Readonly<Record<string, Role>> = {
   'system.ExtrinsicSuccess': 'success',
@@ -23,9 +23,9 @@ export interface ExtrinsicEvents {
   text: string;
   outcomes: number;
   success: boolean;
-  /** JSON of what its outcome says of its weight, class and fee. */
+  /** JSON of the dispatch info in its outcome: weight, class and whether it pays a fee. */
   dispatchInfo: string | undefined;
-  /** JSON of the fee that was paid, the tip included. */
+  /** JSON of the paid fee with tip. */
   fee: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export class EventTable {
     this.#readers = new PalletVariants({ pallets, types, of: 'events', compile });
   }
 
-  /** The value of `System.Events` at a block of `count` extrinsics. */
+  /** Reads the value of `System.Events` at a block of `count` extrinsics. */
   readBlock(cursor: Cursor, count: number): BlockEvents {
     const extrinsics = Array.from({ length: count }, noEvents);
     const events: BlockEvents = { onInitialize: '', onFinalize: '', extrinsics };
@@ -61,7 +61,7 @@ export class EventTable {
         const index = cursor.u32();
         const extrinsic = extrinsics[index];
         if (extrinsic !== undefined) this.#readInto(extrinsic, cursor);
-        // Hooks after the last extrinsic run in the phase of the next one, before those of the end.
+        // Hooks after the last extrinsic have the index of the next one. They run before `on_finalize`.
         else if (index === count) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
         else throw new Undecodable(`an event of extrinsic ${index}, which is not in the block`);
       } else if (phase === FINALIZATION) events.onFinalize = joined(events.onFinalize, this.#read(cursor));
@@ -82,7 +82,7 @@ export class EventTable {
     const from = cursor.at;
     extrinsic.text = joined(extrinsic.text, read(cursor));
     if (role === undefined) return;
-    // Few events have a role: their fields are read once more.
+    // Reads the fields again, which is rare.
     cursor.at = from;
     const data = fields.map((field) => field(cursor));
     if (role === 'fee') {
@@ -109,7 +109,7 @@ export class EventTable {
   }
 }
 
-/** A text that grows is cheaper than a list of its parts. */
+/** Appending to a string is cheaper than joining a list. */
 const joined = (events: string, event: string) => (events === '' ? event : `${events},${event}`);
 
 const noEvents = (): ExtrinsicEvents => ({

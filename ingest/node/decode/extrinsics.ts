@@ -5,7 +5,7 @@ import { hashText } from './hash.ts';
 import type { TypeTable } from './types.ts';
 import type { ValueReader } from './value-reader.ts';
 
-/** What an extension holds that Sidecar prints. */
+/** The content of an extension that Sidecar prints. */
 type Role = 'era' | 'nonce' | 'tip';
 const ROLES: Readonly<Record<string, Role>> = {
   CheckMortality: 'era',
@@ -39,7 +39,7 @@ const SIGNED_4 = 0x84;
 const BARE_5 = 0x05;
 const GENERAL_5 = 0x45;
 const IMMORTAL = '{"immortalEra":"0x00"}';
-/** The pallet and the call of bytes that are no call of the runtime. */
+/** Pallet and method of an extrinsic whose call does not decode. */
 const UNKNOWN = '{"pallet":"unknown","method":"unknown"}';
 
 export class ExtrinsicReader {
@@ -64,7 +64,7 @@ export class ExtrinsicReader {
     this.#readSignature = signatureReader(types, signature);
   }
 
-  /** An extrinsic with its length before it. */
+  /** Reads an extrinsic with its length prefix. */
   read(bytes: Buffer): ExtrinsicTexts {
     const cursor = new Cursor(bytes);
     const length = cursor.length();
@@ -104,7 +104,7 @@ export class ExtrinsicReader {
     }));
   }
 
-  /** Bytes that are no call of the runtime are kept. */
+  /** Returns the bytes of a call that does not decode. */
   #readCall(cursor: Cursor): Pick<ExtrinsicTexts, 'method' | 'args' | 'isDecoded'> {
     const from = cursor.at;
     try {
@@ -117,15 +117,15 @@ export class ExtrinsicReader {
   }
 }
 
-/** Version 14 names them as parameters of the extrinsic's type, which on some chains holds that type in one of its own. */
+/** Version 14 has them as parameters of the extrinsic's type, which some chains wrap in another type. */
 export function partTypes(
   types: Pick<TypeTable, 'entry'>,
   extrinsic: UnifiedMetadata['extrinsic'],
 ): { readonly address: number; readonly call: number; readonly signature: number } {
   if ('call' in extrinsic) return extrinsic;
   const own = types.entry(extrinsic.type);
-  const held = own.def.tag === 'composite' ? own.def.value.map(({ type }) => types.entry(type)) : [];
-  for (const { params } of [own, ...held]) {
+  const inner = own.def.tag === 'composite' ? own.def.value.map(({ type }) => types.entry(type)) : [];
+  for (const { params } of [own, ...inner]) {
     const part = (name: string) => params.find((param) => param.name === name)?.type;
     const [address, call, signature] = [part('Address'), part('Call'), part('Signature')];
     if (address !== undefined && call !== undefined && signature !== undefined) {
@@ -135,13 +135,13 @@ export function partTypes(
   throw new Undecodable('an extrinsic without address, call and signature');
 }
 
-/** Senders print as Ethereum's addresses also if the same type prints as plain bytes inside values. */
+/** Signers of these types print as Ethereum addresses, even if the types print as plain bytes inside values. */
 function accountReader(types: TypeTable, type: number): ValueReader {
   const name = types.entry(type).path.at(-1) ?? '';
   return ['H160', 'AccountId20'].includes(name) ? types.accounts.account20 : types.reader(type);
 }
 
-/** The bytes alone, whichever kind of signature they are. */
+/** Prints the bytes of a signature without its kind. */
 function signatureReader(types: TypeTable, type: number): ValueReader {
   const { id, def } = types.root(type);
   if (def.tag !== 'variant') return types.reader(id);
@@ -154,7 +154,7 @@ function signatureReader(types: TypeTable, type: number): ValueReader {
   };
 }
 
-/** The tip stands beside the asset that pays it, and some chains have structs around both numbers. */
+/** Finds the number in a struct: the tip has an asset beside it, and some chains wrap both numbers. */
 function numberOf(text: string, name: 'nonce' | 'tip'): string {
   if (text.startsWith('"')) return text;
   const value: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 import { createBLAKE2b } from 'hash-wasm';
 
-// WebAssembly hashes an extrinsic in 1 to 3 µs, and JavaScript in 7 to 80; Node has BLAKE2b of 64 bytes only.
+// WebAssembly hashes an extrinsic in 1 to 3 µs, JavaScript in 7 to 80. Node has BLAKE2b with 64 bytes only.
 const blake256 = await createBLAKE2b(256);
 const blake512 = await createBLAKE2b(512);
 

@@ -1,7 +1,7 @@
 import { bytesOf, Cursor, Undecodable } from './cursor.ts';
 import type { NodeRuntime } from './runtime.ts';
 
-/** A header as a node's JSON has it. */
+/** A header as in the JSON of a node. */
 export interface NodeHeader {
   readonly parentHash: string;
   readonly number: string;
@@ -10,7 +10,7 @@ export interface NodeHeader {
   readonly digest: { readonly logs: readonly string[] };
 }
 
-/** A header in SCALE, as newer methods of nodes answer it. */
+/** Decodes a header in SCALE, as `archive_v1_header` returns it. */
 export function headerOfScale(scale: string): NodeHeader {
   const cursor = new Cursor(bytesOf(scale));
   const hash = () => hexFrom(cursor, cursor.advance(HASH_BYTES));
@@ -29,7 +29,7 @@ const CONSENSUS = 4;
 const PRE_RUNTIME = 6;
 const RUNTIME_ENVIRONMENT_UPDATED = 8;
 
-/** A log as hex. Kinds that no runtime writes any more are refused. */
+/** Reads a log as hex. Throws for kinds that no runtime writes any more. */
 function readLog(cursor: Cursor): string {
   const from = cursor.at;
   const kind = cursor.byte();
@@ -82,10 +82,10 @@ function changesTrieSignal(cursor: Cursor): string {
   return `{"newConfiguration":{"digestInterval":${cursor.unsigned(4)},"digestLevels":${cursor.unsigned(4)}}}`;
 }
 
-/** Hex digits that hold any count, after `0x`. */
+/** Hex digits after `0x` that any count fits into. */
 const COUNT_DIGITS = 10;
 
-/** Who made the block, as JSON; undefined if the logs do not tell, or name a place beyond the validators. */
+/** JSON of the block's author; undefined if no log names one, or if its index is beyond the validators. */
 export function authorText(runtime: NodeRuntime, logs: readonly string[], validators: string | null) {
   for (const log of logs) {
     const cursor = new Cursor(bytesOf(log));
@@ -95,7 +95,7 @@ export function authorText(runtime: NodeRuntime, logs: readonly string[], valida
     if (engine === 'nmbs' || engine === 'pow_') return accountText(runtime, data);
     if (engine !== 'BABE' && engine !== 'aura') continue;
     if (validators === null) return undefined;
-    // BABE has the place of the author behind the kind of claim, aura the slot, in which validators take turns.
+    // BABE has the author's index after the kind of claim. Aura has the slot, and validators take turns by slot.
     if (engine === 'aura') return validatorText(runtime, validators, data.unsigned(8));
     data.advance(1);
     return validatorText(runtime, validators, data.u32());
@@ -103,7 +103,7 @@ export function authorText(runtime: NodeRuntime, logs: readonly string[], valida
   return undefined;
 }
 
-/** The data of such a log may be a longer key, of which Sidecar takes the beginning, or be no account at all. */
+/** Such a log may hold a longer key, of which Sidecar prints the beginning, or no account at all. */
 function accountText({ extrinsics }: NodeRuntime, data: Cursor): string | undefined {
   try {
     return extrinsics.readAccount(data);
@@ -113,7 +113,7 @@ function accountText({ extrinsics }: NodeRuntime, data: Cursor): string | undefi
   }
 }
 
-/** One of the validators, of whom a relay chain has hundreds: the others are not read. */
+/** Decodes one validator only, because a relay chain has hundreds. */
 function validatorText(runtime: NodeRuntime, validators: string, turn: number | string): string | undefined {
   const list = new Cursor(bytesOf(validators.slice(0, 2 + COUNT_DIGITS)));
   const count = list.length();

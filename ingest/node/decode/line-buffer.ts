@@ -1,11 +1,11 @@
 const BYTES_MIN = 2 ** 20;
 
-/** Lines one after another in memory that serves again, since new memory takes longer to come by than to fill. */
+/** Collects lines in reused memory, because allocating memory takes longer than filling it. */
 export class LineBuffer {
   #bytes = Buffer.allocUnsafeSlow(BYTES_MIN);
   #end = 0;
 
-  /** Writes a line; returns its bytes, which hold until the next one is written. */
+  /** Writes a line and returns its bytes, which are valid until the next line. */
   add(texts: readonly string[]): Buffer {
     const begin = this.#end;
     this.#reserve(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
@@ -13,7 +13,7 @@ export class LineBuffer {
     return this.#bytes.subarray(begin, this.#end);
   }
 
-  /** A copy of all lines, after which the next line is the first. */
+  /** Returns a copy of all lines, and starts over. */
   take(): Uint8Array<ArrayBuffer> {
     const lines = new Uint8Array(this.#bytes.subarray(0, this.#end));
     this.#end = 0;

@@ -1,7 +1,7 @@
-/** Names that @polkadot/types, and so Sidecar, keeps for itself. */
+/** Names that @polkadot/types, and so Sidecar, reserves. */
 const RESERVED = new Set(['entries', 'keys', 'new', 'size', 'hash', 'registry']);
 
-/** The name as Sidecar writes pallets, calls, variants and fields: `X1` is `x1`, `NFTOrder` is `nftOrder`. */
+/** Formats the name of a pallet, call, variant or field as Sidecar does: `X1` is `x1`, `NFTOrder` is `nftOrder`. */
 export function camelCase(name: string): string {
   const words = name
     .split(/[-_., ]+/)
@@ -18,7 +18,7 @@ export function fieldName(name: string): string {
   return RESERVED.has(camel) ? `${camel}_` : camel;
 }
 
-/** A word of capitals and digits is one word; before a small letter the last capital begins the next. */
+/** Lowers leading capitals. Before a small letter the last capital begins a new word. */
 function foldCapitals(word: string): string {
   if (/^[\dA-Z]+$/.test(word)) return word.toLowerCase();
   return word.replace(

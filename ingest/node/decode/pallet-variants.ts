@@ -2,7 +2,7 @@ import { type Cursor, Undecodable } from './cursor.ts';
 import type { TypeTable } from './types.ts';
 import type { Variant } from './value-reader.ts';
 
-/** A pallet as calls and events need it. */
+/** The call and event types of a pallet. */
 export interface PalletEnums {
   readonly index: number;
   readonly name: string;
@@ -26,7 +26,7 @@ export class PalletVariants<Compiled> {
     this.#options = options;
   }
 
-  /** Reads the two bytes that name one: its pallet and its place there. */
+  /** Reads the indexes of the pallet and of the variant. */
   read(cursor: Cursor): Compiled {
     const pallet = cursor.byte();
     const index = cursor.byte();

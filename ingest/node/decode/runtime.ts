@@ -14,40 +14,40 @@ const VERSION_MAX = 16;
 const SS58_PREFIX_DEFAULT = 42;
 const SYSTEM_VERSION_HASHES_EXTRINSICS = 2;
 
-/** A version of a runtime: its metadata, and what is compiled of it to read blocks and state. */
+/** A version of a runtime: its metadata, and the readers that are compiled from it. */
 export interface NodeRuntime {
   readonly metadata: UnifiedMetadata;
   readonly ss58Prefix: number;
-  /** By the constant `System.Version`; null if there is none. */
+  /** From the constant `System.Version`; null if there is none. */
   readonly specVersion: number | null;
   /** Extensions of a transaction by their version; extrinsics of format 4 have version 0. */
   readonly extensions: UnifiedMetadata['extrinsic']['extensionsByVersion'];
-  /** TypeReaders by type id. */
+  /** Readers by type id. */
   readonly types: TypeTable;
   readonly events: EventTable;
   readonly extrinsics: ExtrinsicReader;
-  /** Reads one of `Session.Validators`, which on some chains print in another way than senders. */
+  /** Reads one of `Session.Validators`. Some chains print them in another way than signers. */
   readonly readValidator: ValueReader;
   /** Whether the trie under `extrinsicsRoot` holds hashes of long extrinsics. */
   readonly hashesExtrinsics: boolean;
 }
 
-/** Metadata as `state_getMetadata` answers it, or as an `Option<Vec<u8>>` holds it. */
+/** Decodes metadata and compiles its readers. */
 export function readRuntime(bytes: Uint8Array): NodeRuntime {
   const version = versionOf(bytes);
   if (version < VERSION_MIN || version > VERSION_MAX) {
     throw new ProductError(
       'source_failed',
-      `metadata of version ${version} cannot be read, only ${VERSION_MIN} to ${VERSION_MAX}: take these heights from an archive or a Sidecar`,
+      `metadata version ${version} is not supported, only ${VERSION_MIN} to ${VERSION_MAX}: load these heights from an archive or a Sidecar`,
     );
   }
   try {
-    // The library reads on behind the end of bytes that are part of a larger buffer, and throws null for too few.
+    // Copied, because the library reads beyond a view of a larger buffer. It throws null for truncated bytes.
     return compile(unifyMetadata(decAnyMetadata(new Uint8Array(bytes))));
   } catch (error) {
     throw new ProductError(
       'source_failed',
-      `the metadata cannot be read: ${error === null ? 'it is cut short' : reasonOf(error)}`,
+      `the metadata cannot be read: ${error === null ? 'it is truncated' : reasonOf(error)}`,
     );
   }
 }
@@ -55,7 +55,10 @@ export function readRuntime(bytes: Uint8Array): NodeRuntime {
 function versionOf(bytes: Uint8Array): number {
   const version = bytes[MAGIC.length];
   if (version === undefined || Buffer.from(bytes.subarray(0, MAGIC.length)).toString('latin1') !== MAGIC) {
-    throw new ProductError('source_failed', 'the node answers no metadata: it does not begin with "meta"');
+    throw new ProductError(
+      'source_failed',
+      'the node returned something other than metadata: it does not begin with "meta"',
+    );
   }
   return version;
 }

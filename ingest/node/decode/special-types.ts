@@ -8,7 +8,7 @@ import {
   type ValueReader,
 } from './value-reader.ts';
 
-// Types that Sidecar prints in another way than their structure says, told by their paths.
+// Types that Sidecar prints differently from their structure, recognized by their paths.
 
 type Special = (types: TypeReaders, entry: TypeEntry) => ValueReader;
 
@@ -26,11 +26,11 @@ const SPECIAL: readonly (readonly [path: RegExp, special: Special])[] = [
   [/^(.*::)?Wrapper(Keep)?Opaque$/, () => (cursor) => cursor.hex(cursor.length())],
   [/^BTreeMap$/, map],
   [/^Option$/, option],
-  // Of 2022, with one field; today's is a struct like others.
+  // Only the type of 2022, with one field.
   [/^(frame_support::weights|sp_weights)::weight_v2::Weight$/, weight],
 ];
 
-/** How to compile a type whose path is in the list. */
+/** The compiler of a special type; undefined for other types. */
 export function specialOf(entry: TypeEntry): Special | undefined {
   const path = entry.path.join('::');
   const special = SPECIAL.find(([pattern]) => pattern.test(path))?.[1];
@@ -57,10 +57,10 @@ function option(types: TypeReaders, { def }: TypeEntry): ValueReader {
   };
 }
 
-/** An object; a key that is no text is printed as its JSON. */
+/** Prints an object. A key that is not a string becomes its JSON text. */
 function map(types: TypeReaders, { params }: TypeEntry): ValueReader {
   const [key, value] = params.map(({ type = -1 }) => types.reader(type));
-  if (key === undefined || value === undefined) throw new Undecodable('a map without types');
+  if (key === undefined || value === undefined) throw new Undecodable('a map has no types');
   const entry = (cursor: Cursor) => {
     const text = key(cursor);
     return `${text.startsWith('"') ? text : JSON.stringify(text)}:${value(cursor)}`;
@@ -76,7 +76,7 @@ function map(types: TypeReaders, { params }: TypeEntry): ValueReader {
   };
 }
 
-/** The index of an account is printed as its short address; runtimes without indices have none to print. */
+/** Prints an account index as its short address, if the runtime has indices. */
 function multiAddress(types: TypeReaders, { def }: TypeEntry): ValueReader {
   const variants = def.tag === 'variant' ? def.value : [];
   const read = types.variants(variants);
@@ -91,7 +91,7 @@ function multiAddress(types: TypeReaders, { def }: TypeEntry): ValueReader {
 
 const CONVICTION_MAX = 6;
 
-/** The highest bit says aye. */
+/** The highest bit is set for aye; the others are the conviction. */
 function vote(cursor: Cursor): string {
   const conviction = cursor.byte() & 0x7f;
   if (conviction > CONVICTION_MAX) throw new Undecodable(`a vote of conviction ${conviction}`);
@@ -99,7 +99,7 @@ function vote(cursor: Cursor): string {
   return cursor.hex(1);
 }
 
-/** Two bytes hold the period and the phase, one of 0 stands for no end. */
+/** Two bytes hold the period and the phase. A single byte of 0 is an immortal era. */
 function era(cursor: Cursor): string {
   const first = cursor.byte();
   if (first === 0) return '{"immortalEra":"0x00"}';
@@ -113,7 +113,7 @@ function era(cursor: Cursor): string {
 const DATA_HASHES = ['blakeTwo256', 'sha256', 'keccak256', 'shaThree256'];
 const RAW_MAX = 33;
 
-/** Raw of 0 to 32 bytes are kinds of their own in the metadata. */
+/** Raw data has a kind for each length from 0 to 32 bytes. */
 function identityData(cursor: Cursor): string {
   const kind = cursor.byte();
   if (kind === 0) return '{"none":null}';
@@ -123,11 +123,11 @@ function identityData(cursor: Cursor): string {
   return `{"${hash}":${cursor.hex(32)}}`;
 }
 
-/** A number in which each variant is a bit, printed as a list of names. */
+/** Prints a number whose bits are variants as a list of their names. */
 function bitFlags(types: TypeReaders, entry: TypeEntry): ValueReader {
   const [field] = fieldsOf(entry);
   const flags = types.entry(entry.params[0]?.type ?? -1).def;
-  if (field === undefined || flags.tag !== 'variant') throw new Undecodable('flags without names');
+  if (field === undefined || flags.tag !== 'variant') throw new Undecodable('flags have no names');
   const read = types.reader(field.type);
   return (cursor) => {
     const value = BigInt(JSON.parse(read(cursor)));

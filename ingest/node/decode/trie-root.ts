@@ -1,7 +1,6 @@
 import { hash256 } from './hash.ts';
 
-// The root of a Patricia-Merkle trie in which each value stands under its place in a list, as Substrate computes
-// `extrinsicsRoot`.
+// The root of a Patricia-Merkle trie with the values of a list under their indexes. Substrate computes `extrinsicsRoot` so.
 
 interface Entry {
   readonly nibbles: readonly number[];
@@ -17,7 +16,7 @@ const EMPTY = Uint8Array.of(0);
 const HASH_BYTES = 32;
 const NO_VALUE = new Uint8Array();
 
-/** Version 1 of the trie has the hashes of values that are longer than one. */
+/** Version 1 of the trie stores values that are longer than a hash as their hash. */
 export function orderedTrieRoot(values: readonly Uint8Array[], version: 0 | 1): Uint8Array {
   if (values.length === 0) return hash256(EMPTY);
   const entries = values.map((value, index) => ({ nibbles: nibblesOf(compact(index)), value }));
@@ -25,7 +24,7 @@ export function orderedTrieRoot(values: readonly Uint8Array[], version: 0 | 1): 
   return hash256(nodeOf(entries, 0, version));
 }
 
-/** Entries agree in their first `depth` nibbles. */
+/** All entries have the same first `depth` nibbles. */
 function nodeOf(entries: readonly Entry[], depth: number, version: 0 | 1): Buffer {
   const [first, last] = [entries[0] as Entry, entries.at(-1) as Entry];
   let end = depth;
@@ -51,7 +50,7 @@ function nodeOf(entries: readonly Entry[], depth: number, version: 0 | 1): Buffe
   return Buffer.concat([header(kind, partial), bitmap, value, ...children]);
 }
 
-/** Places have ten nibbles at most, so their number is always in the first byte. */
+/** Indexes have at most ten nibbles, so their number always fits into the first byte. */
 function header(kind: number, partial: readonly number[]): Buffer {
   const even = partial.length % 2 === 0 ? partial : [0, ...partial];
   const packed = Buffer.alloc(even.length / 2);
@@ -70,7 +69,7 @@ function comparePlaces(a: readonly number[], b: readonly number[]): number {
   return different === -1 ? a.length - b.length : (a[different] ?? 0) - (b[different] ?? -1);
 }
 
-/** A number below 2^30 in SCALE's shortest form. */
+/** Encodes a number below 2^32 as SCALE's compact integer. */
 export function compact(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   if (value < 2 ** 6) bytes.writeUInt32LE(value << 2);

@@ -16,7 +16,7 @@ import {
   type Variant,
 } from './value-reader.ts';
 
-/** The type table of a runtime, each type compiled into a function when it is first needed. */
+/** The types of a runtime. Compiles each type into a reader on first use. */
 export class TypeTable implements TypeReaders {
   readonly accounts: AccountTexts;
   readonly #entries: ReadonlyMap<number, TypeEntry>;
@@ -24,7 +24,7 @@ export class TypeTable implements TypeReaders {
   readonly #readCall: ValueReader;
   callType: number | undefined;
 
-  /** `readCall` reads a call that is inside a value. */
+  /** `readCall` reads a call inside a value. */
   constructor(entries: readonly TypeEntry[], accounts: AccountTexts, readCall: ValueReader) {
     this.accounts = accounts;
     this.#entries = new Map(entries.map((entry) => [entry.id, entry]));
@@ -37,7 +37,7 @@ export class TypeTable implements TypeReaders {
     return entry;
   }
 
-  /** The type inside tuples and tuple structs of one, which are printed as what they hold. */
+  /** Unwraps tuples and tuple structs of one element, which print as that element. */
   root(type: number): TypeEntry {
     let entry = this.entry(type);
     for (let steps = 0; steps < this.#entries.size; steps += 1) {
@@ -45,7 +45,7 @@ export class TypeTable implements TypeReaders {
       if (inner === undefined) return entry;
       entry = this.entry(inner);
     }
-    throw new Undecodable(`type ${type} holds nothing but itself`);
+    throw new Undecodable(`type ${type} contains only itself`);
   }
 
   isCall(type: number): boolean {
@@ -57,7 +57,7 @@ export class TypeTable implements TypeReaders {
     return def.tag === 'sequence' && this.#isByte(def.value);
   }
 
-  /** Values of such a type have no bytes and are printed as null. */
+  /** Whether values have no bytes and print as null. */
   isNull(type: number): boolean {
     const { def } = this.root(type);
     return ['composite', 'tuple', 'variant'].includes(def.tag) && (def.value as unknown[]).length === 0;
@@ -67,7 +67,7 @@ export class TypeTable implements TypeReaders {
     const known = this.#readers.get(type);
     if (known !== undefined) return known;
     let compiled: ValueReader = NULL;
-    // A type that is inside itself is read through this one, which counts how deep it is.
+    // A recursive type uses this reader, which counts the depth.
     this.#readers.set(type, (cursor) => cursor.deeper(compiled));
     compiled = this.#compile(type);
     this.#readers.set(type, compiled);
@@ -78,7 +78,7 @@ export class TypeTable implements TypeReaders {
     return fields.map(({ type }) => this.reader(type));
   }
 
-  /** Fields with names are an object, others a list, a single one without a name itself. */
+  /** Named fields print as an object, others as a list, and a single unnamed field as its value. */
   fields(fields: readonly Field[]): ValueReader {
     const readers = this.list(fields);
     const [first = NULL, ...others] = readers;
@@ -146,7 +146,7 @@ export class TypeTable implements TypeReaders {
     }
   }
 
-  /** Of a number, or of a number in structs of one field. */
+  /** A compact number, or structs of one field around it. */
   #compact(type: number): ValueReader {
     if (this.isNull(type)) return NULL;
     const { def } = this.root(type);
@@ -159,7 +159,7 @@ export class TypeTable implements TypeReaders {
     return objectReader([fieldName(only.name)], [this.#compact(only.type)]);
   }
 
-  /** Hex of the bytes: their number is that of whole stores. */
+  /** Hex of the bytes, rounded up to whole stores. */
   #bits(store: number): ValueReader {
     const { def } = this.root(store);
     const bits = def.tag === 'primitive' ? Number(def.value.tag.slice(1)) : Number.NaN;
@@ -168,7 +168,7 @@ export class TypeTable implements TypeReaders {
   }
 }
 
-/** The one part of a tuple or tuple struct that has no other and no rule of its own. */
+/** The type of the single element of a tuple or tuple struct that is not a special type. */
 function onlyPart(entry: TypeEntry): number | undefined {
   const { def } = entry;
   if (def.tag === 'tuple') return def.value.length === 1 ? def.value[0] : undefined;
@@ -181,7 +181,7 @@ const constant =
   () =>
     text;
 
-/** The variant's name around its value. */
+/** Prints a value under the name of its variant. */
 function variantReader(name: string, read: ValueReader): ValueReader {
   const before = `{${JSON.stringify(camelCase(name))}:`;
   return read === NULL ? constant(`${before}null}`) : (cursor) => `${before}${read(cursor)}}`;

@@ -14,7 +14,7 @@ export type Field = Def<'composite'>[number];
 export type Variant = Def<'variant'>[number];
 export type Primitive = Def<'primitive'>['tag'];
 
-/** TypeReaders by type. */
+/** Readers by type id. */
 export interface TypeReaders {
   readonly accounts: AccountTexts;
   entry(type: number): TypeEntry;
@@ -27,7 +27,7 @@ export interface TypeReaders {
 
 export const NULL: ValueReader = () => 'null';
 
-/** Values with texts before each of them and at the end. */
+/** Prints values with a text before each of them, and one at the end. */
 function inTexts(before: readonly string[], readers: readonly ValueReader[], end: string): ValueReader {
   const [first, ...others] = readers.map((read, at) => ({ before: before[at] ?? ',', read }));
   if (first === undefined) return () => end;
@@ -44,13 +44,13 @@ export function objectReader(names: readonly string[], readers: readonly ValueRe
   return inTexts(keys, readers, '}');
 }
 
-/** A list, between more texts where it is part of something. */
+/** Reads a list. `before` and `after` are printed around it. */
 export function listReader(readers: readonly ValueReader[], before = '', after = ''): ValueReader {
   if (readers.length === 0) return () => `${before}[]${after}`;
   return inTexts([`${before}[`], readers, `]${after}`);
 }
 
-/** A list of as many values as its prefix says. */
+/** A list whose length comes first. */
 export const sequenceReader =
   (read: ValueReader): ValueReader =>
   (cursor) =>

@@ -21,7 +21,7 @@ export const accountCount = async (state: BlockState): Promise<object> => ({
 
 const account = z.object({ data: z.object({ free: amount, reserved: amount }) });
 
-/** Of the accounts that are the treasury by configuration, or else of the pallet's own. */
+/** Balances of the configured treasury accounts, or else of the pallet's account. */
 export async function treasuryBalance(state: BlockState, { chain, treasury }: Subject): Promise<object> {
   const accounts =
     treasury.length > 0
@@ -41,7 +41,7 @@ export async function treasuryBalance(state: BlockState, { chain, treasury }: Su
 
 function keyOfAddress(address: string): string {
   const { key } = decodeAddress(address) ?? {};
-  if (key === undefined) throw new Error(`${address} is no address: correct it in --treasury`);
+  if (key === undefined) throw new Error(`${address} is not an address: correct it in --treasury`);
   return key;
 }
 
@@ -49,7 +49,7 @@ const asset = z.object({ supply: amount }).nullable();
 const metadata = z.object({ symbol: z.string(), decimals: count });
 const holding = z.object({ balance: amount }).nullable();
 
-/** What backs the coins on other chains is held by the sibling parachains that the registry knows. */
+/** The sibling parachains in the registry hold the coins that circulate on those chains. */
 export async function stableHoldings(state: BlockState, subject: Subject): Promise<object> {
   const holdings: object[] = [];
   for (const { coin, asset_id, symbol } of COINS) {

@@ -7,14 +7,14 @@ import { RequestFailure } from '../transport.ts';
 import type { StateNode } from './state-node.ts';
 import { itemPrefix } from './storage.ts';
 
-/** A block whose state is read, and its own time in milliseconds. */
+/** A block whose state is read. `time` is its timestamp in milliseconds. */
 export interface StateMoment {
   readonly height: number;
   readonly hash: string;
   readonly time: number;
 }
 
-/** Where a day ends: at a block, at none since the day has no block, or it is not known. */
+/** The last block of a day. `empty`: the day has no block. `pruned`: the node no longer has its state. */
 type DayEnd = StateMoment | 'empty' | 'pruned';
 
 const NOW = itemPrefix('Timestamp', 'Now');
@@ -22,10 +22,10 @@ const hash = z.string().regex(/^0x[0-9a-f]{64}$/);
 const health = z.object({ isSyncing: z.boolean() });
 const header = z.object({ number: z.string().regex(/^0x[0-9a-f]+$/) });
 
-/** The times of a chain's blocks, by its own clock. */
+/** Reads the timestamps of a chain's blocks. */
 export class BlockTimes {
   readonly #node: Pick<StateNode, 'rpc' | 'block'>;
-  /** By height; null where the node does not tell. Bounded: a search keeps some twenty, a range of days clears it. */
+  /** By height; null if the node lacks the time. A search adds some twenty entries. */
   readonly #known = new Map<number, number | null>();
 
   constructor(node: Pick<StateNode, 'rpc' | 'block'>) {
@@ -38,13 +38,13 @@ export class BlockTimes {
     return Number(header.parse(await this.#node.rpc.call('chain_getHeader', [finalized])).number);
   }
 
-  /** Whether the node is up to date: its newest block is that of the chain. */
+  /** Whether the node has finished syncing. */
   async isInSync(): Promise<boolean> {
     try {
       const found = health.safeParse(await this.#node.rpc.call('system_health', []));
       return found.success && !found.data.isSyncing;
     } catch (error) {
-      // Public nodes may refuse it: a day is then taken when the next one has begun.
+      // Public nodes may refuse the call. Then a day is taken only after the next one has begun.
       if (error instanceof NodeRefusal) return false;
       throw error;
     }
@@ -68,7 +68,7 @@ export class BlockTimes {
     try {
       const found = hash.safeParse(await this.#node.rpc.call('chain_getBlockHash', [height]));
       if (!found.success) return null;
-      // A chain that keeps its time elsewhere has it in its blocks.
+      // Some chains have no `Timestamp.Now`, but a timestamp in each block.
       return (await this.#stored(height, found.data)) ?? timeOf(await this.#node.block(found.data));
     } catch (error) {
       if (
@@ -88,7 +88,7 @@ export class BlockTimes {
         .nullable()
         .parse(await this.#node.rpc.call('state_getStorage', [NOW, hash]));
       if (stored !== null) return Number(Buffer.from(stored.slice(2), 'hex').readBigUInt64LE());
-      // The first block has no time yet.
+      // The genesis block has no timestamp.
       return height === 0 ? 0 : null;
     } catch (error) {
       if (error instanceof NodeRefusal && !isPruned(error)) return null;
@@ -96,7 +96,7 @@ export class BlockTimes {
     }
   }
 
-  /** The last block of the time between two moments, the second of them exclusive and before that of the head. */
+  /** The last block between two times. `until` is exclusive, and before the time of the head. */
   async endOfDay(begin: number, until: number, head: number): Promise<DayEnd> {
     const height = await this.lastBefore(until, head);
     if (height < 0) return 'empty';
@@ -106,14 +106,14 @@ export class BlockTimes {
     return { height, hash: await this.hashOf(height), time };
   }
 
-  /** The highest block before a time, -1 if there is none: looked for between those whose times are known, by interpolation and halving in turn. */
+  /** The highest block before a time, -1 if there is none. Searches between known times, by interpolation and bisection in turn. */
   async lastBefore(until: number, head: number): Promise<number> {
     let [low, high] = this.#around(until, head);
     for (let turn = 0; high - low > 1; turn++) {
       const guess = turn % 2 === 0 ? this.#interpolated(low, high, until) : null;
       const height = guess ?? Math.floor((low + high) / 2);
       const time = await this.timeOf(height);
-      // Of what is pruned it is known only that it is older.
+      // Pruned blocks are older.
       if (time === null || time < until) low = height;
       else high = height;
     }

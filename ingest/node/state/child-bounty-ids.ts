@@ -11,7 +11,7 @@ const IDS = itemPrefix('ChildBounties', 'V0ToV1ChildBountyIds');
 const key = z.tuple([z.string()]);
 const renamed = z.tuple([z.string(), z.string()]);
 
-/** The new id of each child bounty that was renumbered. */
+/** The old and new ids of renumbered child bounties. */
 export async function childBountyIds(state: BlockState): Promise<object> {
   const ids: object[] = [];
   for await (const page of state.entries('ChildBounties', 'V0ToV1ChildBountyIds')) {
@@ -28,14 +28,14 @@ interface Search {
   readonly rpc: StateRpc;
   readonly times: BlockTimes;
   readonly head: number;
-  /** Milliseconds, the second of them exclusive. */
+  /** Milliseconds; `until` is exclusive. */
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * The block that renumbered the child bounties, if its time lies in a range and the node has its state: the first after
- * which the map has entries. A chain that took the bounties over from another one got the map with them.
+ * Finds the block that renumbered the child bounties: the first one with entries in the map. Null if it is outside the
+ * range, or if the node lacks its state. Only the first home of the treasury has such a block; later homes copied the map.
  */
 export async function findRenumbering(
   { registry, chain }: Subject,
@@ -58,7 +58,7 @@ export async function findRenumbering(
     const time = await times.timeOf(high);
     return time === null ? null : { height: high, hash: await times.hashOf(high), time };
   } catch (error) {
-    // A node that lacks what was before cannot tell which block it was.
+    // A node without the earlier state cannot find the block.
     if (error instanceof NodeRefusal) return null;
     throw error;
   }

@@ -9,7 +9,7 @@ const code = z.object({
   deposit: amount.transform(String),
   refcount: count,
   codeLen: count,
-  /** Runtimes without it knew no other code than that of PolkaVM. */
+  /** Runtimes without this field support PolkaVM code only. */
   codeType: z.string().default('Pvm'),
   behaviourVersion: count,
 });
@@ -19,7 +19,7 @@ const account = z.object({
   accountType: z.union([z.object({ contract }), z.unknown().transform(() => null)]),
 });
 
-/** Codes and contracts of the pallet Revive. */
+/** Codes and contracts of pallet Revive. */
 export async function contractCode(state: BlockState): Promise<object> {
   const codes: object[] = [];
   for await (const page of state.entries('Revive', 'CodeInfoOf')) {
@@ -48,7 +48,7 @@ export async function contractCode(state: BlockState): Promise<object> {
   return { code: codes, contracts };
 }
 
-/** Contracts have a map of their own in older runtimes; in newer ones they are among the accounts. */
+/** Older runtimes have a map of contracts; newer ones have contracts among the accounts. */
 async function* contractsOf(state: BlockState): AsyncGenerator<[string, z.output<typeof contract>]> {
   const isNewer = state.has('Revive', 'AccountInfoOf');
   if (!isNewer && !state.has('Revive', 'ContractInfoOf'))

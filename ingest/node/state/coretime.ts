@@ -8,7 +8,7 @@ const sale = z
   .object({
     saleStart: count,
     leadinLength: count,
-    // The price at the end of the lead-in, which older runtimes call the price.
+    // The price at the end of the lead-in, called `price` in older runtimes.
     endPrice: planck.optional(),
     price: planck.optional(),
     regionBegin: count,
@@ -19,7 +19,7 @@ const sale = z
     selloutPrice: planck.nullable(),
     coresSold: count,
   })
-  .refine(({ endPrice, price }) => endPrice !== undefined || price !== undefined, 'no end price');
+  .refine(({ endPrice, price }) => endPrice !== undefined || price !== undefined, 'has no end price');
 const schedule = z.array(z.object({ mask: z.string(), assignment: z.unknown() }));
 const lease = z.object({ task: count, until: count });
 const status = z.object({ coreCount: count });

@@ -13,16 +13,16 @@ interface DayCollectorOptions extends Subject {
 }
 
 /**
- * Takes the state of a followed chain: after the last block of each UTC day, and once at the start, so that the running
- * day is not empty. The end of the day before the start is made up for while the node has it.
+ * Takes the state of a followed chain after the last block of each UTC day, and once at the start, so that the current
+ * day is not empty. Also takes the end of yesterday if it is missing and the node still has it.
  */
 export class DayCollector {
   readonly #node: StateNode;
   readonly #times: BlockTimes;
   readonly #options: DayCollectorOptions;
-  /** The day up to which all is taken, which is still running. */
+  /** The current day. All earlier days are done. */
   #day = '';
-  /** Kinds with their reasons; they are few. */
+  /** Kinds and reasons that were reported. */
   readonly #said = new Set<string>();
 
   constructor(node: StateNode, options: DayCollectorOptions) {
@@ -31,7 +31,7 @@ export class DayCollector {
     this.#options = options;
   }
 
-  /** Snapshots that are due at a finalized height, as lines. */
+  /** Returns the snapshots that are due at a finalized height, as lines. */
   async collect(height: number): Promise<Buffer[]> {
     const hash = await this.#times.hashOf(height);
     const time = await this.#times.timeOf(height);
@@ -74,7 +74,7 @@ export class DayCollector {
     const { target, chain, say } = this.#options;
     await target.noteSkippedSnapshots(chain.name, skipped);
     for (const { day, kind, reason } of skipped) {
-      // The same every day: `gaps` lists them.
+      // Reported once, because it repeats every day; `gaps` lists all.
       if (!this.#said.has(kind + reason)) say(`no ${kind} of ${day}: ${reason}`);
       this.#said.add(kind + reason);
     }

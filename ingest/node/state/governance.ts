@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { amount, count, textOfBytes } from './shapes.ts';
 import type { BlockState } from './state.ts';
 
-/** In the order of their numbers: none, then locked for so many periods. */
+/** In the order of their numbers. */
 const CONVICTIONS = ['None', 'Locked1x', 'Locked2x', 'Locked3x', 'Locked4x', 'Locked5x', 'Locked6x'] as const;
 
 const key = z.tuple([z.string(), count]);
@@ -10,7 +10,7 @@ const delegating = z.object({
   delegating: z.object({ balance: amount, target: z.string(), conviction: z.enum(CONVICTIONS) }),
 });
 
-/** Who delegates votes to whom; votes that someone casts are no delegation. */
+/** Delegations of votes. Leaves out votes that accounts cast themselves. */
 export async function delegations(state: BlockState): Promise<object> {
   const found: object[] = [];
   for await (const page of state.entries('ConvictionVoting', 'VotingFor')) {
@@ -39,7 +39,7 @@ export async function trackTable(state: BlockState): Promise<object> {
   const tracks = z.array(track).parse(state.constant('Referenda', 'Tracks'));
   return {
     tracks: tracks.map(({ id, name: stored }) => {
-      // Newer runtimes fill a name up to its length.
+      // Newer runtimes pad names with zeros.
       const name = stored.replace(/\0+$/, '');
       return { id, name, origin: originOf(name) };
     }),

@@ -14,11 +14,11 @@ interface StateKind {
   readonly kind: SnapshotKind;
   /** Whether the chain has it on a day: staking, governance and treasury moved to the asset hubs. */
   readonly isOf: (subject: Subject, day: string) => boolean;
-  /** The payload. Throws MissingItem for what the runtime does not keep: a field is never 0 for that. */
+  /** Returns the payload. Throws MissingItem if the runtime lacks an item, which must not count as 0. */
   readonly take: (state: BlockState, subject: Subject) => Promise<object>;
 }
 
-const livesThere =
+const isHomeOf =
   (what: 'staking' | 'governance' | 'treasury') =>
   ({ chain, registry }: Subject, day: string) =>
     isHome(registry, chain, what, day);
@@ -27,23 +27,23 @@ const hasRole =
   ({ chain }: { readonly chain: Chain }) =>
     chain.role === role;
 
-/** What is read of a chain's state at the end of a day. */
+/** The kinds of snapshots that are taken at the end of a day. */
 export const STATE_KINDS: readonly StateKind[] = [
-  { kind: 'staking_state', isOf: livesThere('staking'), take: stakingState },
-  { kind: 'validator_set', isOf: livesThere('staking'), take: validatorSet },
-  // Where staking lives, its token does.
-  { kind: 'issuance', isOf: livesThere('staking'), take: issuance },
+  { kind: 'staking_state', isOf: isHomeOf('staking'), take: stakingState },
+  { kind: 'validator_set', isOf: isHomeOf('staking'), take: validatorSet },
+  // The chain of the staking pallet has the token's issuance too.
+  { kind: 'issuance', isOf: isHomeOf('staking'), take: issuance },
   {
     kind: 'treasury_balance',
-    isOf: (subject, day) => subject.treasury.length > 0 || livesThere('treasury')(subject, day),
+    isOf: (subject, day) => subject.treasury.length > 0 || isHomeOf('treasury')(subject, day),
     take: treasuryBalance,
   },
   { kind: 'stable_holdings', isOf: hasRole('asset-hub'), take: stableHoldings },
   { kind: 'coretime_config', isOf: hasRole('coretime'), take: coretimeConfig },
   { kind: 'contract_code', isOf: hasRole('asset-hub'), take: contractCode },
-  { kind: 'delegations', isOf: livesThere('governance'), take: delegations },
-  { kind: 'track_table', isOf: livesThere('governance'), take: trackTable },
+  { kind: 'delegations', isOf: isHomeOf('governance'), take: delegations },
+  { kind: 'track_table', isOf: isHomeOf('governance'), take: trackTable },
   { kind: 'account_count', isOf: () => true, take: accountCount },
-  // Of one block in the life of a chain: `findRenumbering` looks for it.
+  // Taken at a single block, which `findRenumbering` finds.
   { kind: 'child_bounty_ids', isOf: () => false, take: childBountyIds },
 ];

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-// Values as the decoder writes them, and accounts and keys as a runtime makes them.
+// Schemas of decoded values, and keys that runtimes derive.
 
 const digits = z.string().regex(/^\d+$/);
 export const amount = digits.transform(BigInt);
 export const count = digits.transform(Number).pipe(z.int().min(0));
-/** Text that a runtime keeps as bytes. */
+/** Text that a runtime stores as bytes. */
 export const textOfBytes = z
   .string()
   .transform((text) => (text.startsWith('0x') ? Buffer.from(text.slice(2), 'hex').toString('utf8') : text));
@@ -18,7 +18,7 @@ export function u32(value: number): Buffer {
 
 const ACCOUNT_BYTES = 32;
 
-/** The key of the account of a pallet, or of one that the pallet made for something: no one has a secret for it. */
+/** The key of a pallet's account, or of a sub-account that the pallet derives for `of`. Nobody has its secret. */
 export const palletAccount = (palletId: unknown, of: Uint8Array = Buffer.alloc(0)): Buffer => {
   const id = Buffer.from(z.string().parse(palletId).slice(2), 'hex');
   return Buffer.concat([Buffer.from('modl'), id, of, Buffer.alloc(ACCOUNT_BYTES)], ACCOUNT_BYTES);

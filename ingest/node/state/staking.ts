@@ -10,7 +10,7 @@ const ledger = z.object({
 });
 const era = z.object({ index: count });
 
-/** Index of the era that pays now. */
+/** Index of the current era. */
 async function activeEra(state: BlockState): Promise<number> {
   const active = await state.value('Staking', 'ActiveEra');
   if (active === null) throw new Error('no era has begun yet');
@@ -18,8 +18,8 @@ async function activeEra(state: BlockState): Promise<number> {
 }
 
 /**
- * Addresses of the validators that produce or back blocks. The sessions of an asset hub are those of its collators: there
- * it is whom the active era has elected.
+ * Addresses of the validators that produce or back blocks. The session of an asset hub lists its collators, so there they
+ * are the validators that the active era elected.
  */
 async function activeValidators(state: BlockState, { chain }: Subject): Promise<string[]> {
   if (chain.role !== 'asset-hub')
@@ -33,8 +33,8 @@ async function activeValidators(state: BlockState, { chain }: Subject): Promise<
 }
 
 /**
- * Counts and sums over all ledgers. `staked` is the active part. `unbonding` includes chunks that can be withdrawn. The
- * account of a pool is no staker; its members are.
+ * Counts and sums over all ledgers. `staked` is the active part. `unbonding` includes chunks that can be withdrawn
+ * already. The members of a pool count as stakers, its account does not.
  */
 export async function stakingState(state: BlockState, subject: Subject): Promise<object> {
   const pots = await poolAccounts(state);
@@ -68,7 +68,7 @@ export async function stakingState(state: BlockState, subject: Subject): Promise
   };
 }
 
-/** Addresses of the accounts from which pools stake: the pallet's account of kind 0 for each pool. */
+/** Addresses of the accounts from which pools stake: the pallet's sub-account of kind 0 for each pool. */
 async function poolAccounts(state: BlockState): Promise<Set<string>> {
   const accounts = new Set<string>();
   for await (const page of state.keys('NominationPools', 'BondedPools')) {

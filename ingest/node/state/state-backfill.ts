@@ -9,13 +9,13 @@ import { findRenumbering } from './child-bounty-ids.ts';
 import type { StateNode } from './state-node.ts';
 import { kindsOf, PRUNED, takeState } from './take.ts';
 
-/** First and last UTC day of a chain whose state is wanted. */
+/** First and last UTC day. */
 interface StateDays {
   readonly from: string;
   readonly to: string;
 }
 
-/** What the store has of snapshots, and where it is noted what a node does not give. */
+/** The stored snapshots, and the record of skipped ones. */
 export interface StateTarget {
   storedSnapshots(range: StateDays & { readonly chain: string }): Promise<readonly StoredSnapshot[]>;
   noteSkippedSnapshots(chain: string, skipped: readonly SkippedSnapshot[]): Promise<void>;
@@ -29,10 +29,10 @@ interface StateBackfillOptions {
   readonly now?: () => number;
 }
 
-/** A chain whose newest final block is that old after the end of its day has made no other on that day. */
-const STANDS_STILL_MS = HOUR_MS;
+/** So long after a day ends, a newest block of that day is also its last one. */
+const STALLED_MS = HOUR_MS;
 
-/** Brings the state of a chain at the end of each day of a range, newest first, as far as it is not stored. */
+/** Loads the missing state of a chain at the end of each day of a range, newest first. */
 export class StateBackfill implements Feed {
   readonly unit = 'day';
   readonly subject: Subject;
@@ -42,7 +42,7 @@ export class StateBackfill implements Feed {
   hasFailed = false;
   /** Days whose state was read. */
   got = 0;
-  /** Snapshots that the node does not give. */
+  /** Snapshots that the node failed to serve. */
   skipped = 0;
   readonly #source: string;
   readonly #open: () => Promise<StateNode>;
@@ -62,7 +62,7 @@ export class StateBackfill implements Feed {
     this.#now = now;
   }
 
-  /** What is to be loaded, a day at a time: the next is asked for when the last one is stored. */
+  /** Yields what to load, a day at a time. The caller requests the next one when the last one is stored. */
   async *portions(target: StateTarget): AsyncGenerator<LoadPortion> {
     try {
       yield* this.#days(target);
@@ -89,13 +89,13 @@ export class StateBackfill implements Feed {
     this.progress = progress;
     const time = await times.timeOf(head);
     if (time === null)
-      throw new ProductError('source_failed', `${source} does not tell the time of its newest block ${head}`);
+      throw new ProductError('source_failed', `${source} has no time for its newest block ${head}`);
     const last = isoDay(time);
-    const isStill = this.#now() > Date.parse(last) + DAY_MS + STANDS_STILL_MS && (await times.isInSync());
+    const isStalled = this.#now() > Date.parse(last) + DAY_MS + STALLED_MS && (await times.isInSync());
     for (const [day, kinds] of missing) {
       if (this.#signal.aborted) return;
-      // A day that still runs on the chain has no last block yet; where the chain stands still, its head is the last.
-      if (day < last || (isStill && day === last))
+      // The current day has no last block yet, unless the chain is stalled.
+      if (day < last || (isStalled && day === last))
         yield* this.#day(day, kinds, { node, times, head, target });
       progress.done++;
     }
@@ -121,7 +121,7 @@ export class StateBackfill implements Feed {
     }
   }
 
-  /** Taken as of the block that renumbered, not at the end of its day: other entries may have taken the old ids by then. */
+  /** Taken at the block that renumbered, because by the end of the day other bounties may have the old ids. */
   async *#renumbering({ node, times, head, target }: Asked): AsyncGenerator<LoadPortion> {
     const kind = 'child_bounty_ids';
     const { chain } = this.subject;
@@ -151,7 +151,7 @@ export class StateBackfill implements Feed {
     return { name: this.#source, lines, bytes: lines.reduce((sum, line) => sum + line.length, 0) };
   }
 
-  /** The kinds that are not stored, by day; the newest day first. */
+  /** The missing kinds by day, newest day first. */
   async missing(target: Pick<StateTarget, 'storedSnapshots'>): Promise<Map<string, SnapshotKind[]>> {
     const { from, to } = this.days;
     const stored = await target.storedSnapshots({ chain: this.subject.chain.name, from, to });

@@ -4,7 +4,7 @@ import { bytesOf } from '../decode/cursor.ts';
 import { type NodeRuntime, readRuntime } from '../decode/runtime.ts';
 import type { StateRpc } from '../map-pages.ts';
 
-/** A node, and the runtime that its state at a block is decoded with. */
+/** A node whose state can be decoded. */
 export interface StateNode {
   readonly rpc: StateRpc;
   runtimeAt(hash: string): Promise<NodeRuntime>;
@@ -12,12 +12,12 @@ export interface StateNode {
   block(hash: string): Promise<Buffer>;
 }
 
-/** Days before and after an upgrade. */
+/** Enough for the days before and after an upgrade. */
 const RUNTIMES_KEPT = 2;
 const version = z.object({ specVersion: z.int().min(0) });
 const metadata = z.string().startsWith('0x');
 
-/** A node whose runtimes are read once for each spec version. Metadata of version 14 say all that state needs. */
+/** Caches a runtime for each spec version. Metadata version 14 is enough to decode state. */
 export function stateNode({ rpc, block }: Pick<StateNode, 'rpc' | 'block'>): StateNode {
   const known = new LRUCache<number, Promise<NodeRuntime>>({ max: RUNTIMES_KEPT });
   const read = async (hash: string) =>
@@ -29,7 +29,7 @@ export function stateNode({ rpc, block }: Pick<StateNode, 'rpc' | 'block'>): Sta
       const { specVersion } = version.parse(await rpc.call('state_getRuntimeVersion', [hash]));
       const runtime = known.get(specVersion) ?? read(hash);
       known.set(specVersion, runtime);
-      // A failure is not kept: the next day may be asked of another time.
+      // Errors are not cached: the next request may succeed.
       runtime.catch(() => known.delete(specVersion));
       return runtime;
     },

@@ -13,7 +13,7 @@ interface StateEntry {
   readonly value: unknown;
 }
 
-/** The state of a chain after one block, read with the runtime that this block has. */
+/** The state of a chain after one block, decoded with the runtime of that block. */
 export class BlockState {
   readonly hash: string;
   readonly runtime: NodeRuntime;
@@ -33,7 +33,7 @@ export class BlockState {
     return item.value(valueAnswer.parse(stored));
   }
 
-  /** The parts of all keys of a map, or of those that begin with some parts, a page at a time. */
+  /** The parts of the keys of a map, a page at a time. `first` selects the keys that begin with these parts. */
   async *keys(pallet: string, name: string, ...first: readonly Uint8Array[]): AsyncGenerator<unknown[][]> {
     const item = this.#item(pallet, name);
     for await (const page of this.#pages(item.key(...first), 'keys'))
@@ -52,14 +52,13 @@ export class BlockState {
     const item = this.#item(pallet, name);
     for await (const page of this.#pages(item.prefix, 'values')) {
       yield page.map(([key, stored]) => {
-        if (!stored)
-          throw new Error(`the node lists the key ${key} of ${item.name} and gives no value for it`);
+        if (!stored) throw new Error(`the node lists the key ${key} of ${item.name} but has no value for it`);
         return { parts: item.parts(key), value: item.value(stored) };
       });
     }
   }
 
-  /** What the metadata says of a constant of a pallet. */
+  /** The value of a constant in the metadata. */
   constant(pallet: string, name: string): unknown {
     const found = this.runtime.metadata.pallets
       .find((one) => one.name === pallet)
@@ -68,7 +67,7 @@ export class BlockState {
     return JSON.parse(new Cursor(bytesOf(found.value)).whole(this.runtime.types.reader(found.type)));
   }
 
-  /** Whether the runtime keeps an item. */
+  /** Whether the runtime has a storage item. */
   has(pallet: string, name: string): boolean {
     const found = this.runtime.metadata.pallets.find((one) => one.name === pallet);
     return found?.storage?.items.some((item) => item.name === name) ?? false;

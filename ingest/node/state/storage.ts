@@ -2,13 +2,13 @@ import { Blake2128Concat, Identity, Twox64Concat, Twox128 } from '@polkadot-api/
 import { bytesOf, Cursor } from '../decode/cursor.ts';
 import type { NodeRuntime } from '../decode/runtime.ts';
 
-// Where a runtime keeps its storage items, and how their keys and values read. Names, types and defaults come from the
-// metadata of the block whose state is read: items move between runtime versions.
+// Keys and values of storage items. Names, types and defaults come from the metadata of the block whose state is read,
+// because items change between runtime versions.
 
-/** A runtime that lacks an item or a field: nothing can be said of it, which is not 0. */
+/** The runtime lacks an item or a field. Its value is unknown, not 0. */
 export class MissingItem extends Error {}
 
-/** The hashers whose keys can be read back, with the bytes of hash before the key itself. */
+/** The hashers whose keys can be decoded, with the length of the hash before the key. */
 const HASHERS = {
   Blake2128Concat: { hash: Blake2128Concat, bytes: 16 },
   Twox64Concat: { hash: Twox64Concat, bytes: 8 },
@@ -18,7 +18,7 @@ const HASHERS = {
 const text = new TextEncoder();
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
-/** The key under which a plain item is stored, and with which every key of a map begins. */
+/** The key of a plain item, which is also the prefix of the keys of a map. */
 export const itemPrefix = (pallet: string, item: string): string =>
   `0x${hex(Twox128(text.encode(pallet)))}${hex(Twox128(text.encode(item)))}`;
 
@@ -54,7 +54,7 @@ export class StorageItem {
     }
   }
 
-  /** The whole key, or the beginning that all keys with these first parts share. Parts are SCALE bytes. */
+  /** A key, or with fewer parts the common prefix of keys. Parts are SCALE bytes. */
   key(...parts: readonly Uint8Array[]): string {
     const hashed = parts.map((part, i) => {
       const key = this.#keys[i];
@@ -64,7 +64,7 @@ export class StorageItem {
     return this.prefix + hashed.join('');
   }
 
-  /** The parts of a key of this map, as Sidecar writes such values. */
+  /** Decodes the parts of a key, in the format of Sidecar. */
   parts(key: string): unknown[] {
     const cursor = new Cursor(bytesOf(key), this.prefix.length / 2 - 1);
     return cursor.whole(() =>
@@ -76,8 +76,8 @@ export class StorageItem {
   }
 
   /**
-   * A value as Sidecar writes it; the default of the item, or null, if it is absent. Bytes left over are passed over, as
-   * the runtime does: values that an older version wrote may be longer.
+   * Decodes a value, in the format of Sidecar. An absent value is the item's default, or null. Ignores bytes that are left
+   * over, like the runtime: older versions may have written longer values.
    */
   value(stored: string | null): unknown {
     const bytes = stored === null ? this.#fallback : bytesOf(stored);
@@ -90,10 +90,10 @@ const OPTIONAL = 0;
 
 function hasherOf(item: string, tag: string): keyof typeof HASHERS {
   if (tag in HASHERS) return tag as keyof typeof HASHERS;
-  throw new MissingItem(`the keys of ${item} cannot be read back: they are hashed with ${tag}`);
+  throw new MissingItem(`the keys of ${item} cannot be decoded, because they are hashed with ${tag}`);
 }
 
-/** The type of each key part: of several, the key of the map is their tuple. */
+/** The type of each key part. A key of several parts is a tuple. */
 function keyTypes(runtime: NodeRuntime, parts: number, key: number): readonly number[] {
   const tuple = runtime.types.entry(key).def;
   return parts > 1 && tuple.tag === 'tuple' ? tuple.value : [key];

@@ -18,13 +18,13 @@ interface TakenSnapshots {
   readonly skipped: readonly SkippedSnapshot[];
 }
 
-/** The kinds of snapshot that a chain has on a day. */
+/** The kinds of snapshots that a chain has on a day. */
 export const kindsOf = (subject: Subject, day: string): SnapshotKind[] =>
   STATE_KINDS.filter(({ isOf }) => isOf(subject, day)).map(({ kind }) => kind);
 
-export const PRUNED = 'the node has pruned the state of that day: an archive node has it';
+export const PRUNED = 'the node has pruned the state of that day: use an archive node';
 
-/** Takes some kinds of a chain's state after a block. Throws if the node gives no answer, so that the whole is retried. */
+/** Takes snapshots of some kinds after a block. Throws if the node does not answer, so that all are retried. */
 export async function takeState(
   node: StateNode,
   moment: StateMoment,
@@ -41,16 +41,16 @@ export async function takeState(
       state ??= new BlockState(node.rpc, moment.hash, await node.runtimeAt(moment.hash));
       lines.push(snapshotLine(subject.chain, kind, moment, await take(state, subject)), LINE_END);
     } catch (error) {
-      skipped.push({ day, kind, reason: reasonToGoOn(error) });
+      skipped.push({ day, kind, reason: skipReason(error) });
     }
   }
   return { lines, skipped };
 }
 
-/** Why a kind is not taken. A request without an answer is thrown: it says nothing about the state. */
-function reasonToGoOn(error: unknown): string {
+/** Why a kind is skipped. Rethrows the error of a request without an answer, which says nothing about the state. */
+function skipReason(error: unknown): string {
   if (isPruned(error)) return PRUNED;
-  if (error instanceof z.ZodError) return `its state is of an unknown shape: ${firstFault(error)}`;
+  if (error instanceof z.ZodError) return `its state has an unexpected format: ${firstFault(error)}`;
   const isAnswered = !(error instanceof RequestFailure) || error.kind === 'large';
   if (!isAnswered || (error instanceof ProductError && error.code !== 'source_failed')) throw error;
   return reasonOf(error);

@@ -1,26 +1,26 @@
 import type { z } from 'zod';
 import type { SnapshotKind } from '../../decode/snapshot.ts';
 
-/** Kinds of values that no chain knows, so that a feed has to be asked. */
+/** Kinds of values that come from a feed, because no chain stores them. */
 export type ValueKind = Extract<SnapshotKind, 'price' | 'tvl'>;
 
-/** A value in dollars at a time in milliseconds, both as the feed wrote them: text where a double would round. */
+/** A value in US dollars and its time in milliseconds, unchecked. Numbers that a double would round are strings. */
 export interface ValuePoint {
   readonly time: unknown;
   readonly usd: unknown;
 }
 
-/** Milliseconds, the second of them exclusive. */
+/** Milliseconds; `until` is exclusive. */
 export interface AskedRange {
   readonly from: number;
   readonly until: number;
 }
 
-/** How one kind of value is asked for. */
+/** How to request one kind of value. */
 export interface ValueRoute {
   /** The public address of the feed. */
   readonly url: string;
-  /** Days of one answer; null when an answer always has all of them. */
+  /** Most days of one answer; null if every answer has the whole history. */
   readonly daysMax: number | null;
   readonly path: (id: string, range: AskedRange) => string;
   readonly answer: (id: string) => z.ZodType<readonly ValuePoint[]>;
@@ -29,12 +29,12 @@ export interface ValueRoute {
 /** A feed of daily values. A new one is a file beside this one and a line in `adapters.ts`. */
 export interface ValueAdapter {
   readonly name: string;
-  /** What the public address allows without a key. */
+  /** Limit of the public address without a key. */
   readonly requestsPerMinute: number;
   readonly routes: Readonly<Partial<Record<ValueKind, ValueRoute>>>;
-  /** The header that takes a key; absent when the feed knows none. */
+  /** Name of the header for a key; absent if the feed takes no key. */
   readonly keyHeader?: (url: string) => string;
 }
 
-/** Times that a feed writes in seconds, in milliseconds; anything else as it is. */
+/** Converts seconds to milliseconds. Returns other values unchanged. */
 export const secondsOf = (time: unknown): unknown => (typeof time === 'number' ? time * 1000 : time);

@@ -4,7 +4,7 @@ import { defillama } from './defillama.ts';
 
 const ADAPTERS: readonly ValueAdapter[] = [coingecko, defillama];
 
-/** The names of the feeds that have a kind of value. */
+/** Names of the feeds that serve a kind of value. */
 export const adaptersOf = (kind: ValueKind): string[] =>
   ADAPTERS.filter(({ routes }) => routes[kind] !== undefined).map(({ name }) => name);
 

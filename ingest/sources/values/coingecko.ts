@@ -5,14 +5,14 @@ const MS = 1000;
 
 const chart = z.object({ prices: z.array(z.tuple([z.unknown(), z.unknown()]).rest(z.unknown())) });
 
-/** CoinGecko's chart of a coin, and services that speak like it. */
+/** CoinGecko's chart of a coin, and services with the same API. */
 export const coingecko: ValueAdapter = {
   name: 'coingecko',
   requestsPerMinute: 10,
   routes: {
     price: {
       url: 'https://api.coingecko.com/api/v3',
-      // Up to 90 days come by the hour, so that a day has its close; above it only their first moments come.
+      // Ranges of up to 90 days have hourly values, so the close of each day. Longer ones have its first value only.
       daysMax: 89,
       path: (id, { from, until }) =>
         `/coins/${encodeURIComponent(id)}/market_chart/range?vs_currency=usd&from=${from / MS}&to=${until / MS - 1}&precision=full`,

@@ -3,8 +3,9 @@ import { DAY_MS } from '../../../infra/days.ts';
 import { secondsOf, type ValueAdapter } from './adapter.ts';
 
 const MS = 1000;
-/** Each day is asked for so long before its end, and what is found so near is of that day. */
+/** A day is requested at this time before its end. */
 const BEFORE_END_MS = 45 * 60_000;
+/** A price within this distance belongs to that day. */
 const NEAR_SECONDS = 30 * 60;
 
 const chart = z.object({
@@ -13,7 +14,7 @@ const chart = z.object({
     z.object({ prices: z.array(z.object({ timestamp: z.unknown(), price: z.unknown() })) }),
   ),
 });
-/** Of all days. */
+/** All days. */
 const history = z.array(z.object({ date: z.unknown(), tvl: z.unknown() }));
 
 /** DefiLlama's prices of coins, and the value that is locked on chains. */

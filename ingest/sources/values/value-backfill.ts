@@ -3,7 +3,7 @@ import type { Feed, LoadPortion, SourceFault, SourceProgress } from '../feed.ts'
 import type { ValueKind } from './adapter.ts';
 import type { StoredDays, ValueFeed, ValueSeries } from './value-feed.ts';
 
-/** Brings the missing days of one kind of value: each feed is asked for what those before it did not give. */
+/** Loads the missing days of one kind of value. Each feed is asked only for days that earlier feeds lack. */
 export class ValueBackfill implements Feed {
   readonly unit = 'day';
   readonly kind: ValueKind;
@@ -20,7 +20,7 @@ export class ValueBackfill implements Feed {
     this.#signal = signal;
   }
 
-  /** What is to be loaded, an answer at a time. */
+  /** Yields the lines to load, one answer at a time. */
   async *portions(stored: StoredDays): AsyncGenerator<LoadPortion> {
     try {
       for (const feed of this.feeds) yield* this.#from(feed, stored);

@@ -7,52 +7,53 @@ import { LINE_END } from '../lines.ts';
 import type { AskedRange, ValueAdapter, ValueKind, ValuePoint, ValueRoute } from './adapter.ts';
 import type { StoredDaysRequest } from './stored-days.ts';
 
-/** What a feed says of a day may change for a while after its end. */
+/** A feed may still change the value of a day for this long after its end. */
 const SETTLED_MS = 3_600_000;
 const ATTEMPTS = 6;
 const BACKOFF_MS = 1000;
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 32 * 2 ** 20;
-/** Points of one answer that become dead letters; more of them are of the same kind. */
-const NONSENSE_MAX = 20;
+/** Invalid points of one answer that become dead letters. The rest would say the same. */
+const INVALID_MAX = 20;
 const SHOWN_MAX = 100;
 
-/** What is asked of a feed, and what its values are stored as. */
+/** The values to request from a feed, and the chains that they are stored under. */
 export interface ValuePlan {
   readonly kind: ValueKind;
   readonly adapter: ValueAdapter;
-  /** In place of the public address. */
+  /** Replaces the public address. */
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly requestsPerMinute: number;
-  /** Beginnings of days; the last ended day when the second is absent. */
+  /** First and last day, as milliseconds of their beginning. Without `to`: the last day that has ended. */
   readonly from: number;
   readonly to?: number | undefined;
   readonly series: readonly ValueSeries[];
 }
 
-/** A series of a feed by its own name for it. */
+/** A series of a feed. */
 export interface ValueSeries {
+  /** The name that the feed gives it. */
   readonly id: string;
   readonly relay_chain: string;
   readonly chain: string;
-  /** Of a price; empty otherwise. */
+  /** Token of a price; '' for other kinds. */
   readonly symbol: string;
 }
 
 /** Days of a range that have a value of a series, as `2024-01-31`. */
 export type StoredDays = (request: StoredDaysRequest) => Promise<readonly string[]>;
 
-/** Snapshots of one answer as lines, refused ones among them. */
+/** Snapshots of one answer as lines, invalid ones included. */
 interface ValueLines {
   readonly source: string;
   readonly lines: readonly Buffer[];
-  /** Days that were asked for, and those that have a value. */
+  /** Number of requested days, and of those that have a value. */
   readonly asked: number;
   readonly found: number;
 }
 
-/** Asks one feed for the days that are not stored, politely: one request after another. */
+/** Requests missing days from one feed, one request at a time. */
 export class ValueFeed {
   readonly plan: ValuePlan;
   readonly #route: ValueRoute;
@@ -97,7 +98,7 @@ export class ValueFeed {
     return days;
   }
 
-  /** What the feed has of some days. */
+  /** Yields the values of the missing days. */
   async *lines(series: ValueSeries, missing: readonly number[]): AsyncGenerator<ValueLines> {
     const { daysMax } = this.#route;
     for (const days of windows(missing, daysMax ?? Number.POSITIVE_INFINITY)) {
@@ -121,7 +122,7 @@ interface Asked {
   readonly now: number;
 }
 
-/** The last value of each day that was asked for, and what makes no sense, for the loader to refuse. */
+/** The last value of each requested day, and the first invalid points, which the loader refuses. */
 function linesOf(
   kind: ValueKind,
   series: ValueSeries,
@@ -130,19 +131,19 @@ function linesOf(
 ): Pick<ValueLines, 'lines' | 'found'> {
   const wanted = new Set(asked.days);
   const closes = new Map<number, { readonly time: number; readonly document: object }>();
-  const nonsense: object[] = [];
+  const invalid: object[] = [];
   for (const { time, usd } of points) {
     const reason = wrongTime(time, asked);
     const moment = reason === null ? (time as number) : 0;
     if (reason === null && !wanted.has(dayOf(moment))) continue;
     const document = documentOf(kind, series, reason ?? new Date(moment).toISOString(), usd);
-    if (!parseSnapshot(document).ok) nonsense.push(document);
+    if (!parseSnapshot(document).ok) invalid.push(document);
     else if (moment >= (closes.get(dayOf(moment))?.time ?? 0))
       closes.set(dayOf(moment), { time: moment, document });
   }
   const documents = [
     ...[...closes.values()].map(({ document }) => document),
-    ...nonsense.slice(0, NONSENSE_MAX),
+    ...invalid.slice(0, INVALID_MAX),
   ];
   return {
     lines: documents.flatMap((document) => [Buffer.from(JSON.stringify(document)), LINE_END]),
@@ -150,13 +151,13 @@ function linesOf(
   };
 }
 
-/** Why a time is none of what was asked for; the days beside those may always come. */
+/** Why a time is invalid, or null. Feeds may also return the days next to the requested range. */
 function wrongTime(time: unknown, { range, hasAll, now }: Asked): string | null {
   const shown = () => String(JSON.stringify(time)).slice(0, SHOWN_MAX);
   if (typeof time !== 'number' || !Number.isFinite(time)) return `no time: ${shown()}`;
-  if (time < 0 || time > now + DAY_MS) return `a time before 1970 or to come: ${shown()}`;
+  if (time < 0 || time > now + DAY_MS) return `a time before 1970 or in the future: ${shown()}`;
   const isFar = time < range.from - DAY_MS || time >= range.until + DAY_MS;
-  return isFar && !hasAll ? `a day that was not asked for: ${shown()}` : null;
+  return isFar && !hasAll ? `a day that was not requested: ${shown()}` : null;
 }
 
 function documentOf(
@@ -169,7 +170,7 @@ function documentOf(
   return { schema: 'snapshot/1', kind, relay_chain, chain, as_of, payload };
 }
 
-/** Days that one request asks for: they lie within so many days. */
+/** Groups sorted days into requests that span at most `daysMax` days. */
 function* windows(days: readonly number[], daysMax: number): Generator<number[]> {
   let window: number[] = [];
   for (const day of days) {
@@ -183,7 +184,7 @@ function* windows(days: readonly number[], daysMax: number): Generator<number[]>
   if (window.length > 0) yield window;
 }
 
-/** Lets requests begin no oftener than that. */
+/** Returns a function that waits until `intervalMs` after the last request began. */
 function pacer(intervalMs: number, signal: AbortSignal): () => Promise<void> {
   let next = 0;
   return async () => {

@@ -27,7 +27,7 @@ const feed = z
     requests_per_minute: z.int().min(1).max(REQUESTS_PER_MINUTE_MAX).optional(),
     from: day,
     to: day.optional(),
-    /** Chains, and how the feed calls them or their tokens. */
+    /** By chain: the name that the feed gives to the chain or its token. */
     ids: z
       .record(z.string(), z.string().min(1).max(ID_CHARACTERS_MAX))
       .refine((ids) => Object.keys(ids).length > 0, 'names no chain')
@@ -37,7 +37,7 @@ const feed = z
     ({ key_env, key_file }) => key_env === undefined || key_file === undefined,
     'has key_env and key_file: give one of them',
   )
-  .refine(({ from, to }) => to === undefined || from <= to, { path: ['from'], error: 'is above to' });
+  .refine(({ from, to }) => to === undefined || from <= to, { path: ['from'], error: 'is later than to' });
 
 /** Feeds of one kind of value, in the order in which they are asked. */
 export const feedsShape = z.array(feed).min(1, 'names no feed').max(FEEDS_MAX);
@@ -45,7 +45,7 @@ export const FEED_KEYS = Object.keys(feed.shape);
 
 interface PlanSurroundings {
   readonly registry: Registry;
-  /** Where the file lies. */
+  /** Directory of the sources file. */
   readonly directory: string;
   readonly env: Environment;
   readonly inPlace: InPlace;
@@ -79,10 +79,10 @@ function requireAdapter(kind: ValueKind, name: string) {
   if (adapter?.routes[kind]) return adapter;
   const names = adaptersOf(kind);
   const near = didYouMean(name, names);
-  throw new Error(`has no ${kind} of ${name}; known are ${names.join(', ')}${near && `: ${near}`}`);
+  throw new Error(`${name} is not a feed of ${kind}; use ${names.join(' or ')}${near && `: ${near}`}`);
 }
 
-/** A price is one of the relay chain, by its symbol; a chain of its own has no other. */
+/** Prices are stored under the relay chain, with the token as symbol; those of a solo chain under the chain itself. */
 function seriesOf(kind: ValueKind, { relay_chain, name, token }: Chain): Omit<ValueSeries, 'id'> {
   if (kind === 'tvl') return { relay_chain, chain: name, symbol: '' };
   return { relay_chain, chain: relay_chain === 'solo' ? name : relay_chain, symbol: token };
@@ -98,8 +98,9 @@ function keyOf(
     const key = (
       key_file === undefined ? env[key_env as string] : readFileSync(resolve(directory, key_file), 'utf8')
     )?.trim();
-    if (key === undefined || key === '') throw new Error('holds no key');
-    if (key.length > KEY_CHARACTERS_MAX || !/^[\x21-\x7e]+$/.test(key)) throw new Error('is no key');
+    if (key === undefined || key === '') throw new Error('is empty or not set');
+    if (key.length > KEY_CHARACTERS_MAX || !/^[\x21-\x7e]+$/.test(key))
+      throw new Error(`is not a key: expected at most ${KEY_CHARACTERS_MAX} visible ASCII characters`);
     return key;
   });
 }

@@ -111,7 +111,7 @@ describe('a body of the Prometheus format', () => {
   test('is refused as a whole only when no item can be taken, with each reason', () => {
     expect(refusal(prometheusBody([firing({ startsAt: 5 }), 7]))).toEqual({
       status: 422,
-      text: 'No alert can be taken. alerts[0]: startsAt: a date-time is required; alerts[1]: expected an object.',
+      text: 'All alerts are refused. alerts[0]: startsAt: a date-time is required; alerts[1]: expected an object.',
     });
   });
 });

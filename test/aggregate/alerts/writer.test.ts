@@ -111,7 +111,7 @@ describe('a write that the store refuses', () => {
     expect(store.of('dead_letters')[0]?.reason).toContain('CANNOT_PARSE_TEXT');
     expect(writer.setAside).toBe(1);
     expect(failures.map(String)).toEqual([
-      'ProductError: the body of the delivery poison of project 1 was set aside',
+      'ProductError: the store refused the body of the delivery poison of project 1; the rest was stored',
     ]);
     const { head } = events[2] as Row;
     const parsed = parser.parse(decodeHead(String(head)), Buffer.alloc(0));

@@ -121,7 +121,7 @@ it('waits for a source that serves no block at all', async () => {
   const running = follower.run(ingestTarget(client), (text) => void said.push(text));
   const highest = async () => (await client.call('status', {})).chains[0]?.highest_block;
   await expect.poll(highest, { timeout: 60_000 }).toBe(first + 45);
-  expect(said).toContainEqual(expect.stringMatching(/answered 500: .*asking until it is back/));
+  expect(said).toContainEqual(expect.stringMatching(/answered 500: .*retrying until it answers/));
   expect(said.filter((text) => text.startsWith('skipped'))).toEqual([]);
   stop.abort();
   await running.catch(() => undefined);

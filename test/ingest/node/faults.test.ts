@@ -67,7 +67,7 @@ test('state that is pruned is named, and the blocks after it are served', async 
   expect([...others.keys()]).toEqual(heights(1, 30));
   for (const reason of others.values()) {
     expect(reason).toMatch(
-      /^127\.0\.0\.1:\d+ Client error: .*State already discarded.*; ask an archive node/,
+      /^127\.0\.0\.1:\d+ Client error: .*State already discarded.*; use an archive node/,
     );
   }
 });
@@ -92,7 +92,7 @@ test('blocks that are not what they say are refused with the reason, the others 
   expect(equal).toEqual(ALL.filter((number) => ![10, 20, 30, 40].includes(number)));
   const reasons = [...others.values()].map((reason) => reason.replaceAll(/0x[\da-f]{64}/g, 'HASH'));
   expect(reasons).toEqual([
-    expect.stringMatching(/^127\.0\.0\.1:\d+ answered block 20 in place of 10$/),
+    expect.stringMatching(/^127\.0\.0\.1:\d+ returned block 20 in place of 10$/),
     expect.stringMatching(/^block 20 of 127\.0\.0\.1:\d+: its extrinsics hash to HASH, not to HASH$/),
     expect.stringMatching(/^block 30 of 127\.0\.0\.1:\d+: .*(outcomes|events)/),
     expect.stringMatching(/^127\.0\.0\.1:\d+ has no block 40$/),
@@ -106,7 +106,7 @@ test('a node that lags behind has no newer blocks, and gives them when it has ca
   [chain.best, chain.finalized] = [40, 38];
   const { others } = await fetchAll(source, chain);
   expect([...others.keys()]).toEqual(heights(39, 63));
-  expect(others.get(39)).toBe('the source does not give it as final yet');
+  expect(others.get(39)).toBe('the source does not serve it as final yet');
   expect(others.get(41)).toMatch(/has no block 41$/);
   chain.best = chain.finalized = 63;
   expect((await fetchAll(source, chain)).equal).toEqual(ALL);
@@ -120,7 +120,7 @@ test('what is no node is refused without the key in its address', async () => {
   for (const scheme of ['ws', 'http'] as const) {
     await expect(NodeSource.connect(replay.url(scheme), LIMITS)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^\w+:\/\/127\.0\.0\.1:\d+ does not answer as a Substrate node: 127.*Method not found$/,
+        /^\w+:\/\/127\.0\.0\.1:\d+ is not a Substrate node: 127.*Method not found$/,
       ),
     });
   }

@@ -34,7 +34,7 @@ test('metadata that are none fail blocks while they are answered, and no longer'
 test('metadata of another runtime are told', async () => {
   const { source } = await withMetadata(ofOther());
   await expect(source.block(5)).rejects.toThrow(
-    /block 5 of 127\.0\.0\.1:\d+: the metadata are of version \d+ of the runtime, not of \d+$/,
+    /block 5 of 127\.0\.0\.1:\d+: the metadata belongs to runtime version \d+, not \d+$/,
   );
 });
 
@@ -70,7 +70,7 @@ test('a block without an end is left out after some seconds or some memory, and 
     [
       62,
       expect.stringMatching(
-        /^block 62 of 127\.0\.0\.1:\d+: its thread ended: (?:no end after 5 s|.*memory limit.*)$/,
+        /^block 62 of 127\.0\.0\.1:\d+: the decoder thread ended: (?:decoding took more than 5 s|.*memory limit.*)$/,
       ),
     ],
   ]);

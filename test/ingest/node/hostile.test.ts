@@ -26,7 +26,7 @@ test('a hash of another height gives no block', async () => {
     const hashOf = (number: number) => (number === 0 ? GENESIS : (chain.at(number + 1)?.hash ?? null));
     return (call.params[0] as number[]).map(hashOf);
   });
-  await expect(fetched).rejects.toThrow(/answered block 2 in place of 1$/);
+  await expect(fetched).rejects.toThrow(/returned block 2 in place of 1$/);
 });
 
 test('what is no hash costs its height and the one above it', async () => {
@@ -54,7 +54,7 @@ test('a header of another block makes nothing final', async () => {
     [chain.finalized, chain.best] = [30, 63];
     return ({ method }) => (method === 'chain_getHeader' ? chain.at(63)?.header : undefined);
   });
-  await expect(fetched).rejects.toThrow(/answered the header of another block than 0x/);
+  await expect(fetched).rejects.toThrow(/returned the header of another block in place of 0x/);
 });
 
 test('another network behind the same address gives no block', async () => {
@@ -63,7 +63,7 @@ test('another network behind the same address gives no block', async () => {
       if (!isList(call)) return undefined;
       return (call.params[0] as number[]).map(() => `0x${'12'.repeat(32)}`);
     }),
-  ).rejects.toThrow(/serves another network by now, which begins with the block 0x1212/);
+  ).rejects.toThrow(/serves another network now, with the genesis block 0x1212/);
 });
 
 test('blocks below a final one are final, also by a node that lags behind it', async () => {
@@ -115,7 +115,7 @@ test('a fee of no bytes costs its block, and none beside it', async () => {
     params[0] === 'TransactionPaymentApi_query_info' ? '0x' : undefined;
   const { equal, others } = await fetchAll(source, chain);
   expect([...others.keys()]).toEqual([19]);
-  expect(others.get(19)).toMatch(/answered no fee of block 19$/);
+  expect(others.get(19)).toMatch(/returned no fee for block 19$/);
   expect(equal).toHaveLength(chain.blocks.length - 1);
 });
 

@@ -57,7 +57,7 @@ test('the new methods tell the heads, and blocks above the finalized one', async
 test('over HTTP a node with the new methods only is refused, with what to do', async () => {
   const replay = await serveNew(new ReplayedChain('coretime-westend'));
   await expect(NodeSource.connect(replay.url('http'), LIMITS)).rejects.toThrow(
-    /^127\.0\.0\.1:\d+ has archive_v1_ methods .*: give its address with ws:\/\/ or wss:\/\//,
+    /^127\.0\.0\.1:\d+ has archive_v1_ methods .*: use its ws:\/\/ or wss:\/\/ URL/,
   );
 });
 
@@ -68,7 +68,7 @@ test('state that is pruned is named as such', async () => {
   const { equal, others } = await fetchAll(source, chain);
   expect(equal).toEqual(heights(31, 63));
   for (const reason of others.values())
-    expect(reason).toMatch(/State already discarded.*; ask an archive node/);
+    expect(reason).toMatch(/State already discarded.*; use an archive node/);
 });
 
 const SUBJECTS = {

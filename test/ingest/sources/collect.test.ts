@@ -83,7 +83,9 @@ describe('a relay chain', () => {
       },
     ]);
     expect(unavailable).toEqual([
-      expect.stringMatching(/^staking_state: addresses_staking and unbonding are sums over all ledgers/),
+      expect.stringMatching(
+        /^staking_state: addresses_staking and unbonding are sums over all staking ledgers/,
+      ),
     ]);
     expect(await taken(head)).toEqual([]);
 
@@ -117,9 +119,7 @@ describe('a relay chain', () => {
       expect.stringMatching(/^validator_set: .*counterForNominators\S* answered 404/),
       expect.stringMatching(/^staking_state: /),
       expect.stringMatching(/^issuance: .*totalIssuance\S* answered 404/),
-      expect.stringMatching(
-        /^treasury_balance: \S+balance-info answered something other than expected: reserved: /,
-      ),
+      expect.stringMatching(/^treasury_balance: \S+balance-info returned an unexpected document: reserved: /),
     ]);
   });
 
@@ -236,7 +236,7 @@ describe('a coretime chain', () => {
     const { taken } = await collectorOf('coretime-polkadot');
     expect(await taken(HEAD)).toEqual([]);
     expect(unavailable).toEqual([
-      expect.stringMatching(/^coretime_config: \S+saleInfo answered something other than expected: value: /),
+      expect.stringMatching(/^coretime_config: \S+saleInfo returned an unexpected document: value: /),
     ]);
   });
 });

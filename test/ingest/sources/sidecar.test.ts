@@ -32,7 +32,7 @@ describe('finding the service', () => {
     const { url } = await serveFake();
     fake.fail(/material/, 'silent', 2);
     const open = () => openSource({ url, chain: 'polkadot' }, readConfig({}), { ...QUICK, timeoutMs: 50 });
-    const says = 'not checked whether its network begins with the block of polkadot: ';
+    const says = 'its genesis block was not compared with that of polkadot: ';
     expect((await open()).unchecked).toMatch(
       new RegExp(`^${says}.*material\\S+ did not answer within 0.05 s`),
     );
@@ -42,10 +42,10 @@ describe('finding the service', () => {
   it('says in one line what is wrong with the address', async () => {
     const { url } = await serveFake();
     await expect(Sidecar.connect(`${url}/elsewhere`, QUICK)).rejects.toThrow(
-      /elsewhere answers neither as Sidecar nor as polkadot-rest-api: .*\/runtime\/spec answered 404: .*no such route/,
+      /elsewhere is neither a Sidecar nor a polkadot-rest-api: .*\/runtime\/spec answered 404: .*no such route/,
     );
     fake.fail(/spec/, 'page', 9);
-    await expect(Sidecar.connect(url, QUICK)).rejects.toThrow(/\/runtime\/spec answered no JSON/);
+    await expect(Sidecar.connect(url, QUICK)).rejects.toThrow(/\/runtime\/spec did not return JSON/);
     await expect(Sidecar.connect('http://127.0.0.1:9', QUICK)).rejects.toThrow(
       /cannot be reached: .*(ECONNREFUSED|bad port)/,
     );

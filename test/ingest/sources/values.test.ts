@@ -137,9 +137,9 @@ describe('coingecko', () => {
     ]);
     expect(refused.map(({ line }) => JSON.parse(line).as_of).slice(3)).toEqual([
       'no time: "yesterday"',
-      expect.stringMatching(/^a time before 1970 or to come: /),
-      expect.stringMatching(/^a day that was not asked for: /),
-      expect.stringMatching(/^a time before 1970 or to come: /),
+      expect.stringMatching(/^a time before 1970 or in the future: /),
+      expect.stringMatching(/^a day that was not requested: /),
+      expect.stringMatching(/^a time before 1970 or in the future: /),
     ]);
     await fake[Symbol.asyncDispose]();
     await answering(chartOf(Array.from({ length: 500 }, () => [at('01T01:00:00'), '-1'])));
@@ -205,7 +205,7 @@ describe('defillama', () => {
       await answering(answer);
       const { backfill, taken } = await valuesOf(feedOf('defillama', 'tvl'));
       expect(backfill.faults.map(({ error }) => error.message)).toEqual([
-        expect.stringMatching(/answered (no JSON|something other)/),
+        expect.stringMatching(/did not return JSON|returned an unexpected document/),
       ]);
       expect(taken).toEqual([]);
       if (answer !== '[{"date":1}') await fake[Symbol.asyncDispose]();

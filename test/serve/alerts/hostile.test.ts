@@ -89,7 +89,7 @@ describe('the dead letter of a delivery', () => {
     const { letters, outcomes } = await request({ action: 'retry', all: true });
     expect(letters).toHaveLength(1);
     expect(outcomes).toEqual([
-      { id: letters[0]?.id, refused: expect.stringMatching(/^No alert can be taken/) },
+      { id: letters[0]?.id, refused: expect.stringMatching(/^All alerts are refused/) },
     ]);
     const { letters: after } = await request({ action: 'list' });
     expect(after).toMatchObject([{ id: letters[0]?.id, attempts: 2, reason: outcomes?.[0]?.refused }]);
@@ -150,7 +150,9 @@ describe('the dead letter of a delivery', () => {
     expect(letters).toMatchObject([{ reason: refused, attempts: 1 }]);
     expect(letters[0]?.id).not.toBe(before[0]?.id);
     const { outcomes: again } = await request({ action: 'retry', all: true });
-    expect(again).toEqual([{ id: letters[0]?.id, refused: expect.stringMatching(/^No alert can be taken/) }]);
+    expect(again).toEqual([
+      { id: letters[0]?.id, refused: expect.stringMatching(/^All alerts are refused/) },
+    ]);
     expect(await alertsOf(late)).toMatchObject([{ title: 'good now', event_count: 1 }]);
     expect((await request({ action: 'list' })).total).toBe(1);
     await request({ action: 'drop', all: true });

@@ -83,7 +83,7 @@ describe('a range of days', () => {
     const kept = (ends.get('2026-03-03') as number) + 1;
     const loaded = await load(backfill(made(BLOCKS, kept), { from: '2026-03-02', to: '2026-03-05' }));
     expect(new Set(loaded.map(({ day }) => day))).toEqual(new Set(['2026-03-05', '2026-03-04']));
-    const reason = 'the node has pruned the state of that day: an archive node has it';
+    const reason = 'the node has pruned the state of that day: use an archive node';
     expect(noted).toEqual(
       ['2026-03-03', '2026-03-02'].flatMap((day) =>
         ['coretime_config', 'account_count'].map((kind) => ({ day, kind, reason })),
@@ -164,7 +164,7 @@ describe('a followed chain', () => {
       '2026-03-03 account_count',
     ]);
     expect(said).toContain(
-      'no account_count of 2026-03-03: the node has pruned the state of that day: an archive node has it',
+      'no account_count of 2026-03-03: the node has pruned the state of that day: use an archive node',
     );
   });
 

@@ -10,7 +10,7 @@ const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}="
 describe('entered matchers', () => {
   test.each([
     ['a', 'At character 2: expected =, !=, =~ or !~'],
-    ['a=~"("', 'At character 4: The regular expression cannot be read (error parsing regexp'],
+    ['a=~"("', 'At character 4: The regular expression is not valid in RE2 syntax (error parsing regexp'],
     [many(21), 'Enter at most 20 matchers.'],
     [`${'n'.repeat(129)}="b"`, 'The name of a label has 1 to 128 characters.'],
     [
@@ -36,7 +36,7 @@ describe('entered matchers', () => {
   test('that were sent one by one have the same limits', () => {
     const matcher = { name: 'a', value: 'b(', isRegex: true, isEqual: true };
     expect(() => requireSelectiveList([matcher], 'matchers')).toThrow(
-      'The regular expression cannot be read',
+      'The regular expression is not valid in RE2 syntax',
     );
     expect(() => requireSelectiveList([{ ...matcher, name: '' }], 'matchers')).toThrow('1 to 128 characters');
     expect(requireSelectiveList([{ ...matcher, value: 'b' }], 'matchers')).toHaveLength(1);

@@ -108,7 +108,7 @@ describe('silences', () => {
 
   test.each([
     [{ matchers: ['a'] }, 'matchers.0', 'At character 2'],
-    [{ matchers: ['a=~"("'] }, 'matchers.0', 'The regular expression cannot be read'],
+    [{ matchers: ['a=~"("'] }, 'matchers.0', 'The regular expression is not valid in RE2 syntax'],
     [{ matchers: ['a!="b"'] }, 'matchers', 'also match an alert without labels'],
     [{ ends_at: '2026-01-01T00:00:00Z' }, 'ends_at', 'The end must be'],
     [{ starts_at: '2029-01-01T00:00:00Z', ends_at: '2028-12-31T00:00:00Z' }, 'ends_at', 'after the start'],

@@ -142,11 +142,11 @@ it('refuses a network that it does not know, and says what to do', async () => {
   const at = { DATA_DIR: join(place.path, 'unknown') };
   const { code, stderr } = await runHere(['backfill', '--node', replay.url()], at);
   expect(stderr).toMatch(
-    /begins with the block 0x0{64}, which no known chain does: name one with --chain, or add yours with CHAINS_FILE/,
+    /has the genesis block 0x0{64}, which no known chain has: name the chain with --chain, or add it to CHAINS_FILE/,
   );
   expect(code).toBe(2);
   const other = await runHere(['backfill', '--node', replay.url(), '--chain', 'asset-hub-polkadot'], at);
-  expect(other.stderr).toMatch(/serves the runtime asset-hub-paseo .*not asset-hub-polkadot; --force/);
+  expect(other.stderr).toMatch(/serves the runtime asset-hub-paseo .*not asset-hub-polkadot; .* set --force/);
 });
 
 const statusOf = async (url: string) =>

@@ -87,16 +87,16 @@ it('says in one line what is wrong with an address, a chain or a range', async (
   ];
   const wrong: [args: string[], says: RegExp, code: number][] = [
     [backfill('127.0.0.1:8080'), /--url.*Expected an http or https URL such as/, 2],
-    [
-      backfill(`${polkadot.url}/nowhere`),
-      /answers neither as Sidecar nor as polkadot-rest-api: .* answered 404/,
-      1,
-    ],
+    [backfill(`${polkadot.url}/nowhere`), /is neither a Sidecar nor a polkadot-rest-api: .* answered 404/, 1],
     [['backfill', '--url', polkadot.url, '--chain', 'atlantis'], /no chain is called atlantis/, 2],
-    [backfill(westend.url), /serves the runtime westmint \(asset-hub-westend\), not polkadot; --force/, 2],
+    [
+      backfill(westend.url),
+      /serves the runtime westmint \(asset-hub-westend\), not polkadot; .* set --force/,
+      2,
+    ],
     [
       ['follow', '--url', unknown.url, '--chain', 'kusama'],
-      /paseo \(no chain of the registry\), not kusama; --force/,
+      /paseo \(no chain of the registry\), not kusama; .* set --force/,
       2,
     ],
     [backfill(polkadot.url, '--from', String(last + 1)), new RegExp(`the finalized head is ${last}`), 2],
@@ -172,7 +172,7 @@ it('passes heights that the source cannot serve, shows them, and begins the next
         `^${recorded.size - 2} blocks in .*; 0 refused; 2 heights still missing, 2 skipped: \`chain-metrics gaps\``,
       ),
     ),
-    expect.stringMatching(/^not checked whether its network/),
+    expect.stringMatching(/^its genesis block was not compared/),
   ]);
   expect(code).toBe(3);
   expect(heightsIn(await missingAt(at))).toEqual([unknown, broken]);
@@ -180,7 +180,7 @@ it('passes heights that the source cannot serve, shows them, and begins the next
   expect(gaps.stdout).toMatch(
     new RegExp(`^ +${unknown} +1 try +[-0-9]+ [:0-9]+ +.*answered 404: .*made to fail`, 'm'),
   );
-  expect(gaps.stdout).toMatch(new RegExp(`^ +${broken} +1 try .*answered no JSON`, 'm'));
+  expect(gaps.stdout).toMatch(new RegExp(`^ +${broken} +1 try .*did not return JSON`, 'm'));
   expect((await runHere(['status'], at)).stdout).toMatch(/^polkadot +polkadot .* 2 +2 +\d+ \w+ ago/m);
 
   fake.asked.length = 0;
@@ -256,7 +256,7 @@ it('works through a running server, and follow stops when it is told to', async 
   expect(await ended).toBe(0);
   expect(linesOf(said).map((line) => JSON.parse(line).text)).toEqual([
     expect.stringMatching(new RegExp(`following polkadot at \\S+ from ${half + 1}$`)),
-    expect.stringMatching(/^not checked whether its network begins .*answered 404/),
+    expect.stringMatching(/^its genesis block was not compared .*answered 404/),
     expect.stringMatching(/35 blocks$/),
     expect.stringMatching(/no validator_set snapshots from this source: .*progress\S* answered 404/),
     expect.stringMatching(/no staking_state snapshots from this source: .* which no route lists/),
@@ -291,10 +291,8 @@ it('start follows the sources that the settings name, beside serving', async () 
   await expect
     .poll(() => server.logged(), { timeout: 60_000 })
     .toMatch(/following polkadot at \S+ from \d+[\s\S]*"1 block"/);
-  expect(server.logged()).toMatch(/not followed: \S+ serves the runtime paseo .*FOLLOW_FORCE/);
-  expect(server.logged()).toMatch(
-    /westend: not followed: \S+ serves a network that begins with the block 0x1/,
-  );
+  expect(server.logged()).toMatch(/cannot follow: \S+ serves the runtime paseo .*FOLLOW_FORCE/);
+  expect(server.logged()).toMatch(/westend: not followed: \S+ has the genesis block 0x1/);
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect(differences(await contentAt(at), plain)).toEqual([]);
 });

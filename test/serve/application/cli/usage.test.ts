@@ -163,9 +163,9 @@ describe('what needs no engine', () => {
     expect(answers.map(({ code }) => code)).toEqual([1, 1, 2, 2]);
     expect(answers.map(({ stderr }) => linesOf(stderr))).toEqual([
       ['chain-metrics: /nowhere.ndjson does not exist; nothing was taken in'],
-      [expect.stringMatching(/empty holds no input: files end in .*; nothing was taken in$/)],
+      [expect.stringMatching(/empty contains no input files: expected .*; nothing was taken in$/)],
       [expect.stringMatching(/gz is an address, .* pipe it, as in `curl .*`, or name it as an archive/)],
-      [expect.stringMatching(/polkadot\.tar\.gz is packed in a form that is not read: unpack it/)],
+      [expect.stringMatching(/polkadot\.tar\.gz is in an unsupported archive format: unpack it/)],
     ]);
     expect(existsSync(env.DATA_DIR)).toBe(false);
   });
