@@ -9,7 +9,7 @@ import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from './raw/views/snapshots.ts';
 import { ingestSettings } from './settings.ts';
 
-/** What this area brings to the product. */
+/** The tables, views, settings and topics of this area. */
 export const ingestModule = {
   settings: ingestSettings,
   tables: [...rawTables, skippedSnapshots, unknownWrappers, rawRetention, decoders],

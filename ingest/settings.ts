@@ -1,7 +1,7 @@
 import { retentionDays } from '../infra/config/setting-types.ts';
 import { sourceSettings } from './sources/settings.ts';
 
-/** Days for which late blocks are taken: `RETENTION_RAW_DAYS` refuses older ones, so that an outage of a month loses none. */
+/** Minimum of RETENTION_RAW_DAYS: it refuses older blocks, and an outage of a month must lose none. */
 const RAW_DAYS_MIN = 31;
 
 /** Settings of the sources, of loading and of dead letters. */

@@ -6,14 +6,14 @@ import { base58 } from '@scure/base';
 
 export type Address = { key: string; prefix: number | null };
 
-/** Two bytes hold no larger one. */
+/** The largest prefix of two bytes. */
 export const SS58_PREFIX_MAX = 16_383;
 
 const CHECKSUM_BYTES = 2;
 export const SS58_MAX_CHARS = 64;
 const CHECKSUM_CONTEXT = new TextEncoder().encode('SS58PRE');
 
-/** A printed address as its key; the prefix is null for an Ethereum address. Null when it is neither. */
+/** Decodes a printed address; the prefix is null for an Ethereum address. Null if it is invalid. */
 export function decodeAddress(text: string): Address | null {
   if (text.startsWith('0x') || text.startsWith('0X')) {
     const key = hexKey(text);
@@ -23,8 +23,8 @@ export function decodeAddress(text: string): Address | null {
 }
 
 /**
- * The SS58 form of a 32-byte key. An Ethereum key has one form everywhere; a key of 32 bytes has its hex form on
- * a chain that registered a prefix too large for SS58, since its own accounts are Ethereum's.
+ * The printed form of a key: SS58 for 32 bytes, hex for an Ethereum key. A key of 32 bytes is hex too on a chain whose
+ * registered prefix is too large for SS58: the accounts of such a chain are Ethereum's.
  */
 export function encodeAddress(key: string, prefix: number): string {
   const hex = hexKey(key);
@@ -34,7 +34,7 @@ export function encodeAddress(key: string, prefix: number): string {
   return base58.encode(Buffer.concat([body, checksum(body)]));
 }
 
-/** The key in whatever shape a block gives an account; null for an index or raw bytes. */
+/** The key of an account in any shape that blocks use; null for an index or raw bytes. */
 export function keyOf(account: unknown): string | null {
   if (typeof account === 'string') return keyOfText(account);
   if (account === null || typeof account !== 'object' || Array.isArray(account)) return null;
@@ -44,7 +44,7 @@ export function keyOf(account: unknown): string | null {
   return ACCOUNT_SHAPES.has(shape.toLowerCase()) ? keyOfText(value) : null;
 }
 
-/** The key of a signer, which the statement that decodes extrinsics reads of any object: the first text or number in it. */
+/** The key of a signer. Like the SQL that decodes extrinsics, it takes the first text or number of an object. */
 export function keyOfSigner(signer: unknown): string | null {
   if (typeof signer === 'string') return keyOfText(signer);
   const [, address] = /":\s*"?([^"{}[\]]+)/.exec(JSON.stringify(signer ?? null)) ?? [];

@@ -1,4 +1,4 @@
-/** Chains that have series of their own; the others share one. */
+/** Chains with their own series; all further ones share one. */
 export const LABELLED_CHAINS_MAX = 200;
 
 export interface LabelledChain {
@@ -6,10 +6,10 @@ export interface LabelledChain {
   readonly chain: string;
 }
 
-/** The labels of what is not known by its own name. */
+/** Labels of the shared series. */
 export const OTHER_CHAINS: LabelledChain = { relay_chain: 'other', chain: 'other' };
 
-/** One value for each chain, in the order of their names, and one for all that are too many. */
+/** One value for each chain, in the order of names, and one for all chains above the limit. */
 export function labelChains<Row extends LabelledChain>(
   rows: readonly Row[],
   read: (row: Row) => number,

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Chain } from './chain.ts';
 import type { Registry } from './registry.ts';
 
-/** The name of a file without its directory and the endings that say how it is packed. */
+/** The name of a file without directory and extensions. */
 export function bareName(file: string): string {
   return basename(file)
     .replace(/\.(gz|zst)$/, '')
@@ -10,9 +10,8 @@ export function bareName(file: string): string {
 }
 
 /**
- * The chain that a file is named after. Files of one chain are often numbered or dated, as `polkadot-2024-01.ndjson.gz`:
- * the name of the chain stands before the numbers. A single number may be the id of a parachain, so `polkadot-2004` is
- * not taken for Polkadot: it may be Moonbeam.
+ * The chain that a file is named after. Numbers or dates may follow the name, as in `polkadot-2024-01.ndjson.gz`. A single
+ * number may be a para id: `polkadot-2004` is not Polkadot, since it may be Moonbeam.
  */
 export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: string): Chain | undefined {
   const name = bareName(file);
@@ -25,7 +24,7 @@ export function chainOfFile(registry: Pick<Registry, 'find' | 'chains'>, file: s
   return undefined;
 }
 
-/** Numbers, dates and times, and what says of how many. */
+/** Numbers, dates, times, and words of counts such as `part 1 of 3`. */
 const ONLY_NUMBERS = /^(?:[-_.:TZ\d]|of|to|part)+$/i;
 
 const isParachain = ({ chains }: Pick<Registry, 'chains'>, relay: Chain, text: string) =>

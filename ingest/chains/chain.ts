@@ -36,7 +36,7 @@ export const chainShape = z
     treasury: since,
     valid_from: day.nullable().default(null),
     valid_to: day.nullable().default(null),
-    /** Hash of the first block, which a source has to name; not looked at where absent. */
+    /** Hash of the first block, to detect sources of another network; not checked if absent. */
     genesis: z
       .string()
       .regex(/^0x[0-9a-f]{64}$/, '0x and 64 lowercase hexadecimal digits')

@@ -1,2 +1,2 @@
-/** The chain of rows that are of a relay chain with all its chains. No chain may have this name. */
+/** The chain name of rows that aggregate a relay chain and all its chains. No chain may have this name. */
 export const ECOSYSTEM = 'ecosystem';

@@ -1,6 +1,5 @@
 /**
- * Hashes of the first blocks, by which a source of another network with the same runtime is told. Those of other chains
- * are not looked at.
+ * Genesis hashes. They reveal a source of another network with the same runtime. Chains without an entry are not checked.
  */
 export const GENESIS: Readonly<Record<string, string>> = {
   polkadot: '0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3',

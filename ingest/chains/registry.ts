@@ -52,8 +52,8 @@ export function findChain(registry: Registry, name: string): Chain {
 }
 
 /**
- * Where a snapshot is recorded. A price is that of its token, whatever chain it names: also one of another relay chain,
- * or, as `solo` of `solo`, none that is known, which keeps its name.
+ * The chain under which a snapshot is stored. A price belongs to its token, so it may name a chain of another relay chain, or
+ * an unknown chain, whose name is kept.
  */
 export function placeOfSnapshot(
   registry: Pick<Registry, 'find'>,

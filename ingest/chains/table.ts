@@ -1,9 +1,9 @@
 import type { ChainInput } from './chain.ts';
 
-// Every chain that is known without configuration. Prefixes, tokens and decimals are those of the
-// public SS58 registry, para ids those of the relay chains. A deployment adds its own in a JSON file.
+// The built-in chains. Prefixes, tokens and decimals come from the public SS58 registry, para ids from the relay chains.
+// CHAINS_FILE adds more.
 
-/** Since when something lives on a chain; `null` means it never did. */
+/** The day from which staking, governance or treasury is on a chain; null if never. */
 const since = (day: string) => ({ since: day });
 
 /** The staking, governance and treasury of a relay's token move together when they move to an asset hub. */

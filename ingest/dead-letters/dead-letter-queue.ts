@@ -20,7 +20,7 @@ interface DeadLetterQueueOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The queue holds as many letters of the full size; a letter that does not fit is counted and lost. */
+/** Capacity of the queue in letters of full size; a letter that does not fit is counted as lost. */
 const LETTERS_MAX = 256;
 const BATCH_BYTES = 4 * 2 ** 20;
 const RETRY_MS = 200;
@@ -28,8 +28,8 @@ const RETRY_MS_MAX = 10_000;
 const RETRY_SECONDS_MAX = 600;
 
 /**
- * Writes dead letters behind the caller, who neither waits for them nor fails with them: what is refused must not delay
- * what is accepted.
+ * Writes dead letters in the background. The caller neither waits for them nor fails with them, since refused input must not
+ * delay accepted input.
  */
 export class DeadLetterQueue {
   readonly #options: DeadLetterQueueOptions;
@@ -45,7 +45,7 @@ export class DeadLetterQueue {
     });
   }
 
-  /** Letters that were not stored, because the store was away for too long. */
+  /** Letters that were not stored because the store was unavailable for too long. */
   get lost(): number {
     return this.#lost;
   }
@@ -69,7 +69,7 @@ export class DeadLetterQueue {
       });
   }
 
-  /** Writes what is queued; what fails from now on is not repeated. */
+  /** Writes the queued letters without further retries. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#batcher.drain();

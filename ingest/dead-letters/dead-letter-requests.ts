@@ -48,7 +48,7 @@ export interface DeadLetterResult {
 }
 
 interface Row extends StoredDeadLetter, RetriedLetter {
-  /** Empty but for the action `show`. */
+  /** Empty unless the action is `show`. */
   readonly bytes: string;
 }
 

@@ -9,7 +9,7 @@ import type { Runtime } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { deadLetters } from '../raw/tables.ts';
 
-/** Letters of one deletion, and the pause before the next: a deletion writes the parts of its letters again. */
+/** Letters of one deletion, and the pause before the next one: a deletion rewrites parts. */
 const LETTERS_MAX = 10_000;
 const PAUSE_MS = 1000;
 
@@ -21,11 +21,10 @@ interface DeadLetterRetentionOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Deletes dead letters that were refused last before so many whole days, in one process at a time. */
+/** Deletes dead letters whose last refusal is older than the retention, in one process at a time. */
 export class DeadLetterRetention {
   readonly #options: DeadLetterRetentionOptions;
   readonly #locks: Locks;
-  /** What is deleted ends with a day, so most looks find nothing. */
   readonly #hourly: Hourly;
   #isStopped = false;
 
@@ -47,7 +46,7 @@ export class DeadLetterRetention {
     this.#hourly.stop();
   }
 
-  /** Returns how many letters were deleted, those included that an operator had dropped or retried. */
+  /** Returns the number of deleted letters, including those that an operator dropped or retried. */
   async deleteOld(): Promise<number> {
     const { runtime, days, logger } = this.#options;
     const today = Math.floor(runtime.clock.now() / DAY_MS) * DAY_MS;
@@ -64,7 +63,7 @@ export class DeadLetterRetention {
     return deleted ?? 0;
   }
 
-  /** All rows of a letter go together: without its tombstone a dropped one would be back. */
+  /** Deletes all rows of a letter together: without its tombstone a dropped letter would return. */
   async #deleteSome(before: string): Promise<number> {
     const { store } = this.#options.runtime;
     const old = await store.rows<{ id: string }>(

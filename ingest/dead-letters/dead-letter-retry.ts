@@ -29,11 +29,11 @@ export interface RetryOutcome {
   readonly refused: string | null;
 }
 
-/** What became of a letter of a topic that is no stream of chain data. */
+/** The result of redelivering a letter of a topic without chain data. */
 export interface RedeliveryResult {
-  /** Why it, or a part of it, is refused again; null when all of it was accepted. */
+  /** Why the letter, or a part of it, is refused again; null if all of it was accepted. */
   readonly refused: string | null;
-  /** The letter of what is still refused, when the rest was accepted. */
+  /** A letter of the refused part, if the rest was accepted. */
   readonly rest?: DeadLetter;
 }
 
@@ -43,18 +43,17 @@ export interface RetryDependencies {
   readonly deadLetterBytes: number;
   /** Resolves when everything that was published before is in the raw tables. */
   readonly waitUntilLoaded: (signal?: AbortSignal) => Promise<void>;
-  /** Retries the letters of topics that are no streams of chain data. */
+  /** Retries letters of topics without chain data, by topic. */
   readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<RedeliveryResult>>>;
 }
 
 const PART_BYTES = 16 * 2 ** 20;
-/** How long a retry waits for what loading makes of its messages. */
+/** How long a retry waits until its messages are loaded. */
 const LOADED_MS_MAX = 120_000;
 
 /**
- * Publishes dead letters to the topic of their stream again, and waits for what becomes of them. A line that is refused
- * again stays a dead letter with one more attempt. A line of which only the first bytes are stored stays too: its source
- * has to be ingested again.
+ * Publishes dead letters again to the topic of their stream, and waits until they are loaded or refused. A line that is
+ * refused again stays a dead letter with one more attempt. A truncated line stays too: its source must be ingested again.
  */
 export async function retryDeadLetters(
   dependencies: RetryDependencies,
@@ -69,7 +68,7 @@ export async function retryDeadLetters(
     if (deliver === undefined) lines.push(letter);
     else outcomes.push(await redelivered(dependencies, letter, deliver));
   }
-  // The log gives whole lines, the store what is kept of them.
+  // The log has whole lines, the store may have truncated ones.
   const bytesOf = ({ size, log_offset }: RetriedLetter) =>
     ROW_BYTES + (log_offset === '' ? Math.min(size, deadLetterBytes) : size);
   for (const part of chunkBySize(lines, PART_BYTES, bytesOf)) {
@@ -84,7 +83,7 @@ async function redelivered(
   deliver: (letter: RetriedLetter) => Promise<RedeliveryResult>,
 ): Promise<RetryOutcome> {
   const { refused, rest } = await deliver(letter);
-  // Before the letter goes: after a kill in between it is retried again, and counts once.
+  // Before the letter is dropped: after a kill in between it is retried again, and counts once.
   if (rest) await writeDeadLetters(runtime.store, [rest], runtime.clock.now(), deadLetterBytes);
   if (refused === null || rest) await dropDeadLetters(runtime, [letter]);
   else await countAttempt(runtime, letter, refused);
@@ -115,7 +114,7 @@ async function retryLines(
     const bytes = whole[at];
     const { id, topic, line } = letter;
     const origin = { source: 'retry', origin: letter.origin, line };
-    // An archive that broke off is a letter without bytes, whose reason tells more than another attempt.
+    // A truncated archive is a letter without bytes: a retry could not tell more than its reason.
     if (!bytes?.length) {
       const kept = letter.size === 0 ? 'none of its bytes are stored' : 'only its first bytes are stored';
       outcomes.push({ id, refused: `${kept}; ingest ${letter.origin} again` });
@@ -139,7 +138,7 @@ async function retryLines(
   return [...outcomes, ...(await loadedOutcomes(dependencies, published))];
 }
 
-/** What loading made of published letters: those that it refuses are dead letters again. */
+/** The outcomes of published letters: refused ones are dead letters again. */
 async function loadedOutcomes(
   { runtime: { store }, waitUntilLoaded }: RetryDependencies,
   published: readonly RetriedLetter[],
@@ -170,7 +169,7 @@ async function loadedOutcomes(
   });
 }
 
-/** The whole lines: from the log where it stores them, else from the store where nothing was cut off. */
+/** The whole lines: from the log if it has them, else from the store if they are not truncated. */
 async function wholeBytes(
   { log, store }: Runtime,
   letters: readonly RetriedLetter[],
@@ -197,7 +196,7 @@ async function wholeBytes(
   return letters.map(({ id }) => found.get(id) ?? null);
 }
 
-/** The tombstone is older than every dead letter that the same line may become later. */
+/** Writes tombstones, which are older than any later dead letter of the same line. */
 export async function dropDeadLetters({ store }: Runtime, letters: readonly RetriedLetter[]): Promise<void> {
   await store.insert(
     deadLetters,

@@ -10,7 +10,7 @@ export interface DeadLetter extends Origin {
   readonly topic: string;
   readonly reason: string;
   readonly bytes: Buffer;
-  /** Bytes that are kept of one that need not be whole: it would be refused again. */
+  /** Limit of the stored bytes, for a letter that would be refused again and so need not be whole. */
   readonly keptBytes?: number;
 }
 
@@ -23,15 +23,15 @@ export function deadLetterOf(topic: string, origin: Origin, reason: string, byte
 export const DEAD_LETTER_BYTES_MAX = 64 * 1024;
 /** Bytes of dead letters that one statement inserts. */
 const PART_BYTES = 4 * 2 ** 20;
-/** Of a row without its text. */
+/** Size of a row without its text. */
 export const ROW_BYTES = 1000;
-/** Reasons and origins may quote what a message holds. */
+/** Limits, since reasons and origins may quote the message. */
 const REASON_CHARS_MAX = 500;
 const ORIGIN_CHARS_MAX = 1000;
 
 /**
- * Stores refused input with its reason, origin and first bytes. The log's topic of dead letters, where there is one,
- * gets all of what may be tried again. A line that is refused again updates its dead letter and counts one more attempt.
+ * Stores refused input with its reason, origin and first bytes. Letters that may be retried are also published whole to the
+ * dead letter topic, if the log has one. A line that is refused again updates its letter and counts one more attempt.
  */
 export async function writeDeadLetters(
   store: Store,
@@ -71,7 +71,7 @@ export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number)
   run: letter.run ?? '',
 });
 
-/** Inserts rows with the number of the attempt that failed, and their offsets on the log where they have any. */
+/** Inserts rows with the number of the failed attempt, and with their offsets on the log if they have any. */
 export async function insertDeadLetters(
   store: Store,
   rows: readonly DeadLetterRow[],
@@ -88,7 +88,7 @@ export async function insertDeadLetters(
     await store.insert(deadLetters, whole);
   } catch (error) {
     if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
-    // All else is text of this product: without the text of the sender any store takes it.
+    // Only the text of the sender can be refused: all other columns are our own.
     await store.insert(
       deadLetters,
       whole.map((row) => ({ ...row, bytes: '' })),
@@ -96,7 +96,7 @@ export async function insertDeadLetters(
   }
 }
 
-/** Offsets on the topics of dead letters; none where the log has no such topics. */
+/** Publishes letters to the dead letter topics; returns their offsets. */
 async function publishDeadLetters(
   log: Log,
   letters: readonly DeadLetter[],
@@ -134,13 +134,12 @@ function idOf(letter: DeadLetter): string {
     .slice(0, 32);
 }
 
-/** Of a letter that is written now. */
 interface LetterTry {
   /** The number of the attempt that failed; letters that were dropped or retried count too. */
   readonly attempts: number;
   /**
-   * Newer than all that is stored of it, also where the clock is behind that of another process, and than the tombstone
-   * of a retry that is under way.
+   * Newer than all stored rows of the letter, even if this clock is behind that of another process, and newer than the
+   * tombstone of a concurrent retry.
    */
   readonly version: number;
 }

@@ -8,8 +8,8 @@ import { isFirst, refusalsOfFirst } from './first-blocks.ts';
 import type { LandingLine, ReadMessage } from './prepare-batch.ts';
 
 /**
- * The lines with the first block of each height, then the others. A statement becomes visible in parts: what is computed
- * meanwhile of the first block of a height is told as replaced only when that block is stored before the second.
+ * Splits lines into the first block of each height and all others. A statement becomes visible in parts. A row computed
+ * from the first block counts as replaced only if that block is stored before the second one.
  */
 export function splitRepeated(lines: readonly ReadMessage[]): (readonly ReadMessage[])[] {
   const heights = new Set<string>();
@@ -17,7 +17,7 @@ export function splitRepeated(lines: readonly ReadMessage[]): (readonly ReadMess
   return repeated.size === 0 ? [lines] : [lines.filter((line) => !repeated.has(line)), [...repeated]];
 }
 
-/** Splits off the blocks whose heights hold the same content already. */
+/** Splits off blocks that are already stored with the same content. */
 export async function splitStored(store: Store, stream: Stream, lines: readonly ReadMessage[]) {
   if (stream !== 'blocks') return { changed: lines, same: [], areNew: false };
   const { areNew, contents } = await readStoredHeights(
@@ -36,7 +36,7 @@ export async function splitStored(store: Store, stream: Stream, lines: readonly 
   return { changed, same, areNew };
 }
 
-/** Splits off first blocks of another network; what was stored before may be removed. */
+/** Splits off first blocks of another network. */
 export async function splitOtherGenesis(
   { runtime, registry }: { readonly runtime: Pick<Runtime, 'store'>; readonly registry: Registry },
   stream: Stream,

@@ -18,10 +18,10 @@ interface Arrived {
 const NOW = Buffer.from('"now":');
 const DIGITS = /^\s*"?(\d{1,16})/;
 const DIGITS_BYTES = 24;
-/** So much tells which block it is. Years of them may come, and come again with each run. */
+/** Enough to identify a block. Each run may refuse years of them again. */
 const KEPT_BYTES = 512;
 
-/** Finds blocks of days whose raw rows are deleted, or about to be: counted alone they would replace what was counted. */
+/** Refuses blocks of days whose raw rows are deleted, or soon will be: rows computed from them alone would be wrong. */
 export class ClosedDays {
   readonly #store: Pick<Store, 'rows'>;
   readonly #retention: RetentionReader;
@@ -31,7 +31,7 @@ export class ClosedDays {
     this.#retention = new RetentionReader(store);
   }
 
-  /** The blocks of other days, and those of closed ones as dead letters. */
+  /** Returns the blocks of open days, and those of closed days as dead letters. */
   async split<Block extends Arrived>(
     arrived: readonly Block[],
   ): Promise<{ readonly open: readonly Block[]; readonly refused: readonly DeadLetter[] }> {
@@ -52,7 +52,7 @@ export class ClosedDays {
     return { open, refused };
   }
 
-  /** Those of the heights that a block of these days holds. One alone of a wrong time says nothing of those below it. */
+  /** The heights whose stored block is of these days. Heights below one are not implied: its time may be wrong. */
   async #heldHeights(arrived: readonly Arrived[], before: string): Promise<ReadonlySet<string>> {
     const held = new Set<string>();
     for (const chains of chunkHeights(arrived.map(({ head }) => head))) {
@@ -66,7 +66,7 @@ export class ClosedDays {
   }
 }
 
-/** Only a block that names such a time somewhere has to be parsed. */
+/** Parses the block only if its text contains such a time. */
 function isBefore(original: Buffer, time: number): boolean {
   for (let at = original.indexOf(NOW); at >= 0; at = original.indexOf(NOW, at + 1)) {
     const start = at + NOW.length;

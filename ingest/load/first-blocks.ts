@@ -6,7 +6,7 @@ import { asRecord } from '../decode/names.ts';
 import { blockSequenceSql } from '../raw/ordering.ts';
 import { blocks } from '../raw/tables.ts';
 
-/** A block of height 0 or 1, which tells by which hash its chain begins. */
+/** A block of height 0 or 1, which contains the genesis hash. */
 interface FirstBlock {
   readonly relay_chain: string;
   readonly chain: string;
@@ -17,8 +17,8 @@ interface FirstBlock {
 export const isFirst = (number: string): boolean => BigInt(number) <= 1n;
 
 /**
- * Tells of each first block why it is of another network, or null. It is compared with the hash in the registry. Where
- * the registry has none it is compared with what is stored, and on an empty store with the first block that was read.
+ * For each first block: why it belongs to another network, or null. Its genesis hash is compared with the registry; if that
+ * has none, with the stored blocks; in an empty store, with the first block of the batch.
  */
 export async function refusalsOfFirst(
   store: Pick<Store, 'rows'>,
@@ -56,13 +56,13 @@ const storedFirst = (chains: readonly string[]): Sql => sql`
   SELECT chain, argMin(if(number = 0, hash, parent_hash), ${raw(blockSequenceSql('rank'))}) AS first
   FROM ${blocks} FINAL WHERE chain IN ${chains} AND number <= 1 GROUP BY chain`;
 
-/** The hash of the first block; null for what is refused for another reason. */
+/** The genesis hash; null if the block is refused for another reason. */
 function firstHash(number: string, payload: Buffer): string | null {
   let block: unknown;
   try {
     block = JSON.parse(payload.toString('utf8'));
   } catch {
-    // It is no JSON, which the store says of it.
+    // The store refuses invalid JSON.
     return null;
   }
   const { hash, parentHash } = asRecord(block) ?? {};

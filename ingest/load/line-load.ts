@@ -16,7 +16,7 @@ export const LANDING_TABLES = { blocks: blocksIn, snapshots: snapshotsIn } as co
 export const headsOf = <Line extends Pick<ReadMessage, 'head'>>(lines: readonly Line[]) =>
   lines.map(({ head }) => head);
 
-/** Waits before a line is tried again that the store cannot load, and does not refuse either. */
+/** Waits before retries of a line that the store neither loads nor refuses. */
 const SUSPECT_WAITS_MS = [500, 2000];
 
 interface LineLoad {
@@ -26,19 +26,19 @@ interface LineLoad {
   readonly line: LandingLine;
   readonly staged: StagedBatch;
   readonly failure: ProductError;
-  /** The first sequences of its commits that failed. */
+  /** The first sequences of its failed commits. */
   readonly tried: readonly bigint[];
 }
 
-/** A line that was loaded under a sequence, or that is to be a dead letter. */
+/** The line was loaded with this sequence, or becomes a dead letter. */
 type LineOutcome =
   | { readonly sequence: bigint; readonly touched: readonly []; readonly letter?: never }
   | { readonly letter: DeadLetter; readonly touched: readonly ChainHour[] };
 
 /**
- * Makes a dead letter of a line that the store cannot load, and removes what some views stored of it. Where the store
- * does not refuse the line but fails with it, the store may be the one to blame: the line is tried again, and then the
- * same views without any line.
+ * Makes a dead letter of a line that the store cannot load, and removes the rows that some views stored. If the store fails
+ * without refusing the line, the store itself may be the cause: the line is retried, and then the same views run without
+ * any line.
  */
 export async function loadLine(load: LineLoad): Promise<LineOutcome> {
   const { runtime, numbers, stream, line, staged, failure, tried } = load;
@@ -65,13 +65,13 @@ export async function loadLine(load: LineLoad): Promise<LineOutcome> {
   return { letter: deadLetterOf(TOPICS[stream], line.head, reason, line.original), touched };
 }
 
-/** Whether lines may be the cause that a load failed: the store refuses them, or cannot load so much or such a thing. */
+/** Whether the content or the size of the lines may be the cause of a failed load. */
 export const mayBlameLines = (error: unknown): error is ProductError =>
   error instanceof ProductError && (error.code === 'store_refused' || error.code === 'store_exhausted');
 
 /**
- * Parses every line of a refused batch: lines that are no blocks become dead letters, the others get the layout of the
- * landing table. Returns null when all of them have it.
+ * Parses every line of a refused batch: invalid ones become dead letters, the others get the layout of the landing table.
+ * Returns null if all lines have it already.
  */
 export function normaliseLines(stream: Stream, lines: readonly LandingLine[]) {
   if (!lines.some((line) => line.normalised)) return null;
@@ -86,7 +86,7 @@ export function normaliseLines(stream: Stream, lines: readonly LandingLine[]) {
   return { lines: normalised, letters };
 }
 
-/** The lines of a batch that the store kept, without their content. */
+/** The lines of a staged batch, without content hashes. */
 export const linesOfStore = async (staged: StagedBatch): Promise<LandingLine[]> =>
   (await staged.lines()).map((bytes) => {
     const { index, ...head } = readLandingHead(bytes);

@@ -1,7 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { ReadMessage } from './prepare-batch.ts';
 
-/** Names the chain and the heights that a span loads, by which the trace of a block is found. */
+/** Adds chain and heights to a span, so that the trace of a block can be found. */
 export function describeLoad(span: Span, lines: readonly ReadMessage[]): void {
   if (!span.isRecording()) return;
   const [chain, ...others] = new Set(lines.map(({ head }) => head.chain));

@@ -13,7 +13,7 @@ export const createLoaderMetrics = () => ({
 
 export type LoaderMetrics = ReturnType<typeof createLoaderMetrics>;
 
-/** What a loader has done since its start. */
+/** Counters of a loader since its start. */
 export interface LoadCounters {
   messages: number;
   bytes: number;

@@ -43,7 +43,7 @@ const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
 /** One load: a part of a batch on its way into the store. */
 interface Load {
   readonly stream: Stream;
-  /** Whether the store held nothing of its heights, or between them, before. */
+  /** Whether the store had no block at its heights, or between them. */
   readonly areNew: boolean;
   /** The first sequences of commits that failed and may have stored some lines. */
   readonly tried: readonly bigint[];
@@ -57,10 +57,10 @@ interface Load {
  *
  *     read → decode → leave out stored blocks → stage → commit (the views mark the days dirty) → dead letters → ack
  *
- * An offset moves only when each message of its batch is stored or a dead letter: `durable` of `#take` resolves after
- * both. A kill before that leaves the offset where it is, or the staged batch in the store, so every message is loaded
- * at least once; a second load stores the same rows under a newer sequence. While one batch is committed, the next one is
- * decoded; nothing else overlaps.
+ * An offset is committed only after each message of its batch is stored or a dead letter: `durable` of `#take` resolves
+ * then. After a kill the offset is unchanged or the batch is still staged, so every message is loaded at least once; a
+ * second load stores the same rows with a newer sequence. The next batch is decoded while one is committed; nothing else
+ * overlaps.
  */
 export class Loader {
   readonly counters: LoadCounters = { messages: 0, bytes: 0, refused: 0, failures: 0 };
@@ -72,11 +72,11 @@ export class Loader {
   readonly #replaced: ReplacedMarks;
   /** The last batch of each stream; both resolve whether or not its load succeeds. */
   readonly #last = new Map<Stream, { readonly staged: Promise<unknown>; readonly ended: Promise<unknown> }>();
-  /** Called when the engine has the lines of the batch that is loaded now. */
+  /** Called when the lines of the current batch are staged. */
   #onStaged: () => void = () => undefined;
-  /** Whether the store may hold batches that were staged and not loaded. */
+  /** Whether the store may have staged batches that are not loaded. */
   #hasUnfinished = true;
-  /** Whether most blocks of the last batch were stored already, as those of the next one may be: none is decoded early. */
+  /** Most blocks of the last batch were already stored. Then the next batch is not decoded early. */
   #isRepeating = false;
 
   constructor(options: LoaderOptions) {
@@ -95,10 +95,10 @@ export class Loader {
     );
   }
 
-  /** Returns when the batch before is loaded, so at most one decoded batch waits. */
+  /** Returns when the previous batch is loaded, so at most one decoded batch waits. */
   async #take(stream: Stream, messages: readonly LogRecord[]): Promise<Ack> {
     const last = this.#last.get(stream);
-    // Decoding takes the thread that stages, and the engine would wait for both.
+    // Decoding would block the thread that stages the previous batch.
     await last?.staged;
     const batch = await prepareBatch(stream, messages, this.#options.registry, this.#isRepeating);
     await last?.ended;
@@ -126,7 +126,7 @@ export class Loader {
     }
   }
 
-  /** As a span that follows from the spans that published its messages. */
+  /** Loads in a span that is linked to the spans that published the messages. */
   #loadTraced(stream: Stream, batch: PreparedBatch): Promise<void> {
     const topic = TOPICS[stream];
     const attributes = messagingAttributes(this.#options.runtime, 'process', topic, batch.messages);
@@ -138,10 +138,10 @@ export class Loader {
   }
 
   async #load(stream: Stream, batch: PreparedBatch): Promise<void> {
-    // Before anything newer, so that sequences keep the order of the log.
+    // First, so that sequences keep the order of the log.
     if (this.#hasUnfinished) await this.#finishStaged();
     const letters = [...batch.deadLetters];
-    // What the store has of the second part depends on the first.
+    // In order: which blocks of the second part are stored depends on the first.
     const parts = stream === 'blocks' ? splitRepeated(batch.lines) : [batch.lines];
     for (const lines of parts) letters.push(...(await this.#loadPart(stream, lines)));
     // Last, because a batch that fails is delivered again with its letters.
@@ -161,13 +161,13 @@ export class Loader {
     letters.push(...refused);
     const load: Load = { stream, areNew, tried: [], committed: [], letters };
     await this.#loadOpen(load, lines);
-    // Without the note they are loaded once more when they come again: their load has not failed.
+    // If this fails, the load is still valid: the blocks are only loaded again if they arrive again.
     await recordLoadedBlocks(store, load.committed).catch(ignore('load.note'));
     if (lines.length > 0) await this.#options.onLoaded();
     return letters;
   }
 
-  /** Loads the lines of days that are not closed; `kept` holds the lines where they are staged already. */
+  /** Loads the lines of open days; `kept` is their batch if they are already staged. */
   async #loadOpen(load: Load, lines: readonly LandingLine[], kept?: StagedBatch): Promise<void> {
     const { open, refused } =
       load.stream === 'blocks' ? await this.#closedDays.split(lines) : { open: lines, refused: [] };
@@ -176,8 +176,8 @@ export class Loader {
   }
 
   /**
-   * Loads while holding a lease that every process sees: no watermark moves past the days that this load marks as dirty
-   * before it ends. When the lease was lost, the same lines are loaded once more under newer sequence numbers.
+   * Loads under a lease that all processes see: no watermark passes the days that this load marks dirty before it ends. If
+   * the lease was lost, loads the same lines again with newer sequences.
    */
   async #underLease(load: Load, lines: readonly LandingLine[], kept?: StagedBatch): Promise<void> {
     const { runtime, numbers, leaseMs } = this.#options;
@@ -257,7 +257,7 @@ export class Loader {
     try {
       lines = await linesOfStore(staged);
     } catch {
-      // Nothing of a damaged file is loaded: what is wrong in one line may be wrong in another, and look right.
+      // Loads nothing of a damaged file: other lines may be damaged too and still parse.
       return staged.setAside();
     }
     const load: Load = { stream, areNew: false, tried: [], committed: [], letters: [] };

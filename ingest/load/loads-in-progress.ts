@@ -5,14 +5,14 @@ import type { KeyValue } from '../../infra/ports.ts';
 export const LOAD_LEASES = 'loading';
 
 /**
- * The numbers below which every load has ended that took its numbers before `upTo` was taken. A load names a number
- * that is lower than all of its own in its lease, before it takes them.
+ * The number below which every load has ended that took its numbers before `upTo` was taken. A lease names a number that
+ * is lower than all numbers of its load.
  */
 export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigint> {
   const running = (await keyValue.members(LOAD_LEASES)).map((member) => BigInt(member.split('|', 1)[0] ?? 0));
   return lowestOf(running, upTo);
 }
 
-/** Whether a load runs, in whatever process. */
+/** Whether a load runs in any process. */
 export const isLoading = async (keyValue: KeyValue): Promise<boolean> =>
   (await keyValue.members(LOAD_LEASES)).length > 0;

@@ -24,12 +24,12 @@ import { blockLine, contentHash, snapshotLine } from '../raw/landing-lines.ts';
 
 /** A line of a landing table. */
 export interface LandingLine {
-  /** Position in the batch: the sequence numbers of a statement are counted from it. */
+  /** Position in the batch; the sequence of the line is the first sequence plus this. */
   readonly index: number;
   readonly bytes: Pieces;
   readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number' | 'is_deleted'> & Origin;
   readonly original: Buffer;
-  /** The hash of a block's content; absent where the line is not of this process. */
+  /** The hash of a block's content; absent if an earlier process staged the line. */
   readonly content?: bigint;
   /** The same block in the layout of the landing table, for when the store refuses the source's own layout. */
   readonly normalised?: () => Pieces | { refused: string };
@@ -37,30 +37,28 @@ export interface LandingLine {
 
 type Landing = LandingLine | { readonly refused: DeadLetter };
 
-/** A message that is read. To decode it takes most of the time, and is in vain where its block is stored already. */
+/** A message that is read but not decoded: decoding takes most of the time, and stored blocks do not need it. */
 export interface ReadMessage extends Pick<LandingLine, 'head' | 'content'> {
-  /** Decodes it, at the first call. */
+  /** Decodes it at the first call. */
   readonly landing: () => Landing;
 }
 
-/** What is read of messages of the log. */
 export interface PreparedBatch {
   readonly lines: readonly ReadMessage[];
   readonly deadLetters: readonly DeadLetter[];
   readonly messages: number;
   readonly bytes: number;
-  /** The spans that published them, each once. */
+  /** The distinct spans that published the messages. */
   readonly causes: readonly Traceparent[];
 }
 
 type Prepared = ReadMessage | { readonly refused: DeadLetter };
 
-/** What is prepared at a time, in a few milliseconds: requests are answered, and the batch before is loaded, meanwhile. */
+/** Work between two yields to the event loop: a few milliseconds. */
 const SLICE_BYTES = 2 ** 20;
 
 /**
- * Reads messages of the log, and decodes them unless that is likely to be in vain; done for the next batch while the one
- * before is loaded.
+ * Reads messages of the log while the previous batch is loaded. Decodes them unless `isLikelyStored`.
  */
 export async function prepareBatch(
   stream: Stream,
@@ -97,7 +95,7 @@ function prepare(stream: Stream, message: Message, index: number, registry: Regi
   return orRefused(stream, message, () => prepareOne(message, index, registry));
 }
 
-/** What one message holds must not keep the others of its batch from being loaded. */
+/** An error in one message must not stop the others of its batch. */
 function orRefused<Result>(stream: Stream, message: Message, read: () => Result) {
   try {
     return read();

@@ -5,11 +5,11 @@ import { ANY_PALLET, dirtyDays, dirtyHours } from '../raw/tables.ts';
 
 const DAY_CHARS = 'YYYY-MM-DD'.length;
 
-/** Marks as dirty the hours that lose a block because another one takes its height. */
+/** Marks hours dirty whose block is replaced by another one at the same height. */
 export class ReplacedMarks {
   readonly #runtime: Pick<Runtime, 'store'>;
   readonly #numbers: Numbers;
-  /** Those of the load in progress: a retry does not find them in the store any more. */
+  /** Marks of the current load: a retry no longer finds the replaced blocks in the store. */
   readonly #marked = new Map<string, ChainHour>();
 
   constructor(runtime: Pick<Runtime, 'store'>, numbers: Numbers) {
@@ -17,24 +17,23 @@ export class ReplacedMarks {
     this.#numbers = numbers;
   }
 
-  /** A load begins. */
   clear(): void {
     this.#marked.clear();
   }
 
-  /** Marks all of the load once more. */
+  /** Marks all hours of the current load again, with a newer sequence. */
   markAgain(): Promise<void> {
     return this.add([...this.#marked.values()]);
   }
 
-  /** Marks the hours of the blocks that hold these heights, before a merge can remove their rows. */
+  /** Marks the hours of the blocks at these heights, before a merge can remove their rows. */
   async markBeforeLoad(heads: readonly ChainHeight[], areNew: boolean): Promise<void> {
     if (!areNew) await this.#addNew(await readHoursOfHeights(this.#runtime.store, heads));
   }
 
   /**
-   * Marks what only the load shows: another process may have stored the same heights at the same moment. Where nothing
-   * was stored before, most loads find their own blocks alone.
+   * Marks hours that only show after the load: another process may have stored the same heights concurrently. If nothing was
+   * stored before, most loads find only their own blocks.
    */
   async markAfterLoad(heads: readonly ChainHeight[], areNew: boolean, numbers: LoadNumbers): Promise<void> {
     const { store } = this.#runtime;

@@ -15,7 +15,7 @@ export interface Origin {
   readonly source: string;
   readonly origin: string;
   readonly line: number;
-  /** The run that read it, where its result is reported. */
+  /** The run that read it, if its result is reported. */
   readonly run?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Envelope {
   readonly size: number;
 }
 
-/** The origin that a message names, as far as it is one: anybody may write on the log. */
+/** The origin in a message, with defaults for invalid fields: any producer may write to the log. */
 export function readOrigin(given: unknown, topic: string): Origin {
   const { source, origin, line, run } = asRecord(given) ?? {};
   return {
@@ -43,10 +43,7 @@ const isLine = (line: unknown): line is number => Number.isSafeInteger(line) && 
 
 export type ReadResult = Envelope | { readonly refused: string };
 
-/**
- * The head that our own producer writes. `payload_last` promises that the payload is the last key, so that a
- * reader may cut it out by its bytes instead of parsing it.
- */
+/** The beginning of a block as Sidecar writes it. Such a line is passed on by its bytes, without parsing. */
 const BARE_BLOCK = /^\{"number":"?(\d{1,18})"?,"hash":"0x[0-9a-fA-F]{64}","parentHash":"0x[0-9a-fA-F]{64}",/;
 const HEAD_BYTES = 256;
 const EXTRINSICS = Buffer.from('"extrinsics":[');
@@ -55,7 +52,7 @@ const CLOSE = Buffer.from('}');
 /** Blocks of this many neighbouring heights share a partition. */
 const HEIGHTS_PER_KEY = 64n;
 
-/** Reading never throws: whatever a line or an envelope holds is accepted or refused. */
+/** Reading never throws: any line or envelope is accepted or refused. */
 function orRefused(read: () => ReadResult): ReadResult {
   try {
     return read();
@@ -97,7 +94,7 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   return readEnvelope(record, registry, origin);
 }
 
-/** The numbers of a block stay as they are written, as in a block whose bytes are passed on. */
+/** Keeps the numbers of a block as written, like a block that is passed on by its bytes. */
 export function parseLine(text: string): unknown {
   const document = parseExact(text);
   const record = asRecord(document);
@@ -109,7 +106,7 @@ export function parseLine(text: string): unknown {
   return { ...record, payload: { ...payload, number: block.number } };
 }
 
-/** What names its chain beside a payload is no bare block, also where its schema is forgotten. */
+/** A document with a chain and a payload is an envelope, even if its schema is missing. */
 const isEnvelope = (record: Record<string, unknown>): boolean => 'payload' in record && 'chain' in record;
 
 const BLOCK = 'block/1';
@@ -117,7 +114,7 @@ export const NO_JSON = 'not JSON';
 export const NO_OBJECT = 'not a JSON object';
 
 const LARGEST_VERSION = 2n ** 64n - 1n;
-/** Decimal digits, or an integer; one that a double would round comes as digits from the parser. */
+/** Decimal digits or an integer. The parser returns an integer that a double would round as digits. */
 const version = z
   .union([z.string(), z.int()], 'not a decimal string')
   .transform(String)
@@ -177,7 +174,7 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
   if (asRecord(document.payload) === null)
     return { refused: `payload: ${document.payload === undefined ? 'missing' : 'not an object'}` };
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
-  // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
+  // A tombstone only needs the height that a reorganisation emptied.
   const payload = deleted ? { ...EMPTY_BLOCK, ...(document.payload as object) } : document.payload;
   return readBlock(payload, chain, origin, {
     ...(version ? { version } : {}),
@@ -208,8 +205,8 @@ function blockEnvelope(
 }
 
 /**
- * A block that this process puts on the log. A log that hands it on within the process needs no bytes of it: those of a
- * value are made for one that carries it further.
+ * A block that this process publishes. The embedded log passes the object on; `value` is built only for a log that sends
+ * bytes.
  */
 export class BlockEnvelope implements Envelope {
   readonly topic = 'blocks';
@@ -246,13 +243,14 @@ export interface BlockHead extends Origin {
   readonly is_deleted?: number;
 }
 
+/** The mark of our own producer: the payload is the last key, so it can be cut out by its bytes. */
 const PAYLOAD_LAST = Buffer.from('{"payload_last":true,');
 const PAYLOAD = Buffer.from(',"payload":{');
 const HEAD_BYTES_MAX = 8192;
 const HEIGHT = /^\{"number":"?(\d{1,18})\b/;
 const HEIGHT_BYTES = 40;
 
-/** Cuts an envelope of our own producer into its head and the payload's bytes; null for anybody else's. */
+/** Splits an envelope of our own producer into head and payload bytes; null for other producers. */
 export function splitEnvelope(value: Buffer): { head: BlockHead; payload: Buffer } | null {
   if (!value.subarray(0, PAYLOAD_LAST.length).equals(PAYLOAD_LAST)) return null;
   const at = value.subarray(0, HEAD_BYTES_MAX).indexOf(PAYLOAD);
@@ -274,13 +272,13 @@ const ownHead = z.looseObject({
   run: z.string().optional(),
 });
 
-/** The mark alone proves nothing: anybody may write it on the log. */
+/** Validates the head: any producer may write the mark `payload_last`. */
 function readHead(text: string): BlockHead | null {
   try {
     const read = ownHead.safeParse(JSON.parse(text));
     return read.success ? (read.data as BlockHead) : null;
   } catch {
-    // The line is read as one that does not bear the mark.
+    // The message is then read like one of another producer.
     return null;
   }
 }

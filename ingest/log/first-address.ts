@@ -3,7 +3,7 @@ import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { BlockEnvelope, type ReadResult } from './envelope.ts';
 
-/** The first address of a source, where it has another prefix than those of the chain that its block was taken for. */
+/** The first address of a source, if its prefix is not that of the chain. */
 export interface ForeignAddress {
   /** Name of the source. */
   readonly file: string;
@@ -12,11 +12,11 @@ export interface ForeignAddress {
 }
 
 const ADDRESS = /"(?:authorId|signer|id)":\s*"([1-9A-HJ-NP-Za-km-z]{46,50})"/;
-/** A source without addresses costs no more than this. */
+/** Blocks that are searched at most. */
 const BLOCKS_MAX = 16;
 const BLOCK_BYTES_MAX = 2 ** 18;
 
-/** Looks at the first blocks of a source until one has an address: all of a source are printed with one prefix. */
+/** Searches the first blocks of a source for an address: a source prints all addresses with one prefix. */
 export class FirstAddress {
   readonly #file: string;
   readonly #registry: Registry;
@@ -40,7 +40,7 @@ export class FirstAddress {
   }
 }
 
-/** The SS58 prefix of the first address in a block; null where it has none. */
+/** The SS58 prefix of the first address in a block; null if it has none. */
 function printedPrefix(payload: Buffer): number | null {
   const [, address] = ADDRESS.exec(payload.toString('latin1', 0, BLOCK_BYTES_MAX)) ?? [];
   return address === undefined ? null : (decodeAddress(address)?.prefix ?? null);

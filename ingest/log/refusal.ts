@@ -1,6 +1,6 @@
 import { reasonOf } from '../../infra/errors.ts';
 
-/** Why a message is refused whose reading threw: reading does nothing else, so that the message is the cause. */
+/** Describes an error thrown while reading a message. Reading has no side effects, so the message is the cause. */
 export const describeReadError = (error: unknown): string =>
   error instanceof RangeError && /call stack/.test(error.message)
     ? 'nested too deeply'
