@@ -1,4 +1,4 @@
-import { type Addressed, countedAddress } from '../http/client-address.ts';
+import { addressKey, type ClientAddresses } from '../http/client-address.ts';
 import { HttpError } from '../http/errors.ts';
 import type { Limiter, Limiters, Usage } from '../http/limiter.ts';
 import { limitHeaders, policyOf } from '../http/rate-limit.ts';
@@ -24,9 +24,9 @@ export class CredentialFailures {
   }
 
   /** Looks at a credential. One that is not valid is a 429 if its sender has failed too often. */
-  async look<T>(sender: Addressed, { isStored, find, isFailure }: Credential<T>): Promise<T> {
+  async look<T>(sender: ClientAddresses, { isStored, find, isFailure }: Credential<T>): Promise<T> {
     if (this.#limiter === null) return find();
-    const address = countedAddress(sender);
+    const address = addressKey(sender);
     const usage = await this.#limiter.usage(address);
     const isLimited = usage.remaining === 0;
     if (isLimited && !(await isStored())) throw refusal(usage);

@@ -1,6 +1,6 @@
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { countedAddress } from '../http/client-address.ts';
+import { addressKey } from '../http/client-address.ts';
 import type { Accounts } from './accounts.ts';
 import type { Caller } from './attempts.ts';
 import { isLocator, newLocator, type Seal } from './secrets.ts';
@@ -27,16 +27,16 @@ export async function callerOf(accounts: Accounts, request: FastifyRequest, logi
     const user = await accounts.users.get(device.user_id);
     const isOfUser = user !== null && (user.username === wanted || user.email === wanted);
     if (isOfUser && device.epoch === String(user.session_epoch)) {
-      return { address: countedAddress(request), device: device.id };
+      return { address: addressKey(request), device: device.id };
     }
   }
-  return { address: countedAddress(request), device: null };
+  return { address: addressKey(request), device: null };
 }
 
 /** Remembers browser and address of a user who has proven all factors. */
 export async function rememberCaller(accounts: Accounts, reply: FastifyReply, user: User): Promise<void> {
   const { request } = reply;
-  await accounts.attempts.remember(user, countedAddress(request));
+  await accounts.attempts.remember(user, addressKey(request));
   const known = devicesOf(accounts, request);
   const id = known.find(({ user_id }) => user_id === user.id)?.id ?? newLocator();
   const epoch = String(user.session_epoch);

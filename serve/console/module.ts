@@ -6,7 +6,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { HttpError } from '../http/errors.ts';
 import type { Limiters } from '../http/limiter.ts';
 import { publicUrl } from '../http/public-url.ts';
-import { limitAnonymous, type Prove } from '../http/rate-limit.ts';
+import { type Authenticate, limitAnonymous } from '../http/rate-limit.ts';
 import type { Readers } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import type { Freshness } from '../metrics/freshness.ts';
@@ -35,7 +35,7 @@ interface ConsoleSources {
   readonly series: SeriesReader;
   readonly listReader: ListReader;
   readonly limiters: Limiters;
-  readonly prove: Prove;
+  readonly authenticate: Authenticate;
   readonly settings: HttpSettings & Parameters<typeof publicUrl>[1];
 }
 

@@ -6,7 +6,7 @@ import type { InfraSettings } from '../../infra/runtime/settings.ts';
 import { bareApp } from './bare-app.ts';
 import { proxyTrust } from './client-address.ts';
 import type { ConnectionSettings } from './connections.ts';
-import { leaveLengthOut } from './head-length.ts';
+import { omitContentLength } from './content-length.ts';
 import { refuseEncodedBodies } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
@@ -45,7 +45,7 @@ export async function createApp(
     (address) => trust !== false && trust(address, 0),
   );
   refuseEncodedBodies(app);
-  leaveLengthOut(app, (_, { statusCode }) => statusCode === 304);
+  omitContentLength(app, (_, { statusCode }) => statusCode === 304);
   app.addHook('onResponse', (request, reply, next) => {
     // Logs the route, not the URL: a URL may contain a misplaced secret.
     const { method, routeOptions } = request;

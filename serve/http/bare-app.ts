@@ -3,10 +3,10 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance, LogController }
 import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
-import { refuseUnclearHost } from './host-header.ts';
+import { refuseInvalidHost } from './host-header.ts';
 import { refusePath, refuseUnreadable } from './refusals.ts';
 import { ignoreUpgrades } from './upgrades.ts';
-import { validated } from './validation.ts';
+import { validatorCompiler } from './validation.ts';
 
 /** Creates a server without routes: the connection limits and error handling that all servers of a process share. */
 export function bareApp(
@@ -27,11 +27,11 @@ export function bareApp(
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   ignoreUpgrades(app);
-  app.setValidatorCompiler(validated);
+  app.setValidatorCompiler(validatorCompiler);
   // ClickHouse renders rows as bytes; everything else is plain JSON.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
-  refuseUnclearHost(app);
+  refuseInvalidHost(app);
   limitConnections(app, { ...settings, isProxy });
   return app;
 }

@@ -45,7 +45,7 @@ export function proxyTrust(trusted: TrustedProxies): ProxyTrust {
 }
 
 /** The address of the peer (`ip`) and the addresses that trusted proxies reported (`ips`). */
-export type Addressed = Pick<FastifyRequest, 'ip' | 'ips'>;
+export type ClientAddresses = Pick<FastifyRequest, 'ip' | 'ips'>;
 
 /**
  * The address of the caller, for logs and audit records. If a trusted proxy reports an invalid address, the proxy counts
@@ -54,10 +54,10 @@ export type Addressed = Pick<FastifyRequest, 'ip' | 'ips'>;
 export const clientAddress = (request: FastifyRequest): string => callerOf(request).address?.toString() ?? '';
 
 /** The key by which limits count a caller: its IPv4 address, or its IPv6 /64. */
-export const countedAddress = (request: Addressed): string => callerOf(request).counted;
+export const addressKey = (request: ClientAddresses): string => callerOf(request).counted;
 
 /** The same key for the peer of a connection. */
-export const countedPeer = (address: string): string => readCaller(address).counted;
+export const peerKey = (address: string): string => readCaller(address).counted;
 
 interface Caller {
   readonly address: Address | null;
@@ -75,7 +75,7 @@ function counted(address: Address | null): string {
   return `${new ipaddr.IPv6(network)}/${IPV6_NETWORK_BITS}`;
 }
 
-function callerOf({ ips, ip }: Addressed): Caller {
+function callerOf({ ips, ip }: ClientAddresses): Caller {
   if (ips === undefined) return readCaller(ip);
   return ips.map(readCaller).findLast(({ address }) => address !== null) ?? readCaller('');
 }

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { BlockList, type Socket, type SocketAddress } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { countedPeer } from './client-address.ts';
+import { peerKey } from './client-address.ts';
 import type { HttpSettings } from './settings.ts';
 
 /** Longer bodies are written in chunks of this size, so that a connection buffers only a few of them. */
@@ -46,7 +46,7 @@ export function limitConnections(
   // At the limit, idle connections give way to new ones.
   server.on('drop', () => server.closeIdleConnections());
   const isFull = (peer: string) => {
-    const address = countedPeer(peer);
+    const address = peerKey(peer);
     if ((byAddress.get(address) ?? 0) < CONNECTIONS_PER_ADDRESS || isProxy(peer)) return false;
     // The same per address: one tool with idle connections must not lock out others behind the same address.
     const [waiting] = idle.get(address) ?? [];
@@ -57,7 +57,7 @@ export function limitConnections(
   server.on('connection', (socket: Socket) => {
     // `ignoreUpgrades` emits a connection again after a request with `Upgrade`.
     if (open.has(socket)) return;
-    const address = countedPeer(socket.remoteAddress ?? '');
+    const address = peerKey(socket.remoteAddress ?? '');
     byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
     open.set(socket, { address, sent: 0, at: Date.now() });
     socket.once('close', () => {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedCoding, type ContentCoding, codingOf, compressConstant } from './content-codings.ts';
-import { hasAnswer } from './entity-tags.ts';
+import { matchesEtag } from './entity-tags.ts';
 
 /** A response that never changes while the process runs. The first request renders and compresses it. */
 export class ConstantAnswer {
@@ -20,7 +20,7 @@ export class ConstantAnswer {
     const coding = codingOf(acceptedCoding(request.headers['accept-encoding']), '', body);
     const etag = `"${version}-${coding}"`;
     reply.headers({ ...this.#headers, vary: 'Accept-Encoding', etag });
-    if (hasAnswer(request, etag)) return reply.code(304).send();
+    if (matchesEtag(request, etag)) return reply.code(304).send();
     if (coding !== 'identity') reply.header('content-encoding', coding);
     return reply.send(await this.#in(coding, body));
   }

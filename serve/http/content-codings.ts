@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import { Negotiator } from '@fastify/accept-negotiator';
 import type { FastifyInstance } from 'fastify';
-import { leaveLengthOut } from './head-length.ts';
+import { omitContentLength } from './content-length.ts';
 
 /** Content codings (RFC 9110 §8.4.1). */
 export type ContentCoding = 'zstd' | 'br' | 'gzip' | 'identity';
@@ -19,7 +19,7 @@ const CONSTANT_LEVEL = 19;
 
 /** Compresses the responses of routes that are added later. They must not contain secrets (BREACH). */
 export async function compressAnswers(scope: FastifyInstance): Promise<void> {
-  leaveLengthOut(
+  omitContentLength(
     scope,
     ({ headers }, reply) => headers['accept-encoding'] !== undefined && !reply.hasHeader('content-encoding'),
   );

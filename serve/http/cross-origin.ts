@@ -23,7 +23,7 @@ const EXPOSED = [
 ];
 
 /** CORS headers of responses that every origin may read. */
-export const READABLE = {
+export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED.join(', '),
 };
@@ -32,17 +32,17 @@ export const READABLE = {
  * CORS headers for an error on a path. Errors need them separately: some are sent before the hooks of `allowCors` run
  * (503 under load) or outside every route (404).
  */
-export const readableHeaders = (path: string): Readonly<Record<string, string>> =>
-  /^\/api\/(?!v4\b)/.test(path) ? READABLE : {};
+export const corsHeaders = (path: string): Readonly<Record<string, string>> =>
+  /^\/api\/(?!v4\b)/.test(path) ? CORS_HEADERS : {};
 
 /**
  * Lets every origin read the routes that are added later. Only these routes answer preflights; the plugin alone would
  * answer them on every path of the server.
  */
-export async function allowReading(scope: FastifyInstance): Promise<void> {
+export async function allowCors(scope: FastifyInstance): Promise<void> {
   scope.addHook('onRequest', (request, reply, next) => {
     // Constant headers are cheaper than the plugin's work per request.
-    if (request.method === 'GET' || request.method === 'HEAD') reply.headers(READABLE);
+    if (request.method === 'GET' || request.method === 'HEAD') reply.headers(CORS_HEADERS);
     next();
   });
   scope.addHook('onRoute', (route) => {

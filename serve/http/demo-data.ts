@@ -14,7 +14,7 @@ declare module 'fastify' {
  * If the store holds demo data, adds a header and a banner to every response and returns the notice; otherwise returns
  * null. Reads the mark once, because it is written before the server starts.
  */
-export async function tellDemoData(
+export async function announceDemoData(
   app: FastifyInstance,
   { store, aggregator }: { store: Store; aggregator: Pick<Aggregator, 'isPaused' | 'progress'> },
 ): Promise<string | null> {

@@ -1,7 +1,7 @@
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
-import { readableHeaders } from './cross-origin.ts';
+import { corsHeaders } from './cross-origin.ts';
 import { type Dialect, HttpError, type HttpErrorCode, ParameterError, RETRY_SOON } from './errors.ts';
 import { queryIssues } from './parameter-issues.ts';
 
@@ -26,7 +26,7 @@ export const problemDialect: Dialect = {
   failure: new HttpError('internal', 'The server failed. Its log has the reason.'),
   invalid: (issues, request) => new ParameterError(queryIssues(issues, request)),
   send: (error, request, reply) => {
-    reply.headers(readableHeaders(request.url));
+    reply.headers(corsHeaders(request.url));
     if (error instanceof ParameterError) return reply.send({ detail: error.detail });
     const { status, message: detail } = error;
     return reply

@@ -101,7 +101,7 @@ export class ParameterError extends HttpError {
 }
 
 /** The error for a value that is valid by its schema but not in its context. */
-export const wrongParameter = (name: string, msg: string, input: unknown): ParameterError =>
+export const invalidParameter = (name: string, msg: string, input: unknown): ParameterError =>
   new ParameterError([{ type: 'value_error', loc: ['query', name], msg, input }]);
 
 /** The error format of an API. Status and headers are set before `send` is called. */
@@ -146,7 +146,7 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
 }
 
 /** Store failures that are temporary or that the operator can fix: every API answers 503 with Retry-After. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+const TEMPORARY: ReadonlySet<ErrorCode> = new Set([
   'store_busy',
   'store_memory',
   'store_timeout',
@@ -160,7 +160,7 @@ function publicError(
 ): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (dialect.invalid && error instanceof InvalidRequest) return dialect.invalid(error.issues, request);
-  if (error instanceof ProductError && PASSING.has(error.code)) {
+  if (error instanceof ProductError && TEMPORARY.has(error.code)) {
     return unavailable(error);
   }
   const translated = dialect.translate?.(error);

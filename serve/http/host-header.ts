@@ -8,7 +8,7 @@ const HOST = /^(?:[\w.~%!$&'()*+,;=-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
  * Rejects requests with several Host headers or an invalid one (RFC 9112 §3.2): Node uses the first, and a proxy in
  * front may have used the last.
  */
-export function refuseUnclearHost(app: FastifyInstance): void {
+export function refuseInvalidHost(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, next) => {
     const { rawHeaders, headers } = request.raw;
     let hosts = 0;

@@ -12,7 +12,7 @@ export interface ListenAddress {
 }
 
 /** Explains a `listen` error to the operator. */
-export function listenRefusal({ host, port }: ListenAddress, error: unknown): string {
+export function describeListenError({ host, port }: ListenAddress, error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   const [onHost, onPort] = [`${host.name}=${host.value}`, `${port.name}=${port.value}`];
   const reasons: Readonly<Record<string, string>> = {

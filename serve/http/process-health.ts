@@ -19,7 +19,7 @@ type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 const LABELS: Readonly<Record<Service, string>> = { store: 'store', log: 'log', keyValue: 'key_value' };
 
 /** Records the result of a service check. */
-export const noteService =
+export const recordServiceCheck =
   ({ services }: ServiceMetrics) =>
   (service: Service, answered: boolean): void =>
     services.set({ service: LABELS[service] }, answered ? 1 : 0);
@@ -37,21 +37,21 @@ export class ProcessHealth {
   }
 
   /** Adds a check that throws while the process is not ready. */
-  require(check: () => void): void {
+  addCheck(check: () => void): void {
     this.#checks.push(check);
   }
 
   /** Sets what the startup waits for; null if it waits for nothing. The log has the reason. */
-  waitsFor(what: string | null): void {
+  setWaitsFor(what: string | null): void {
     this.#waitsFor = what;
   }
 
-  started(): void {
+  markStarted(): void {
     if (this.#stage === 'starting') this.#stage = 'started';
   }
 
   /** Makes the process not ready, so that load balancers choose another one. */
-  stopping(): void {
+  markStopping(): void {
     this.#stage = 'stopping';
   }
 

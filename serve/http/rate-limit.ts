@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { countedAddress } from './client-address.ts';
+import { addressKey } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { Limiter, Limiters, RateLimit, Usage } from './limiter.ts';
 import type { HttpSettings } from './settings.ts';
@@ -10,7 +10,7 @@ type Headers = Readonly<Record<string, string>>;
  * Authenticates a request; null without valid credentials. An address limit calls it only when it is exceeded: an
  * authenticated caller is then counted by account, so others at the same address cannot lock it out.
  */
-export type Prove = (request: FastifyRequest) => Promise<string | null>;
+export type Authenticate = (request: FastifyRequest) => Promise<string | null>;
 
 /**
  * Limits anonymous callers per minute and per day, by address. A request that exceeds either gets 429. The headers
@@ -18,7 +18,11 @@ export type Prove = (request: FastifyRequest) => Promise<string | null>;
  */
 export function limitAnonymous(
   app: FastifyInstance,
-  { settings, limiters, prove }: { settings: HttpSettings; limiters: Limiters; prove: Prove },
+  {
+    settings,
+    limiters,
+    authenticate,
+  }: { settings: HttpSettings; limiters: Limiters; authenticate: Authenticate },
 ): void {
   const limits: RateLimit[] = [
     { name: 'minute', max: settings.ANONYMOUS_PER_MINUTE, seconds: 60 },
@@ -28,7 +32,7 @@ export function limitAnonymous(
   const policy = policyOf(limits);
 
   const isCounted = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
-  countRequests(app, { isCounted, prove, at: 'onRequest' }, limits.map(limiters), (usages) => {
+  countRequests(app, { isCounted, authenticate, at: 'onRequest' }, limits.map(limiters), (usages) => {
     const usage = usages.reduce(tighter);
     const { limit, isExceeded, reset } = usage;
     const headers = limitHeaders(policy, usage);
@@ -59,10 +63,14 @@ export function limitHeaders(policy: string, { limit, remaining, reset }: Usage)
 export function limitEveryone(
   app: FastifyInstance,
   limit: RateLimit,
-  { limiters, prove, at = 'onRequest' }: { limiters: Limiters; prove: Prove; at?: CountedScope['at'] },
+  {
+    limiters,
+    authenticate,
+    at = 'onRequest',
+  }: { limiters: Limiters; authenticate: Authenticate; at?: CountedScope['at'] },
 ): void {
   if (limit.max === 0) return;
-  countRequests(app, { isCounted: () => true, prove, at }, [limiters(limit)], ([usage]) =>
+  countRequests(app, { isCounted: () => true, authenticate, at }, [limiters(limit)], ([usage]) =>
     usage?.isExceeded
       ? new HttpError(
           'too_many_requests',
@@ -83,14 +91,14 @@ function tighter(one: Usage, other: Usage): Usage {
 /** The counted requests of a scope, and the hook in which a caller above the limit may authenticate. */
 interface CountedScope {
   readonly isCounted: (request: FastifyRequest) => boolean;
-  readonly prove: Prove;
+  readonly authenticate: Authenticate;
   readonly at: 'onRequest' | 'preHandler';
 }
 
 /** Counts requests against all limits. `judge` returns the response headers, or the error that refuses the request. */
 function countRequests(
   app: FastifyInstance,
-  { isCounted, prove, at }: CountedScope,
+  { isCounted, authenticate, at }: CountedScope,
   limiters: readonly Limiter[],
   judge: (usages: readonly Usage[]) => Headers | HttpError,
 ): void {
@@ -99,14 +107,14 @@ function countRequests(
     judge(await Promise.all(limiters.map((limiter) => limiter.count(caller))));
   app.addHook('onRequest', async (request, reply) => {
     if (!isCounted(request)) return;
-    const verdict = await count(countedAddress(request));
+    const verdict = await count(addressKey(request));
     if (verdict instanceof HttpError) refused.set(request, verdict);
     else reply.headers(verdict);
   });
   app.addHook(at as 'onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const refusal = refused.get(request);
     if (refusal === undefined) return;
-    const account = await prove(request);
+    const account = await authenticate(request);
     const verdict = account === null ? refusal : await count(`account/${account}`);
     if (verdict instanceof HttpError) throw verdict;
     reply.headers(verdict);

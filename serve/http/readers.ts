@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission, type Callers, EVERYBODY } from '../../infra/coordination/admission.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { QueryOptions, Store } from '../../infra/ports.ts';
-import { countedAddress } from './client-address.ts';
+import { addressKey } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { Limiter, Limiters } from './limiter.ts';
-import type { Prove } from './rate-limit.ts';
+import type { Authenticate } from './rate-limit.ts';
 import type { HttpSettings } from './settings.ts';
 
 type ReaderSettings = Pick<
@@ -46,8 +46,8 @@ export interface Reader {
 }
 
 /** The key by which limits count the caller of a request: its account, or else its address. */
-export const countedCaller = (request: FastifyRequest): string =>
-  request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
+export const callerKey = (request: FastifyRequest): string =>
+  request.knownAccount === undefined ? addressKey(request) : `account/${request.knownAccount}`;
 
 /** Store time per minute of a caller; unlimited without a limiter. */
 interface Budget {
@@ -65,26 +65,26 @@ export class Readers {
   readonly #store: QueryStore;
   readonly #anonymous: Limiter | null;
   readonly #known: Limiter | null;
-  readonly #prove: Prove;
+  readonly #authenticate: Authenticate;
   readonly #admission: Admission;
 
   constructor({
     store,
     limiters,
     settings,
-    prove = async () => null,
+    authenticate = async () => null,
   }: {
     readonly store: QueryStore;
     readonly limiters: Limiters;
     readonly settings: ReaderSettings;
-    readonly prove?: Prove;
+    readonly authenticate?: Authenticate;
   }) {
     this.#store = store;
     const budget = (name: string, seconds: number) =>
       seconds === 0 ? null : limiters({ name: `store-time/${name}`, max: seconds * 1000, seconds: 60 });
     this.#anonymous = budget('anonymous', settings.ANONYMOUS_STORE_SECONDS);
     this.#known = budget('known', settings.KEY_STORE_SECONDS);
-    this.#prove = prove;
+    this.#authenticate = authenticate;
     this.#admission = new Admission({
       runningMax: settings.READER_CONNECTIONS,
       waitingMax: settings.READERS_WAITING_MAX,
@@ -112,7 +112,7 @@ export class Readers {
       pay,
       store: () => this.#as([caller], signal, pay),
       storeFor: (readers, by, mayQuery) =>
-        this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms), mayQuery),
+        this.#as(callersOf(readers), by, (ms) => splitCost(readers, ms), mayQuery),
       joined: () => this.#admission.refill(),
     };
   }
@@ -124,7 +124,7 @@ export class Readers {
       ...{ signal, pay, caller: EVERYBODY },
       store: () => this.#as([EVERYBODY], signal, pay),
       storeFor: (readers, by, mayQuery) =>
-        this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms), mayQuery),
+        this.#as(callersOf(readers), by, (ms) => splitCost(readers, ms), mayQuery),
       joined: () => this.#admission.refill(),
     };
   }
@@ -170,7 +170,7 @@ export class Readers {
     const usage = await budget.limiter?.usage(budget.caller);
     if (usage === undefined || usage.remaining > 0) return budget;
     // An account has its own budget, whatever others spent at its address.
-    const account = request.knownAccount === undefined ? await this.#prove(request) : null;
+    const account = request.knownAccount === undefined ? await this.#authenticate(request) : null;
     if (account !== null) {
       request.knownAccount = account;
       return this.#admit(request);
@@ -184,7 +184,7 @@ export class Readers {
 
   #budgetOf(request: FastifyRequest): Budget {
     const limiter = request.knownAccount === undefined ? this.#anonymous : this.#known;
-    return { caller: countedCaller(request), limiter };
+    return { caller: callerKey(request), limiter };
   }
 
   async #pay({ caller, limiter }: Budget, ms: number): Promise<void> {
@@ -201,7 +201,7 @@ const callersOf = (readers: ReadonlySet<Reader>): Callers => ({
 });
 
 /** Splits the time of shared work among its readers. */
-export async function payTogether(readers: ReadonlySet<Reader>, ms: number): Promise<void> {
+export async function splitCost(readers: ReadonlySet<Reader>, ms: number): Promise<void> {
   const all = [...readers];
   await Promise.all(all.map((reader) => reader.pay(ms / all.length)));
 }

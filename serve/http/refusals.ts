@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { READABLE } from './cross-origin.ts';
+import { CORS_HEADERS } from './cross-origin.ts';
 import { dialectOf } from './dialects.ts';
 import { HttpError } from './errors.ts';
 
@@ -82,7 +82,7 @@ export function refuseUnreadable(error: ConnectionError, socket: Answering): voi
   const title = STATUS_CODES[status];
   const body = JSON.stringify({ type: 'about:blank', title, status, detail, error: title, message: detail });
   const headers = {
-    ...(status === 408 ? {} : READABLE),
+    ...(status === 408 ? {} : CORS_HEADERS),
     'content-type': 'application/problem+json',
     'content-length': Buffer.byteLength(body),
     connection: 'close',

@@ -145,6 +145,6 @@ function operationIdOf(method: string, path: string): string {
  * Disables request validation in a scope, so that schemas only document its routes. For APIs whose standard prescribes
  * the parsing and the errors.
  */
-export function describeOnly(app: FastifyInstance): void {
+export function disableValidation(app: FastifyInstance): void {
   app.setValidatorCompiler(() => () => true);
 }

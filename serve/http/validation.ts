@@ -22,7 +22,7 @@ export class InvalidRequest extends Error {
 }
 
 /** Fastify validator compiler for zod schemas. */
-export const validated: FastifySchemaCompiler<z.ZodType> =
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data) => {
     const read = schema.safeParse(data, { error: shapeError });

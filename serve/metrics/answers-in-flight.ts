@@ -46,7 +46,7 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   }
 
   /** Throws before a query of many rows if each of its callers holds half of the limit already. */
-  requireReading(callers: Iterable<string>, rowsMax = Number.POSITIVE_INFINITY): void {
+  requireCallerShare(callers: Iterable<string>, rowsMax = Number.POSITIVE_INFINITY): void {
     if (rowsMax <= SHORT_ROWS) return;
     for (const caller of callers) if ((this.#held.get(caller) ?? 0) < this.#bytesMax / 2) return;
     throw new ProductError(

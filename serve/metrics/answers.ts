@@ -11,17 +11,17 @@ import { DAY_MS } from '../../infra/days.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/sql.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
-import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
+import { type QueryStore, type Reader, splitCost } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { type AnswerCacheMetrics, createAnswerCacheMetrics } from './answer-cache-metrics.ts';
 import type { AnswerKey } from './answer-key.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
-import { cutPage, isCut, pointerTo } from './page-cut.ts';
+import { cursorValue, cutPage, hasRowPerLine } from './page-cut.ts';
 import { type Query, type RowBounds, rowsWithoutLimit } from './parameters.ts';
 import { RESPONSE_FORMATS, withByteOrderMark } from './response-formats.ts';
-import { tablesOf } from './tables-of.ts';
+import { sourceTables } from './source-tables.ts';
 
 /** A rendered response: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {
@@ -117,7 +117,7 @@ export class AnswerCache {
     return this.#compressing.run(`${rendered.etag}\0${coding}`, reader, async (_, readers) => {
       const started = performance.now();
       const body = await compress(rendered.body, coding);
-      await payTogether(readers, performance.now() - started);
+      await splitCost(readers, performance.now() - started);
       const answer = { ...rendered, body, coding, etag: etagOf(rendered.etag, coding) };
       this.#keep(key.coded, answer);
       return answer;
@@ -133,7 +133,7 @@ export class AnswerCache {
     const { metric, format, query } = request;
     const version = this.version(metric, query);
     const key = `${version}\0${format}\0${request.key.rendered}`;
-    const mayQuery = (callers: Iterable<string>) => this.#inFlight.requireReading(callers, query.limit);
+    const mayQuery = (callers: Iterable<string>) => this.#inFlight.requireCallerShare(callers, query.limit);
     const rendered = this.#rendering.run(key, reader, (signal, readers) =>
       this.#render(request, version, reader.storeFor(readers, signal, mayQuery)),
     );
@@ -180,7 +180,7 @@ export class AnswerCache {
    * no table.
    */
   version(metric: Metric, { changedSince }: Pick<Query, 'changedSince'>): string {
-    const versions = tablesOf(metric).map((table) => this.#versions.version(table));
+    const versions = sourceTables(metric).map((table) => this.#versions.version(table));
     if (changedSince !== undefined) versions.push(firstOpenDay(this.#clock.now()));
     if (metric.whileDayRuns) versions.push(`day ${Math.floor(this.#clock.now() / DAY_MS)}`);
     return versions.join('-');
@@ -206,9 +206,9 @@ interface PagedQuery {
 async function pageOf(store: QueryStore, of: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
   const { metric, path, order, format, limit } = of;
   const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
-  if (isCut(format) && served.length === order.length) {
+  if (hasRowPerLine(format) && served.length === order.length) {
     const { body, last } = cutPage(await bytesOf(store, of, limit + 1), format, limit);
-    const key = last && order.map(({ column }, i) => pointerTo(last[column], served[i] as Column));
+    const key = last && order.map(({ column }, i) => cursorValue(last[column], served[i] as Column));
     return { body, next: key && cursorOf(path, order, key) };
   }
   const body = await bytesOf(store, of, limit);
@@ -259,7 +259,12 @@ function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
 }
 
 /** The statement for all rows of a path, in its order, without paging. */
-export function wholeAnswer(metric: Metric, endpoint: MetricEndpoint, query: Query, format: Format): Sql {
+export function allRowsStatement(
+  metric: Metric,
+  endpoint: MetricEndpoint,
+  query: Query,
+  format: Format,
+): Sql {
   const orderBy = orderByOf(orderOf(metric, endpoint));
   return sql`SELECT ${columnsOf(metric, SHAPES[format])} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
 }

@@ -7,7 +7,7 @@ import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { SHARED } from '../http/caching.ts';
+import { PUBLIC_CACHE_CONTROL } from '../http/caching.ts';
 import { constantJson } from '../http/constant-answer.ts';
 import {
   callerResponses,
@@ -94,7 +94,7 @@ export async function serveCatalogue(
       responses: responsesOf(statusSchema, STATUS_EXAMPLE),
     },
     async ({ reply }) => {
-      reply.header('cache-control', SHARED);
+      reply.header('cache-control', PUBLIC_CACHE_CONTROL);
       return publicStatus(await status());
     },
   );
@@ -109,7 +109,7 @@ export async function serveCatalogue(
       responses: responsesOf(z.array(coverageSchema), [COVERAGE_EXAMPLE]),
     },
     async ({ query: { relay_chain, chain }, reply }) => {
-      reply.header('cache-control', SHARED);
+      reply.header('cache-control', PUBLIC_CACHE_CONTROL);
       const name = chain === undefined ? undefined : (registry.find(chain)?.name ?? chain);
       const isWanted = (one: ChainCoverage) =>
         (relay_chain === undefined || one.relay_chain === relay_chain) &&

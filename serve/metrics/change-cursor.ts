@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
-import { wrongParameter } from '../http/errors.ts';
+import { invalidParameter } from '../http/errors.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
 // A cursor of /api/changes is a position up to which the reader has all changes, or the change at which a page ended.
@@ -48,31 +48,31 @@ function momentOf(text: string): ChangeCursor | null {
 }
 
 /** Parses a cursor; throws 422 if it is invalid. */
-export function changeCursorOf(text: string, parameter: string): ChangeCursor {
+export function parseChangeCursor(text: string, parameter: string): ChangeCursor {
   const cursor = decodeChangeCursor(text);
-  if (cursor === null) throw wrongParameter(parameter, 'must be a `cursor` from /api/changes', text);
+  if (cursor === null) throw invalidParameter(parameter, 'must be a `cursor` from /api/changes', text);
   return cursor;
 }
 
 /** Parses a time; throws 422 if it is invalid. */
-export function changesAt(text: string, parameter: string): ChangeCursor {
+export function parseChangeTime(text: string, parameter: string): ChangeCursor {
   const cursor = momentOf(text);
-  if (cursor === null) throw wrongParameter(parameter, 'must be a time such as 2025-07-14T12:00:00Z', text);
+  if (cursor === null) throw invalidParameter(parameter, 'must be a time such as 2025-07-14T12:00:00Z', text);
   return cursor;
 }
 
 /** The position after which changes are requested. If the page ended within a position, its changes are repeated. */
-export function changedSinceOf(text: string): bigint {
+export function parseChangedSince(text: string): bigint {
   const cursor = momentOf(text) ?? decodeChangeCursor(text);
   if (cursor === null)
-    throw wrongParameter(
+    throw invalidParameter(
       'changed_since',
       'must be a time such as 2025-07-14T12:00:00Z or a `cursor` from /api/changes',
       text,
     );
-  return firstOf(cursor);
+  return lowerBound(cursor);
 }
 
 /** The exclusive lower bound of the positions that follow a cursor. */
-export const firstOf = ({ position, key }: ChangeCursor): bigint =>
+export const lowerBound = ({ position, key }: ChangeCursor): bigint =>
   key === undefined || position === 0n ? position : position - 1n;

@@ -15,17 +15,17 @@ import type { Clock } from '../../infra/ports.ts';
 import { join, type Sql, sql } from '../../infra/sql.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { wrongParameter } from '../http/errors.ts';
+import { invalidParameter } from '../http/errors.ts';
 import type { Readers } from '../http/readers.ts';
 import { callerResponses, problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import {
   type ChangeCursor,
   type ChangeKey,
-  changeCursorOf,
-  changesAt,
   encodeChangeCursor,
-  firstOf,
+  lowerBound,
+  parseChangeCursor,
+  parseChangeTime,
 } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX } from './cursor.ts';
 
@@ -85,7 +85,7 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
       const chain = query.chain === undefined ? undefined : (registry.find(query.chain)?.name ?? query.chain);
       const asked = metricOf(query.metric);
       const changes = changesAfter(asked ? [asked] : metricsWithChanges, {
-        after: firstOf(from),
+        after: lowerBound(from),
         openDay: firstOpenDay(now),
       });
       const conditions = [
@@ -110,9 +110,9 @@ export async function serveChanges(app: FastifyInstance, sources: ChangeSources)
 
 function startOf({ since, cursor }: z.output<typeof changesQuery>): ChangeCursor {
   if (since !== undefined && cursor !== undefined)
-    throw wrongParameter('since', 'cannot be combined with cursor', since);
-  if (cursor !== undefined) return changeCursorOf(cursor, 'cursor');
-  return since === undefined ? { position: 0n } : changesAt(since, 'since');
+    throw invalidParameter('since', 'cannot be combined with cursor', since);
+  if (cursor !== undefined) return parseChangeCursor(cursor, 'cursor');
+  return since === undefined ? { position: 0n } : parseChangeTime(since, 'since');
 }
 
 const afterKey = ({ position, key }: ChangeCursor): Sql[] =>

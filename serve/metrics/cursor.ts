@@ -3,7 +3,7 @@ import { type Column, clickhouseType } from '../../aggregate/columns.ts';
 import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, type Sql, sql } from '../../infra/sql.ts';
-import { wrongParameter } from '../http/errors.ts';
+import { invalidParameter } from '../http/errors.ts';
 
 // A cursor contains the sort key of the last row of a page. Cursors are untrusted input: one reaches the store only if it
 // was made for the same path and order, and if every value is valid for its column.
@@ -49,7 +49,7 @@ export function afterCursor(path: string, order: readonly OrderColumn[], cursor:
   const [origin, ...key] = decodeCursor(cursor);
   const isOfPath = origin === originOf(path, order) && key.length === order.length;
   if (!isOfPath || !order.every(({ type }, i) => isValueOf(type, key[i]))) {
-    throw wrongParameter('cursor', 'not a cursor of this path: use the one in the `Link` header', cursor);
+    throw invalidParameter('cursor', 'not a cursor of this path: use the one in the `Link` header', cursor);
   }
   return order.reduceRight<Sql>((rest, { column, descending }, i) => {
     const name = sql`rows.${ident(column)}`;

@@ -8,7 +8,7 @@ import type { Format, Store } from '../../infra/ports.ts';
 import { type Sql, sql } from '../../infra/sql.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
-import { wholeAnswer } from './answers.ts';
+import { allRowsStatement } from './answers.ts';
 import { findEndpoint } from './metric-names.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
@@ -54,7 +54,7 @@ export function exportStatement(request: ExportRequest, registry: Registry, toda
     bom: false,
     today,
   };
-  const statement = wholeAnswer(metric, endpoint, query, format);
+  const statement = allRowsStatement(metric, endpoint, query, format);
   return { statement, format, floor: endpoint.dates?.floor, metric, query };
 }
 

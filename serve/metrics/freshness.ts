@@ -13,7 +13,7 @@ import type { Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import type { Query } from './parameters.ts';
-import { tablesOf } from './tables-of.ts';
+import { sourceTables } from './source-tables.ts';
 
 /** A chain that has blocks with a timestamp. */
 export interface ChainFacts {
@@ -98,7 +98,7 @@ export class Freshness {
       chains.some((facts) => facts.gaps.some(([from, to]) => from <= query.end && to >= query.start)) ||
       // `x-provisional-from` already says that today's rows may change.
       pending.some(({ since }) => since < today);
-    const newest = newestOf(tablesOf(metric), chains, pending);
+    const newest = newestOf(sourceTables(metric), chains, pending);
     const headers = {
       ...(chains.length > 0 || isPartial ? { 'x-coverage': isPartial ? 'partial' : 'complete' } : {}),
       ...pendingHeaders(pending),
@@ -150,7 +150,7 @@ const pendingIn = (
   metric: Metric,
   { relay_chain, start, end }: Pick<Query, 'relay_chain' | 'start' | 'end'>,
 ): Pending[] =>
-  tablesOf(metric)
+  sourceTables(metric)
     .flatMap((table) => pending.get(table) ?? [])
     .filter((one) => relay_chain === undefined || one.relay_chain === relay_chain)
     .filter((one) => one.from <= end && one.until > start);

@@ -2,7 +2,7 @@ import type { MetricEndpoint } from '../../aggregate/metric.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
 import { ECOSYSTEM } from '../../ingest/chains/ecosystem.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
-import { wrongParameter } from '../http/errors.ts';
+import { invalidParameter } from '../http/errors.ts';
 
 // For an unknown chain the API returns no rows and a header, because a chain may be added any day. Pages reject it: on an
 // empty page a visitor would not notice a typo.
@@ -16,10 +16,10 @@ export function requireKnownChain(
   if (typeof name !== 'string' || name === ECOSYSTEM) return;
   const chain = registry.find(name);
   if (chain === undefined) {
-    throw wrongParameter('chain', unknownChain(name, registry), name);
+    throw invalidParameter('chain', unknownChain(name, registry), name);
   }
   if (typeof relay_chain === 'string' && chain.relay_chain !== relay_chain) {
-    throw wrongParameter(
+    throw invalidParameter(
       'chain',
       `${chain.name} is a chain of ${chain.relay_chain}, not of ${relay_chain}`,
       name,
@@ -27,7 +27,7 @@ export function requireKnownChain(
   }
   const relays: readonly string[] = endpoint.relays;
   if (!relays.includes(chain.relay_chain)) {
-    throw wrongParameter(
+    throw invalidParameter(
       'chain',
       `${chain.name} is a chain of ${chain.relay_chain}; this list covers only ${relays.join(', ')}`,
       name,

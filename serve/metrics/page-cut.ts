@@ -13,7 +13,7 @@ interface CutPage {
 const [NEWLINE, COMMA] = [0x0a, 0x2c];
 
 /** Whether a format has one line per row: JSON values contain no raw line breaks. */
-export const isCut = (format: Format): format is 'JSON' | 'NDJSON' =>
+export const hasRowPerLine = (format: Format): format is 'JSON' | 'NDJSON' =>
   format === 'JSON' || format === 'NDJSON';
 
 /** Cuts the bytes after `limit` rows. Modifies `bytes`. */
@@ -48,7 +48,7 @@ const rowIn = (bytes: Buffer, start: number, end: number) =>
   JSON.parse(bytes.toString('utf8', start, end)) as Record<string, unknown>;
 
 /** Converts a value of a JSON row to its form in a cursor. */
-export function pointerTo(value: unknown, column: Column): unknown {
+export function cursorValue(value: unknown, column: Column): unknown {
   const isMoment = typeof value === 'string' && clickhouseType(column).includes('DateTime64');
   return isMoment ? value.replace('T', ' ').replace('Z', '') : value;
 }

@@ -5,9 +5,9 @@ import { slicingOf, tellsChanges } from '../../aggregate/slices.ts';
 import { clampDay, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { wrongParameter } from '../http/errors.ts';
+import { invalidParameter } from '../http/errors.ts';
 import type { HttpSettings } from '../http/settings.ts';
-import { changedSinceOf } from './change-cursor.ts';
+import { parseChangedSince } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
 import { exampleValue } from './record-examples.ts';
 import { acceptedFormat, RESPONSE_FORMATS } from './response-formats.ts';
@@ -26,9 +26,9 @@ const NO_DAY = 'must be a date of the form YYYY-MM-DD';
 export const date = z.iso.date(NO_DAY).refine((day) => day >= '0001', NO_DAY);
 
 /** Throws if both days are set and the end precedes the start. */
-export function requireOrder(start: string | undefined, end: string | undefined): void {
+export function requireDateOrder(start: string | undefined, end: string | undefined): void {
   if (start !== undefined && end !== undefined && start > end)
-    throw wrongParameter('end_date', 'end_date is before start_date', end);
+    throw invalidParameter('end_date', 'end_date is before start_date', end);
 }
 
 /** Row limits of a response. */
@@ -191,7 +191,7 @@ export function queryOf(
   today: string,
 ): Query {
   const { start_date, end_date } = values as Record<string, string | undefined>;
-  requireOrder(start_date, end_date);
+  requireDateOrder(start_date, end_date);
   const named = values.chain as string | undefined;
   const chain = named === undefined ? endpoint.defaults?.chain : (registry.find(named)?.name ?? named);
   const relay =
@@ -212,7 +212,7 @@ export function queryOf(
     ),
     order: values.order as OrderDirection | undefined,
     changedSince:
-      values.changed_since === undefined ? undefined : changedSinceOf(values.changed_since as string),
+      values.changed_since === undefined ? undefined : parseChangedSince(values.changed_since as string),
     limit: values.limit as number | undefined,
     cursor: values.cursor as string | undefined,
     format: values.format as string | undefined,
@@ -224,7 +224,7 @@ export function queryOf(
 /** The response format: `format`, or else the one that `Accept` selects. */
 export function formatOf({ format, bom }: Query, accept: string | undefined): string {
   const chosen = format ?? acceptedFormat(accept);
-  if (bom && chosen !== 'csv') throw wrongParameter('bom', 'applies to CSV only: add format=csv', 'true');
+  if (bom && chosen !== 'csv') throw invalidParameter('bom', 'applies to CSV only: add format=csv', 'true');
   return chosen;
 }
 

@@ -5,9 +5,9 @@ import { isoDay } from '../../infra/days.ts';
 import { ignore } from '../../infra/ignore.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { SHARED } from '../http/caching.ts';
-import { hasAnswer } from '../http/entity-tags.ts';
-import { countedCaller, type Readers } from '../http/readers.ts';
+import { PUBLIC_CACHE_CONTROL } from '../http/caching.ts';
+import { matchesEtag } from '../http/entity-tags.ts';
+import { callerKey, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
 import { type AnswerKey, answerKey } from './answer-key.ts';
 import type { Answer, AnswerCache, AnswerSettings } from './answers.ts';
@@ -45,8 +45,8 @@ export async function serveMetrics(
         answer: Answer,
         known: Readonly<Record<string, string>>,
       ) => {
-        const isKnown = hasAnswer(request, answer.etag);
-        if (!isKnown) answers.hold(coded, answer, countedCaller(request), reply.raw);
+        const isKnown = matchesEtag(request, answer.etag);
+        if (!isKnown) answers.hold(coded, answer, callerKey(request), reply.raw);
         const headers = { ...known, ...unknownChainHeader(answer.query, registry) };
         return sendAnswer(request, reply.headers(headers), answer, isKnown);
       };
@@ -98,7 +98,7 @@ function sendAnswer(
   isKnown: boolean,
 ): FastifyReply {
   reply.header('etag', answer.etag);
-  reply.header('cache-control', SHARED);
+  reply.header('cache-control', PUBLIC_CACHE_CONTROL);
   // With `format` in the URL, caches need no copy per `Accept` header.
   reply.header('vary', answer.query.format === undefined ? 'Accept, Accept-Encoding' : 'Accept-Encoding');
   reply.header('x-truncated', answer.next === null ? 'false' : 'true');

@@ -26,7 +26,7 @@ export async function formTokenValue(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<string> {
-  const visitor = knownVisitor(accounts, request, reply);
+  const visitor = ensureVisitor(accounts, request, reply);
   return accounts.seal.sign('form', await tokenContext(accounts, request, visitor));
 }
 
@@ -77,7 +77,7 @@ export async function tokenContext(
 const newVisitors = new WeakMap<FastifyRequest, string>();
 
 /** The visitor id of the browser; sets its cookie. */
-export function knownVisitor(accounts: Accounts, request: FastifyRequest, reply: FastifyReply): string {
+export function ensureVisitor(accounts: Accounts, request: FastifyRequest, reply: FastifyReply): string {
   const visitor = visitorOf(accounts, request) ?? newVisitors.get(request) ?? newLocator();
   newVisitors.set(request, visitor);
   reply.setCookie(visitorCookie(accounts), visitor, cookieRules(accounts));

@@ -1,5 +1,5 @@
 /** The main navigation. */
-export const SECTIONS: readonly { readonly href: string; readonly label: string }[] = [
+export const SITE_NAVIGATION: readonly { readonly href: string; readonly label: string }[] = [
   { href: '/charts', label: 'Metrics' },
   { href: '/chains', label: 'Chains' },
   { href: '/compare', label: 'Compare' },
@@ -13,7 +13,7 @@ export const SECTIONS: readonly { readonly href: string; readonly label: string 
 ];
 
 /** The side navigation of the profile. */
-export const NAVIGATION: readonly { readonly href: string; readonly label: string }[] = [
+export const PROFILE_NAVIGATION: readonly { readonly href: string; readonly label: string }[] = [
   { href: '/profile', label: 'Overview' },
   { href: '/projects', label: 'Projects and alerts' },
   { href: '/profile/notifications', label: 'Notifications' },

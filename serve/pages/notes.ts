@@ -3,7 +3,7 @@ import '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ignore } from '../../infra/ignore.ts';
 import { cookieRules, isSecure } from '../accounts/sessions.ts';
-import { knownVisitor, tokenContext, visitorOf } from './forms.ts';
+import { ensureVisitor, tokenContext, visitorOf } from './forms.ts';
 import { type Html, html } from './html.ts';
 
 // A page after a redirect shows a note once (a "flash message"). The note is in a cookie that is signed for the browser
@@ -30,7 +30,7 @@ export function sendNotes(pages: FastifyInstance, accounts: Accounts): void {
   pages.addHook('onSend', async (request, reply) => {
     const note = kept.get(reply);
     if (note === undefined) return;
-    const visitor = knownVisitor(accounts, request, reply);
+    const visitor = ensureVisitor(accounts, request, reply);
     const text = `${accounts.clock.now()} ${note.kind} ${note.text.slice(0, CHARACTERS_MAX).toWellFormed()}`;
     const signature = await signed(accounts, request, visitor, text);
     reply.setCookie(noteCookie(accounts), `${signature} ${text}`, {

@@ -28,7 +28,7 @@ import { acceptForms } from '../http/form.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, formToken } from './forms.ts';
 import { type Html, html } from './html.ts';
-import { NAVIGATION, SECTIONS } from './navigation.ts';
+import { PROFILE_NAVIGATION, SITE_NAVIGATION } from './navigation.ts';
 import { keepNote, type PageNote, sendNotes, takeNote } from './notes.ts';
 import { contentPolicy, protectPages } from './protection.ts';
 
@@ -170,7 +170,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
       : html`<a class="who" href="/profile">${username}</a>
 <form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form>`;
   return html`<header class="top"><a class="brand" href="/"><img src="${assetUrl('icon.svg')}" alt="" width="26" height="26">Chain Metrics</a>
-<nav class="main" aria-label="Main"><ul>${links(SECTIONS, url)}</ul></nav>
+<nav class="main" aria-label="Main"><ul>${links(SITE_NAVIGATION, url)}</ul></nav>
 <form class="find" data-search method="get" action="/search" role="search" aria-label="Everything"><input type="search" name="q" maxlength="100" placeholder="Search" aria-label="Search"></form>
 <nav class="account" aria-label="Account">${account}</nav></header>`;
 }
@@ -180,9 +180,9 @@ const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
   demoNote ? html`<aside class="demo" aria-label="Demo data">${demoNote}</aside>` : null;
 
 const sideBar = (url: string): Html =>
-  html`<nav class="side" aria-label="Profile"><ul>${links(NAVIGATION, url)}</ul></nav>`;
+  html`<nav class="side" aria-label="Profile"><ul>${links(PROFILE_NAVIGATION, url)}</ul></nav>`;
 
-function links(list: typeof NAVIGATION, url: string): Html[] {
+function links(list: typeof PROFILE_NAVIGATION, url: string): Html[] {
   const path = url.split('?')[0] ?? '';
   return list.map(({ href, label }) => {
     const isHere = path === href || (href !== '/profile' && path.startsWith(`${href}/`));

@@ -22,7 +22,7 @@ export async function showOnce(
 }
 
 /** Takes the secret for the page; null if it was shown before or there is none. */
-export async function takeShown(
+export async function takeSecret(
   { keyValue, seal }: Accounts,
   request: FastifyRequest,
   { id: user_id }: User,

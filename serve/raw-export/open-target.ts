@@ -8,8 +8,8 @@ export async function openTarget(place: string): Promise<ExportTarget> {
   if (place.trim() === '')
     throw new ProductError('usage', '--to is empty: name a directory or s3://bucket/prefix');
   if (!/^[a-z][\w+.-]*:\/\//i.test(place)) return DirectoryTarget.open(resolve(place));
-  const { S3Target, parsePlace } = await import('./s3-target.ts');
-  const bucket = parsePlace(place);
+  const { S3Target, parseS3Url } = await import('./s3-target.ts');
+  const bucket = parseS3Url(place);
   if (bucket === null) {
     // The error does not repeat the value, because it may contain a password.
     throw new ProductError('usage', '--to must be a directory or a URL such as s3://bucket/prefix');

@@ -25,7 +25,7 @@ const RETRY = { waitMs: 500, waitMsMax: 8000, secondsMax: 60, isFinal: (error: u
 const REASON_CHARACTERS_MAX = 300;
 
 /** Parses `s3://bucket/some/prefix`; null if it is invalid. */
-export function parsePlace(place: string): { bucket: string; prefix: string } | null {
+export function parseS3Url(place: string): { bucket: string; prefix: string } | null {
   const [, bucket, rest = ''] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.+(?:\/|$))[\w!.*'()=-]+)*)\/?$/.exec(place) ?? [];
   return bucket === undefined ? null : { bucket, prefix: rest === '' ? '' : `${rest.slice(1)}/` };

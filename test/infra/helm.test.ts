@@ -216,7 +216,7 @@ describe.runIf(canRunHelm())('the chart', () => {
       async () => undefined,
       () => false,
     );
-    health.started();
+    health.markStarted();
     await using probes = await buildProbes({ settings: config, health });
     for (const deployment of SETS.flatMap(deployments)) {
       const container = containerOf(deployment);
@@ -324,7 +324,7 @@ describe.runIf(canRunHelm())('the chart', () => {
     const url = await probes.listen({ port: 0 });
     const ask = () => promisify(execFile)(process.execPath, [...args.slice(0, -1), `${url}/health/ready`]);
     await expect(ask()).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('503') });
-    health.started();
+    health.markStarted();
     await expect(ask()).resolves.toMatchObject({ stdout: '200 {"status":"ok"}\n' });
   });
 

@@ -6,7 +6,7 @@ import type { EventResult } from '../../../aggregate/alerts/processor/result-cha
 import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
-import { describeOnly } from '../../http/route.ts';
+import { disableValidation } from '../../http/route.ts';
 import { type Beat, type Beats, beatsIn } from '../integrations/beats.ts';
 import { deliveryOf } from '../integrations/delivery.ts';
 import { httpIntegration } from '../integrations/http.ts';
@@ -60,7 +60,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
       done(null, body),
     );
     handleErrors(intake, dialectOf(bodyLimit));
-    describeOnly(intake);
+    disableValidation(intake);
     recordRefusals(intake, dependencies);
     for (const { endpoint } of [httpIntegration, prometheusIntegration]) {
       for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {

@@ -6,7 +6,7 @@ import { isObject } from '../../../aggregate/alerts/formats/values.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors } from '../../http/errors.ts';
-import { describeOnly } from '../../http/route.ts';
+import { disableValidation } from '../../http/route.ts';
 import type { CachedIntegration } from '../integrations/integration-cache.ts';
 import { pagerdutyIntegration } from '../integrations/pagerduty.ts';
 import { isKeyOf } from './credentials.ts';
@@ -31,7 +31,7 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
       done(null, body),
     );
     handleErrors(intake, dialectOf(dependencies, bodyLimit));
-    describeOnly(intake);
+    disableValidation(intake);
     intake.post(pagerdutyIntegration.endpoint.path, {
       schema: describePagerduty(pagerdutyIntegration.endpoint),
       onRequest: async (request, reply) => dependencies.unproved.admit(request, reply, bodyLimit),

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PendingBytes } from '../../../aggregate/alerts/processor/pending-bytes.ts';
-import { countedAddress } from '../../http/client-address.ts';
+import { addressKey } from '../../http/client-address.ts';
 import { HttpError, RETRY_SOON } from '../../http/errors.ts';
 
 const BYTES_MAX = 64 * 2 ** 20;
@@ -14,7 +14,7 @@ export class UnprovedBodies {
 
   /** Called before a body is read; refuses the request if its address has no room. */
   admit(request: FastifyRequest, reply: FastifyReply, bytesMax: number): void {
-    const address = countedAddress(request);
+    const address = addressKey(request);
     if (this.#reading.isFull(address))
       throw new HttpError('overloaded', 'Too many bodies are being read. Retry the request.', RETRY_SOON);
     const bytes = Math.min(Number(request.headers['content-length'] ?? bytesMax), bytesMax);

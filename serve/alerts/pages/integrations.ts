@@ -5,7 +5,7 @@ import { button, secretCard, table, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { HEARTBEAT_RULE } from '../integrations/heartbeat-settings.ts';
 import { httpIntegration } from '../integrations/http.ts';
@@ -76,7 +76,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
   pages.get(ONE, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
-    const key = await takeShown(frame.accounts, request, visit.user);
+    const key = await takeSecret(frame.accounts, request, visit.user);
     return sendOne(parts, reply, visit, integration, { key });
   });
   pages.get(`${ONE}/live`, async (request, reply) => {

@@ -7,7 +7,7 @@ import { button, secretCard, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
 import type { NotificationRule, UserRules } from '../destinations/rules.ts';
@@ -35,7 +35,7 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
   const { contacts, notificationRules } = parts;
   pages.get(PAGE, async (request, reply) => {
     const user = await request.requireUser();
-    return sendPage(parts, reply, user, { calendar: await takeShown(parts.accounts, request, user) });
+    return sendPage(parts, reply, user, { calendar: await takeSecret(parts.accounts, request, user) });
   });
   pages.post(`${PAGE}/calendar`, async (request, reply) => {
     const user = await request.requireUser();

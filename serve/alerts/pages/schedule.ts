@@ -3,7 +3,7 @@ import { button, formCard, secretCard, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { OncallSchedule } from '../model/oncall-tables.ts';
 import { serveConfirmationPage } from './confirmation-page.ts';
@@ -49,7 +49,7 @@ export function serveSchedulePage(pages: FastifyInstance, parts: OnCallPageParts
   pages.get(ONE, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
     const schedule = await scheduleOf(visit, request);
-    return send(reply, visit, schedule, { calendar: await takeShown(frame.accounts, request, visit.user) });
+    return send(reply, visit, schedule, { calendar: await takeSecret(frame.accounts, request, visit.user) });
   });
   pages.post(`${ONE}/save`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');

@@ -4,7 +4,7 @@ import { button, secretCard, table, tags, textField, time } from '../../pages/fi
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import type { Progress } from '../consequences/progress.ts';
 import { RequestRefused } from '../model/access.ts';
@@ -62,7 +62,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
   pages.get(ONE, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const webhook = await webhooks.get(visit.membership.project, webhookIdOf(request));
-    const secret = await takeShown(frame.accounts, request, visit.user);
+    const secret = await takeSecret(frame.accounts, request, visit.user);
     return sendOne(
       parts,
       reply,

@@ -57,7 +57,7 @@ export class ProcessStop {
     const { STOP_SECONDS_MAX, STOP_DELAY_SECONDS } = this.#settings;
     const isAnswering = this.#isServer && this.health?.hasStarted;
     const delayMs = isAnswering ? STOP_DELAY_SECONDS * 1000 : 0;
-    this.health?.stopping();
+    this.health?.markStopping();
     this.log?.info({ reason }, 'stopping');
     const kill = () => {
       process.stderr.write(

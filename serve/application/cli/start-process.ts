@@ -5,8 +5,8 @@ import { openLogger } from '../../../infra/logger.ts';
 import type { Sources } from '../../../ingest/backfill/sources-file.ts';
 import { startIngestRole } from '../../../ingest/follow/role.ts';
 import {
+  describeListenError,
   type ListenAddress,
-  listenRefusal,
   operatorAddress,
   serverAddress,
 } from '../../http/listen-address.ts';
@@ -72,7 +72,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     // A process without the role `serve` is one of several.
     const { app, url } = server ? await listen(server, serverAddress(config)) : (operator as Listening);
     stop.log = app.log;
-    health.started();
+    health.markStarted();
     for (const warning of pipeline.runtime.warnings) app.log.warn(warning);
     for (const damage of pipeline.runtime.damage.list()) app.log.error({ damage }, 'stored data are damaged');
     if (!isDistributed) {
@@ -183,7 +183,7 @@ async function listen(app: FastifyInstance, address: ListenAddress): Promise<Lis
   try {
     await app.listen({ host: host.value, port: port.value });
   } catch (error) {
-    throw new ProductError('setting_invalid', listenRefusal(address, error));
+    throw new ProductError('setting_invalid', describeListenError(address, error));
   }
   return { app, url: listeningUrl(app, { HOST: host.value, PORT: port.value }) };
 }

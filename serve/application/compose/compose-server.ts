@@ -10,8 +10,8 @@ import { SeriesReader } from '../../console/series/series.ts';
 import { serveGuides } from '../../guides/routes.ts';
 import { createApp } from '../../http/app.ts';
 import { compressAnswers } from '../../http/content-codings.ts';
-import { allowReading } from '../../http/cross-origin.ts';
-import { tellDemoData } from '../../http/demo-data.ts';
+import { allowCors } from '../../http/cross-origin.ts';
+import { announceDemoData } from '../../http/demo-data.ts';
 import { serveHealth } from '../../http/health.ts';
 import { serveDocs } from '../../http/openapi.ts';
 import { publicUrl } from '../../http/public-url.ts';
@@ -38,8 +38,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const { config, runtime, processMetrics, registry, aggregator, health } = pipeline;
   const accounts = pipeline.accounts();
   const { limiters } = accounts;
-  const prove = (request: FastifyRequest) => provenAccount(accounts, request);
-  const readers = new Readers({ ...runtime, limiters, settings: config, prove });
+  const authenticate = (request: FastifyRequest) => provenAccount(accounts, request);
+  const readers = new Readers({ ...runtime, limiters, settings: config, authenticate });
   const { clock } = runtime;
   const store = readers.shared;
   // Both are read once for all who ask at the same time: they take many statements.
@@ -51,17 +51,17 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const sources = {
     ...runtime,
     ...{ limiters, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
-    ...{ answers, freshness, prove },
+    ...{ answers, freshness, authenticate },
   };
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
   traceRequests(app);
   measureRequests(app, processMetrics.requests);
-  const demoNote = await tellDemoData(app, { ...runtime, aggregator });
+  const demoNote = await announceDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
   const origin = () => publicUrl(app, config);
   await serveDocs(app, demoNote, origin);
-  health.require(() => alerts.checkStoring());
+  health.addCheck(() => alerts.checkStoring());
   await serveHealth(app, health);
   await servePrometheus(app, {
     ...metricSources(pipeline),
@@ -77,7 +77,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     ...{ settings: config, metrics: processMetrics.alerts },
   });
   await app.register(async (api) => {
-    await allowReading(api);
+    await allowCors(api);
     api.addHook('onRequest', (_request, reply, next) => {
       reply.header('x-content-type-options', 'nosniff');
       reply.header('x-attribution', ATTRIBUTION);

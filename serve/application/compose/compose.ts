@@ -29,7 +29,7 @@ import {
   type RunOptions,
 } from '../../../ingest/sources/publish.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { noteService, ProcessHealth } from '../../http/process-health.ts';
+import { ProcessHealth, recordServiceCheck } from '../../http/process-health.ts';
 import { identityModule } from '../../identity/module.ts';
 import { ALL_ROLES, ALL_SERVICES, type ProcessRole } from '../../settings/process-roles.ts';
 import type { Config } from '../../settings/settings.ts';
@@ -87,7 +87,7 @@ export async function openPipeline(config: Config, options: PipelineOptions = {}
   const pipeline = await createPipeline(config, options);
   try {
     await pipeline.start();
-    pipeline.health.started();
+    pipeline.health.markStarted();
     return pipeline;
   } catch (error) {
     await pipeline.close();
@@ -133,8 +133,8 @@ async function startRoles(
   await runtime.connect(needed);
   // A process that does without the store only publishes.
   if (!needed.has('store')) return;
-  await schema.open(() => health.waitsFor('the schema of the store'));
-  health.waitsFor(null);
+  await schema.open(() => health.setWaitsFor('the schema of the store'));
+  health.setWaitsFor(null);
   await writeRegistry(runtime.store, runtime.clock, registry);
   if (roles.has('load')) await loader.start();
   await (roles.has('work') ? aggregator.start() : aggregator.followVersions(roles.has('serve')));
@@ -166,7 +166,7 @@ function construct(parts: Parts): Pipeline {
   };
   const schema = new StoredSchema({ runtime, config, roles, waits });
   const health = new ProcessHealth(
-    createReadinessCheck(runtime, config, needed, noteService(metrics.health)),
+    createReadinessCheck(runtime, config, needed, recordServiceCheck(metrics.health)),
     () => runtime.damage.list().length > 0,
   );
   const alerts = once(() => startAlerts(parts));

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { type Finding, failed, fine } from '../../../infra/finding.ts';
-import { type ListenAddress, listenRefusal } from '../../http/listen-address.ts';
+import { describeListenError, type ListenAddress } from '../../http/listen-address.ts';
 
 /** Whether a process could listen there. */
 export async function checkPort(address: ListenAddress): Promise<Finding> {
@@ -17,7 +17,7 @@ export async function checkPort(address: ListenAddress): Promise<Finding> {
 function refusalOf(address: ListenAddress): Promise<string | null> {
   const server = createServer();
   return new Promise((resolve) => {
-    server.once('error', (error) => resolve(listenRefusal(address, error)));
+    server.once('error', (error) => resolve(describeListenError(address, error)));
     server.listen({ host: address.host.value, port: address.port.value, exclusive: true }, () =>
       server.close(() => resolve(null)),
     );

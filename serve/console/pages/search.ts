@@ -3,7 +3,7 @@ import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import { type Guide, readGuides } from '../../guides/guides.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { html } from '../../pages/html.ts';
-import { SECTIONS } from '../../pages/navigation.ts';
+import { SITE_NAVIGATION } from '../../pages/navigation.ts';
 import { chainName, relayName } from '../series/names.ts';
 import { type ConsolePages, queryOf, sendPublicPage } from './console-pages.ts';
 import { isFound } from './metrics.ts';
@@ -62,7 +62,7 @@ function find(words: string, chains: readonly ChainFacts[], guides: readonly Gui
           },
         ]
       : []),
-    ...SECTIONS.filter(({ label }) => has(label)).map(({ href, label }) => ({
+    ...SITE_NAVIGATION.filter(({ label }) => has(label)).map(({ href, label }) => ({
       href,
       title: label,
       kind: 'Page',

@@ -1,7 +1,7 @@
 import type { Merge } from '../../../aggregate/units.ts';
 import { ident, join, raw, type Sql, sql } from '../../../infra/sql.ts';
 import type { QueryStore } from '../../http/readers.ts';
-import { wholeAnswer } from '../../metrics/answers.ts';
+import { allRowsStatement } from '../../metrics/answers.ts';
 import type { Query } from '../../metrics/parameters.ts';
 import { addDays, dayAt, type Periods } from '../model/periods.ts';
 import { type Line, lineId } from './drawn.ts';
@@ -84,7 +84,7 @@ function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
   );
   return sql`SELECT relay_chain, chain, arrayStringConcat(${partsSql(parts)}, '/') AS part, concat(relay_chain, '/', chain, '/', part) AS line,
       ${placeSql(periods, dayColumn)} AS place, ${join(values)}
-    FROM (${wholeAnswer(metric, endpoint, query, 'CSV')}) GROUP BY relay_chain, chain, part, place`;
+    FROM (${allRowsStatement(metric, endpoint, query, 'CSV')}) GROUP BY relay_chain, chain, part, place`;
 }
 
 const chainOf = ({ relay_chain, chain }: Line): string => `${relay_chain}/${chain}`;

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { UNITS } from '../../../aggregate/units.ts';
 import { clampDay } from '../../../infra/clickhouse/date-range.ts';
-import { SHARED } from '../../http/caching.ts';
-import { wrongParameter } from '../../http/errors.ts';
+import { PUBLIC_CACHE_CONTROL } from '../../http/caching.ts';
+import { invalidParameter } from '../../http/errors.ts';
 import type { Readers } from '../../http/readers.ts';
 import { callerResponses, problemResponse, validationResponse } from '../../http/responses.ts';
 import { route } from '../../http/route.ts';
-import { date, requireOrder } from '../../metrics/parameters.ts';
+import { date, requireDateOrder } from '../../metrics/parameters.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { PERIODS, SERIES_MAX } from '../model/chart-state.ts';
 import { addDays } from '../model/periods.ts';
@@ -114,7 +114,7 @@ export function serveSeries(
       const body = await series.read(reader.store(), lines, per, { from, until });
       return reply
         .type('application/json; charset=utf-8')
-        .headers({ 'cache-control': SHARED, vary: 'accept-encoding' })
+        .headers({ 'cache-control': PUBLIC_CACHE_CONTROL, vary: 'accept-encoding' })
         .send(JSON.stringify(body));
     },
   );
@@ -122,19 +122,19 @@ export function serveSeries(
 
 /** A day alone is compared with nothing but the data: of a long time the newest days are answered. */
 function rangeOf(start: string | undefined, end: string | undefined, today: string) {
-  requireOrder(start, end);
+  requireDateOrder(start, end);
   const given = start === undefined ? undefined : clampDay(start);
   const until = clampDay(end ?? (given !== undefined && given > today ? given : today));
   const first = addDays(until, 1 - DAYS_MAX);
   const from = given ?? clampDay(addDays(until, 1 - DAYS_USUAL));
   if (from >= first) return { from, until };
   if (end === undefined) return { from: first, until };
-  throw wrongParameter('start_date', `more than ${DAYS_MAX} days before end_date`, from);
+  throw invalidParameter('start_date', `more than ${DAYS_MAX} days before end_date`, from);
 }
 
 function requireLine(id: string): Line {
   const line = lineOf(id);
-  if (typeof line === 'string') throw wrongParameter('series', line, id);
+  if (typeof line === 'string') throw invalidParameter('series', line, id);
   return line;
 }
 

@@ -32,7 +32,7 @@ export interface CallParts {
   readonly answer: 'rows' | 'json' | 'text' | null;
 }
 
-export function partsOf(
+export function callPartsOf(
   origin: string,
   method: string,
   path: string,
@@ -73,6 +73,6 @@ export function partsOf(
 export const KEYS = { token: 'the access token', integration: 'the key of the integration' } as const;
 
 /** The path with its parameters filled in. */
-export function filledPath({ path, names }: CallParts): string {
+export function expandPath({ path, names }: CallParts): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(names[name])));
 }

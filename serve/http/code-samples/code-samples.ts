@@ -1,4 +1,4 @@
-import { partsOf, type SampledOperation } from './call-parts.ts';
+import { callPartsOf, type SampledOperation } from './call-parts.ts';
 import { curlSample } from './curl.ts';
 import { pythonSample } from './python.ts';
 import { typescriptSample } from './typescript.ts';
@@ -16,7 +16,7 @@ export function codeSamplesOf(
   path: string,
   operation: SampledOperation,
 ): CodeSample[] {
-  const parts = partsOf(origin, method, path, operation);
+  const parts = callPartsOf(origin, method, path, operation);
   return [
     { lang: 'Shell', label: 'curl', source: curlSample(parts) },
     { lang: 'TypeScript', label: 'TypeScript', source: typescriptSample(parts) },

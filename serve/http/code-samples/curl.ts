@@ -1,4 +1,4 @@
-import { type CallParts, filledPath } from './call-parts.ts';
+import { type CallParts, expandPath } from './call-parts.ts';
 
 export function curlSample(parts: CallParts): string {
   const { origin, method, query, body, isForm, needs } = parts;
@@ -7,7 +7,7 @@ export function curlSample(parts: CallParts): string {
       [value].flat().map((one): [string, string] => [name, String(one)]),
     ),
   );
-  const url = `${origin}${filledPath(parts)}${search.size > 0 ? `?${search}` : ''}`;
+  const url = `${origin}${expandPath(parts)}${search.size > 0 ? `?${search}` : ''}`;
   const shown = method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `;
   return [
     `curl ${shown}${quoted(url)}`,

@@ -1,4 +1,4 @@
-import { type CallParts, filledPath, KEYS } from './call-parts.ts';
+import { type CallParts, expandPath, KEYS } from './call-parts.ts';
 import { literalOf, type Notation } from './literal.ts';
 
 const NOTATION: Notation = {
@@ -15,7 +15,7 @@ export function pythonSample(parts: CallParts): string {
   const { origin, method, path, query, needs, answer } = parts;
   if (method !== 'GET' || answer === 'text') return requestsSample(parts);
   const key = needs === null ? '' : `, api_key=${written(KEYS[needs])}`;
-  const metric = answer === 'rows' ? path.replace('/api/', '') : filledPath(parts);
+  const metric = answer === 'rows' ? path.replace('/api/', '') : expandPath(parts);
   const call = [
     written(metric),
     ...Object.entries(query).map(([name, value]) => `${name}=${written(value)}`),
@@ -43,7 +43,7 @@ function requestsSample(parts: CallParts): string {
   return `import requests
 
 response = requests.${method.toLowerCase()}(
-    ${written(`${origin}${filledPath(parts)}`)},
+    ${written(`${origin}${expandPath(parts)}`)},
 ${options.map((option) => `    ${option}\n`).join('')})
 response.raise_for_status()${answer === null ? '' : `\n${read[answer]}`}`;
 }

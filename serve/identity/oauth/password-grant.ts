@@ -4,7 +4,7 @@ import { emptyGrant } from '../../accounts/grants.ts';
 import { DEFAULT_SCOPE, SCOPE_NAMES } from '../../accounts/scopes.ts';
 import type { Application } from '../../accounts/tables.ts';
 import { userByPassword } from '../../accounts/users.ts';
-import { countedAddress } from '../../http/client-address.ts';
+import { addressKey } from '../../http/client-address.ts';
 import type { Form } from '../../http/form.ts';
 import { optionalClient } from './client.ts';
 import { OAuthError } from './errors.ts';
@@ -57,7 +57,7 @@ export async function passwordGrant(
 
 /** Counts as a failure when a second factor is missing: the number of tries left must not tell that the password is right. */
 async function userOf(accounts: Accounts, request: FastifyRequest, login: string, password: string) {
-  const caller = { address: countedAddress(request), device: null };
+  const caller = { address: addressKey(request), device: null };
   const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, async () => {
     const found = await userByPassword(accounts, login, password);
     return found?.totp_secret === '' ? found : null;

@@ -4,7 +4,7 @@ import { oauthDialect } from '../../http/dialects.ts';
 import { handleErrors } from '../../http/errors.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
-import { describeOnly } from '../../http/route.ts';
+import { disableValidation } from '../../http/route.ts';
 import { servePages } from '../../pages/page.ts';
 import { serveAuthorize } from './authorize.ts';
 import { allowCrossOrigin } from './cors.ts';
@@ -31,11 +31,11 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
   await app.register(async (api) => {
     describeEndpoints(api);
-    describeOnly(api);
+    disableValidation(api);
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     allowCrossOrigin(api);
-    // Clients prove by the token in the form who they are.
+    // Clients authenticate by the token in the form who they are.
     limitCallers(api, accounts, 'preHandler');
     serveToken(api, accounts, issuer);
     serveRevoke(api, accounts);
@@ -56,7 +56,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
 /** Counts by address, and beyond the limit by the account that a caller proves to act for. */
 function limitCallers(app: FastifyInstance, accounts: Accounts, at: 'onRequest' | 'preHandler'): void {
   const { limiters, settings } = accounts;
-  const prove = (request: FastifyRequest) => provenHolder(accounts, request);
+  const authenticate = (request: FastifyRequest) => provenHolder(accounts, request);
   const limit = { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 };
-  limitEveryone(app, limit, { limiters, prove, at });
+  limitEveryone(app, limit, { limiters, authenticate, at });
 }

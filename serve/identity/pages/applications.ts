@@ -21,7 +21,7 @@ import {
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import {
   applicationsOf,
   authorizedApplications,
@@ -64,7 +64,7 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
   pages.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
     const user = await request.requireUser();
     const application = await own(accounts, user, request.params.id);
-    const secret = await takeShown(accounts, request, user);
+    const secret = await takeSecret(accounts, request, user);
     return sendApplication(reply, application, { secret });
   });
 

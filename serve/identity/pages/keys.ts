@@ -11,7 +11,7 @@ import { formCard, scopeField, secretCard, table, tags, textField, time } from '
 import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 
 interface KeyPage {
   readonly kind: KeyKind;
@@ -44,7 +44,7 @@ export function serveKeys(pages: FastifyInstance, accounts: Accounts): void {
     const { kind, path } = page;
     pages.get(path, async (request, reply) => {
       const user = await request.requireUser();
-      const secret = await takeShown(accounts, request, user);
+      const secret = await takeSecret(accounts, request, user);
       return sendKeys(accounts, reply, page, user, { secret });
     });
     pages.post(path, async (request, reply) => {

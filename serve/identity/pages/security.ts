@@ -16,13 +16,13 @@ import {
   totpUri,
 } from '../../accounts/two-factor.ts';
 import { walletsOf } from '../../accounts/wallets.ts';
-import { countedAddress } from '../../http/client-address.ts';
+import { addressKey } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { formCard, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
-import { showOnce, takeShown } from '../../pages/shown-once.ts';
+import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 
 const PATH = '/profile/security';
 const CODES = `${PATH}/recovery-codes`;
@@ -79,7 +79,7 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
 
   pages.get(CODES, async (request, reply) => {
     const user = await request.requireUser();
-    const codes = await takeShown(accounts, request, user);
+    const codes = await takeSecret(accounts, request, user);
     return codes === null ? seeOther(reply, PATH) : sendCodes(reply, codes.split(' '));
   });
 }
@@ -122,7 +122,7 @@ export async function reauthenticate(
   const account = user.username;
   // The session is known, and has one budget to guess within.
   const session = await request.signedIn();
-  const caller = { address: countedAddress(request), device: session?.session.id ?? null };
+  const caller = { address: addressKey(request), device: session?.session.id ?? null };
   if (user.password_hash !== '') {
     const proven = await accounts.attempts.run({ what: 'password', account, ...caller }, async () =>
       (await isPasswordOf(user.password_hash, form.text('password'))) ? true : null,

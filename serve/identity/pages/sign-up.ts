@@ -6,7 +6,7 @@ import { PASSWORD_CHARACTERS_MIN } from '../../accounts/passwords.ts';
 import { signInPath } from '../../accounts/sessions.ts';
 import type { User } from '../../accounts/tables.ts';
 import { createUser } from '../../accounts/users.ts';
-import { countedAddress } from '../../http/client-address.ts';
+import { addressKey } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
@@ -39,7 +39,7 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
 }
 
 const signUp = (accounts: Accounts, request: FastifyRequest, form: Form): Promise<User> =>
-  accounts.attempts.signUp(countedAddress(request), () =>
+  accounts.attempts.signUp(addressKey(request), () =>
     createUser(accounts, {
       username: form.text('username'),
       email: form.text('email'),

@@ -12,7 +12,7 @@ import {
   type WalletProof,
   type WalletPurpose,
 } from '../../accounts/wallets.ts';
-import { countedAddress } from '../../http/client-address.ts';
+import { addressKey } from '../../http/client-address.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
 import { formOf, visitorOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -64,7 +64,7 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
       refusal = error.message;
       return null;
     };
-    const address = countedAddress(request);
+    const address = addressKey(request);
     const proof = await accounts.attempts.runByAddress('wallet', address, () =>
       proveWallet(accounts, answer).catch(refused),
     );
@@ -81,8 +81,8 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
 /** Making a challenge costs little, but needs no secret: each address may only have so many. */
 function serveChallenges(scope: FastifyInstance, accounts: Accounts, origin: () => string): void {
   const max = accounts.settings.WALLET_CHALLENGES_PER_MINUTE;
-  const prove = (request: FastifyRequest) => provenAccount(accounts, request);
-  limitEveryone(scope, { name: 'wallet', max, seconds: 60 }, { ...accounts, prove });
+  const authenticate = (request: FastifyRequest) => provenAccount(accounts, request);
+  limitEveryone(scope, { name: 'wallet', max, seconds: 60 }, { ...accounts, authenticate });
   scope.post('/wallet/challenge', async (request, reply) => {
     const form = formOf(request);
     const purpose: WalletPurpose =

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Accounts } from '../../../serve/accounts/accounts.ts';
 import { createApp } from '../../../serve/http/app.ts';
-import { allowReading } from '../../../serve/http/cross-origin.ts';
+import { allowCors } from '../../../serve/http/cross-origin.ts';
 import { allowCrossOrigin } from '../../../serve/identity/oauth/cors.ts';
 import { servePages } from '../../../serve/pages/page.ts';
 import { readConfig } from '../../../serve/settings/settings.ts';
@@ -19,7 +19,7 @@ test('a start that took the event loop is no load; what takes it later is, and i
     pages.get('/page', () => 'made of what is stored');
   });
   await app.register(async (api) => {
-    await allowReading(api);
+    await allowCors(api);
     api.get('/api/rows', () => []);
   });
   await app.register(async (oauth) => allowCrossOrigin(oauth));

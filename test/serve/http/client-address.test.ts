@@ -4,14 +4,14 @@ import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../../serve/http/app.ts';
-import { clientAddress, countedAddress } from '../../../serve/http/client-address.ts';
+import { addressKey, clientAddress } from '../../../serve/http/client-address.ts';
 import { readConfig } from '../../../serve/settings/settings.ts';
 
 /** A server that answers what it knows of its caller. */
 async function anApp(TRUST_PROXY: string): Promise<FastifyInstance> {
   const config = readConfig({ TRUST_PROXY, LOG_LEVEL: 'silent' });
   const app = await createApp(config, ({ url }) => url ?? '/');
-  app.get('/', async (request) => ({ address: clientAddress(request), counted: countedAddress(request) }));
+  app.get('/', async (request) => ({ address: clientAddress(request), counted: addressKey(request) }));
   onTestFinished(() => app.close());
   return app;
 }

@@ -40,12 +40,12 @@ async function serve(env: Record<string, string>): Promise<void> {
   const settings = testConfig({ LOG_LEVEL: 'silent', TRUST_PROXY: '1', ...env });
   const clock = { now: () => now };
   const keyValue = new EmbeddedKeyValue(clock);
-  const prove = async ({ headers }: FastifyRequest) => String(headers.proves ?? '') || null;
+  const authenticate = async ({ headers }: FastifyRequest) => String(headers.proves ?? '') || null;
   const readers = new Readers({
     store,
     limiters: openLimiters({ keyValue, clock }, settings),
     settings,
-    prove,
+    authenticate,
   });
   app = await createApp(settings, ({ url }) => url ?? '/');
   app.addHook('onRequest', async (request) => {
@@ -57,7 +57,7 @@ async function serve(env: Record<string, string>): Promise<void> {
     createReadinessCheck({ store, keyValue, log }, settings, new Set(['store', 'keyValue', 'log'])),
     () => false,
   );
-  health.started();
+  health.markStarted();
   await serveHealth(app, health);
   app.get('/endless', async (request, reply) => (await readers.open(request, reply)).store().rows(ENDLESS));
   app.get('/long', async (request, reply) =>

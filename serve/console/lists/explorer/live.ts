@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { decodeAddress } from '../../../../ingest/chains/address.ts';
 import { DOMAINS } from '../../../../ingest/decode/domain.ts';
 import { HttpError } from '../../../http/errors.ts';
-import { countedCaller } from '../../../http/readers.ts';
+import { callerKey } from '../../../http/readers.ts';
 import type { ListPages } from '../frame.ts';
 import { readFilters } from '../given-filters.ts';
 import type { ListRow } from '../list-page.ts';
@@ -41,7 +41,7 @@ export function serveLive(pages: FastifyInstance, of: ListPages & { readonly lis
     const isWanted = filterOf(given.typed);
     const stream = new PassThrough();
     const leave = feeds.listen({
-      caller: countedCaller(request),
+      caller: callerKey(request),
       chain: chainOf(given, registry),
       after: lastOf(request),
       send: (rows) => {

@@ -2,7 +2,7 @@ import type { Metric } from '../../aggregate/metric.ts';
 import { blockDays } from '../../aggregate/metrics/index.ts';
 
 /** The tables that a metric is read from. A view also depends on `chain_day`, because every load writes it. */
-export const tablesOf = (metric: Metric): readonly string[] =>
+export const sourceTables = (metric: Metric): readonly string[] =>
   metric.materialized === false
     ? [blockDays.name, ...metric.select({ relay_chain: 'polkadot', chain: 'polkadot' }).tables]
     : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
