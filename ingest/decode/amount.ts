@@ -4,7 +4,7 @@
  */
 export const parseAmount = (value: unknown): bigint | null => parseUnsigned(value, 128n);
 
-/** The same for amounts of Ethereum, which have up to 256 bits. */
+/** As `parseAmount`, for Ethereum amounts of up to 256 bits. */
 export const parseWideAmount = (value: unknown): bigint | null => parseUnsigned(value, 256n);
 
 function parseUnsigned(value: unknown, bits: bigint): bigint | null {

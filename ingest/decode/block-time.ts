@@ -8,7 +8,7 @@ const timedBlock = z.object({
 });
 const setTime = z.object({ now: z.coerce.number().int().positive() });
 
-/** The chain's own time of a block in milliseconds; null when the line is no block, or one without a time. */
+/** The time that a block sets, in milliseconds; null if the line is not a block or sets no time. */
 export function timeOf(line: Buffer): number | null {
   const block = timedBlock.safeParse(parsedOrNull(line));
   if (!block.success) return null;
@@ -23,7 +23,7 @@ function parsedOrNull(line: Buffer): unknown {
   try {
     return parseExact(line.toString('utf8'));
   } catch {
-    // A block without a time that can be read: the caller looks at another one.
+    // The caller tries another block.
     return null;
   }
 }

@@ -2,17 +2,17 @@ import { keyOf } from '../chains/address.ts';
 import { parseAmount } from './amount.ts';
 import { type EVENT_FIELDS, type FieldKind, fieldsOfEvent, type KnownEvent } from './event-fields.ts';
 
-// Events of the coretime broker with their fields named. Each part of `data` comes as the text of its JSON value:
-// strings and numbers plain, null as an empty text.
+// Reads events of the coretime broker into named fields. Each item of `data` is the JSON text of its value; strings and
+// numbers are plain, null is empty.
 
-/** A span of timeslices on a core; of the core's 80 parts, those whose bits are set in the mask. */
+/** A region: timeslices from `begin` on a core. The mask selects some of the 80 parts of the core. */
 export type RegionId = { begin: number; core: number; mask: string };
 export type Assignment = { task: number } | 'Pool' | 'Idle';
 export type Workload = { mask: string; assignment: Assignment }[];
 
 type Data = readonly string[];
 
-/** What each kind of field is read as; `any` is not read. */
+/** The TypeScript type of each kind of field; `any` is not read. */
 interface FieldTypes {
   account: string;
   amount: bigint;
@@ -50,7 +50,7 @@ export type BrokerEvent = {
 }[BrokerEventKind];
 export type BrokerEventOf<Kind extends BrokerEventKind> = Extract<BrokerEvent, { kind: Kind }>;
 
-/** The event with its fields named; null when a field is not what its position says, or for another event. */
+/** Reads an event into named fields; null for an unknown event, or if a field has an unexpected value. */
 export function readBrokerEvent(kind: string, data: Data): BrokerEvent | null {
   const fields = fieldsOfEvent(`broker.${kind}`);
   if (fields === undefined) return null;
@@ -110,7 +110,7 @@ function workload(text: string | undefined): Workload {
   });
 }
 
-/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in whatever case the source writes a variant. */
+/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in any case of the variant. */
 function assignment(value: unknown): Assignment {
   const entries = typeof value === 'string' ? [[value, null] as const] : Object.entries(record(value));
   const [[variant, content] = []] = entries;

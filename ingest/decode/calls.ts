@@ -6,14 +6,14 @@ import { eventsOf, ReverseEventReader } from './events.ts';
 import { asRecord, type CallName, callName } from './names.ts';
 import { countUnreadCalls, executedCalls, NO_ACCOUNT, nestedCalls } from './wrappers.ts';
 
-// Which calls a block executed inside other calls, and for whom. Top-level calls stand in the block
-// itself; these have to be worked out from the tree of calls and the events.
+// Finds the nested calls that a block executed, and their actors. A block lists only top-level calls; nested ones follow
+// from the tree of calls and the events.
 
 /** `path` counts positions from the extrinsic down: `0.2` is the third call of a batch in a proxy. */
 type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
 type RefusedCall = { extrinsic_index: number | null; reason: string; raw: string };
 
-/** An executed call that holds `calls` in its arguments, of which nobody knows whether they ran. */
+/** An executed call without a rule whose arguments contain calls: whether these ran is unknown. */
 type UnknownWrapper = Pick<NestedCall, 'path' | 'pallet' | 'call'> & { calls: number };
 
 type DecodedExtrinsic = {
@@ -24,13 +24,13 @@ type DecodedExtrinsic = {
 export type DecodedBlock = {
   calls: (NestedCall & { extrinsic_index: number })[];
   unknown: (UnknownWrapper & { extrinsic_index: number })[];
-  /** Of extrinsics that wrap others; every other domain follows from the name alone. */
+  /** Domains of wrapper extrinsics; every other domain follows from the name alone. */
   domains: { extrinsic_index: number; domain: Domain }[];
   ethereum: (EthereumTransaction & { extrinsic_index: number })[];
   refused: RefusedCall[];
 };
 
-/** A runtime decodes no extrinsic whose calls are nested deeper. */
+/** Runtimes reject deeper nesting. */
 const DEPTH_MAX = 256;
 
 type Args = Record<string, unknown>;
@@ -53,14 +53,14 @@ const nothingDecoded = (): DecodedBlock => ({
   refused: [],
 });
 
-/** Decodes extrinsics of a block by their positions in it; the others must hold nothing. */
+/** Decodes extrinsics by their positions in a block; the caller omits those without nested calls. */
 export function decodeExtrinsics(extrinsics: Iterable<readonly [number, unknown]>): DecodedBlock {
   const decoded = nothingDecoded();
   for (const [extrinsic_index, extrinsic] of extrinsics) {
     try {
       addExtrinsic(decoded, extrinsic_index, extrinsic);
     } catch (error) {
-      // One strange extrinsic must not hide the others of its block.
+      // An undecodable extrinsic must not hide the others of its block.
       decoded.refused.push(refusal(extrinsic_index, messageOf(error), extrinsic));
     }
   }
@@ -73,7 +73,7 @@ function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic:
   if (isWrapper(call.pallet, call.call)) {
     decoded.domains.push({ extrinsic_index, domain: domainOf(call.pallet, call.call, treesInside(call)) });
   }
-  // Without one outcome, whether it ran is unknown.
+  // Unless it has exactly one outcome, it is unknown whether it ran.
   if (outcomesOf(extrinsic) === 1) {
     const { calls, unknown } = decodeExtrinsic(extrinsic);
     for (const nested of calls) decoded.calls.push({ ...nested, extrinsic_index });
@@ -113,7 +113,7 @@ function executedInside(
     const at = path === '' ? `${ran.index}` : `${path}.${ran.index}`;
     const inside = executedInside(nested, ran.actor, at, events, depth + 1);
     const hasAccount = ran.actor !== NO_ACCOUNT;
-    // Nobody votes for the root: without an account it must not be taken for a vote of an unknown one.
+    // A vote by root has no voter, and must not count as the vote of an unknown account.
     const isVote = nested.pallet === 'convictionVoting';
     const own = { path: at, ...nested, actor: hasAccount ? ran.actor : null };
     siblings.push(isVote && !hasAccount ? inside : [own, ...inside]);
@@ -144,7 +144,7 @@ function refusal(extrinsic_index: number | null, reason: string, raw: unknown): 
   return { extrinsic_index, reason, raw: textOf(raw) };
 }
 
-/** Even what is too deeply nested to be written again leaves a trace. */
+/** The JSON of a value, or the error if it is nested too deeply. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';

@@ -1,8 +1,8 @@
 import { asRecord, methodNames } from './names.ts';
 
 /**
- * Every applied extrinsic has one outcome among its own events. Some sources serve blocks whose events or extrinsics are
- * lost. Such a block is refused, so that its height stays missing and another source is asked.
+ * Every applied extrinsic has one outcome event. Some sources serve blocks without their events or extrinsics. Such a block
+ * is refused, so that its height stays missing and can be loaded from another source.
  */
 export const OUTCOME_PALLETS = ['system', 'System', 'SYSTEM'];
 export const OUTCOME_EVENTS = ['ExtrinsicSuccess', 'extrinsicSuccess', 'ExtrinsicFailed', 'extrinsicFailed'];
@@ -11,7 +11,7 @@ export const EVENTS_MISSING =
   'events missing: the source had lost the events of this block; another source may have them';
 export const EXTRINSICS_MISSING = 'extrinsics missing: only block 0 has none; another source may have them';
 
-/** Why a block cannot be whole; null where it may be, and for what is no block. */
+/** Why a block is incomplete; null if it may be complete, or is not a block. */
 export function findIncompleteness(block: unknown): string | null {
   const { number, extrinsics } = asRecord(block) ?? {};
   if (!Array.isArray(extrinsics)) return null;
@@ -21,7 +21,7 @@ export function findIncompleteness(block: unknown): string | null {
   return isWhole ? null : EVENTS_MISSING;
 }
 
-/** The same of a line as a source gave it; what is no JSON is refused when it is loaded. */
+/** As `findIncompleteness`, for a line. Invalid JSON is refused later, when it is loaded. */
 export function findLineIncompleteness(line: Buffer): string | null {
   try {
     return findIncompleteness(JSON.parse(line.toString('utf8')));
@@ -30,7 +30,7 @@ export function findLineIncompleteness(line: Buffer): string | null {
   }
 }
 
-/** How many outcomes stand among the events of an extrinsic: one, unless its source is at fault. */
+/** The number of outcome events of an extrinsic: one, unless the source is faulty. */
 export function outcomesOf(extrinsic: unknown): number {
   const events = asRecord(extrinsic)?.events;
   if (!Array.isArray(events)) return 0;

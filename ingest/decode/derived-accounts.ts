@@ -2,17 +2,17 @@ import { blake2b } from '@noble/hashes/blake2.js';
 
 // Accounts without a key of their own, derived by the runtime from other accounts.
 
-/** Both pallets use the id of the pallet in which multisigs once lived. */
+/** Both pallets use the id of the pallet that contained multisigs first. */
 const ENTROPY = Buffer.from('modlpy/utilisuba');
 
-/** The account of a multisig: its signatories in order of their keys, and how many must agree. */
+/** The account of a multisig, derived from the sorted signatories and the threshold. */
 export function multisigAccount(signatories: readonly string[], threshold: number): string {
   const keys = [...new Set(signatories)].sort();
   const entropy = Buffer.concat([ENTROPY, compactLength(keys.length), ...keys.map(bytesOf), u16(threshold)]);
   return hashToAccount(entropy, lengthOf(keys[0]));
 }
 
-/** Account number `index` of an account. */
+/** The derivative account number `index` of an account. */
 export function derivativeAccount(of: string, index: number): string {
   return hashToAccount(Buffer.concat([ENTROPY, bytesOf(of), u16(index)]), lengthOf(of));
 }

@@ -1,4 +1,4 @@
-// What an extrinsic is about. One table serves both languages: here, and in the store as SQL.
+// The domain of an extrinsic. TypeScript and SQL use the same tables.
 
 export const DOMAINS = ['Assets', 'Staking', 'Governance', 'Compute', 'Consensus', 'System'] as const;
 export type Domain = (typeof DOMAINS)[number];
@@ -51,7 +51,7 @@ export const PALLET_DOMAIN: ReadonlyMap<string, Domain> = new Map(
   ),
 );
 
-/** These speak for the calls inside them: pallets with all their calls, and single calls. */
+/** Wrappers take the domain of the calls inside them: whole pallets, and single calls. */
 const WRAPPER_PALLETS = ['utility', 'proxy', 'multisig', 'sudo', 'scheduler'];
 const WRAPPER_CALLS = [
   'recovery.asRecovered',
@@ -63,10 +63,10 @@ const WRAPPER_CALLS = [
   'transactionPayment.withFeePaidBy',
   'transactionPayment.withFeeAggregatedPath',
 ];
-/** In every pallet of remote proxies, which is named after the chain of the proxies. */
+/** Matches every remote proxy pallet: the pallet is named after the chain of the proxies. */
 const REMOTE_PROXY = '^remoteproxy[^.]*[.]remoteproxy(withregisteredproof)?$';
 
-/** Plumbing inside pallets of another domain. */
+/** Calls whose domain differs from that of their pallet. */
 const CALL_DOMAIN: Record<string, Domain> = {
   'polkadotXcm.send': 'System',
   'polkadotXcm.forceXcmVersion': 'System',
@@ -74,7 +74,7 @@ const CALL_DOMAIN: Record<string, Domain> = {
   'xcmPallet.forceXcmVersion': 'System',
 };
 
-/** For pallets that the table lacks: the first pattern that fits, in this order; `*` is anything. */
+/** For pallets without an entry: the first pattern that matches; `*` matches anything. */
 const PATTERNS: readonly (readonly [pattern: string, domain: Domain])[] = [
   ['bridge*parachains', 'Consensus'],
   ['bridge*messages', 'Consensus'],
@@ -93,7 +93,7 @@ const PATTERNS: readonly (readonly [pattern: string, domain: Domain])[] = [
 ];
 const OTHERWISE: Domain = 'System';
 
-/** Spelling does not count: `Balances.transfer_all` is `balances.transferAll`. */
+/** Folds spellings: `Balances.transfer_all` equals `balances.transferAll`. */
 const fold = (name: string) => name.toLowerCase().replaceAll('_', '');
 
 const domainOfPallet = new Map([...PALLET_DOMAIN].map(([pallet, domain]) => [fold(pallet), domain]));
@@ -111,7 +111,7 @@ export function isWrapper(pallet: string, call: string): boolean {
   return wrapperPallets.has(fold(pallet)) || wrapperCalls.has(name) || remoteProxy.test(name);
 }
 
-/** A wrapper takes the domain on which the calls inside it agree, and System when they do not. */
+/** A wrapper has the common domain of the calls inside it, or System if they differ. */
 export function domainOf(pallet: string, call: string, inner: readonly CallTree[] = []): Domain {
   if (isWrapper(pallet, call)) {
     const domains = new Set(inner.map((tree) => domainOf(tree.pallet, tree.call, tree.inner)));
@@ -128,8 +128,8 @@ export function domainOf(pallet: string, call: string, inner: readonly CallTree[
 }
 
 /**
- * The domain of a top-level call as a ClickHouse expression over two column expressions. What is inside
- * a wrapper is unknown to it, so a wrapper is System.
+ * The domain of a top-level call as a ClickHouse expression over two column expressions. It does not see nested calls, so a
+ * wrapper is System.
  */
 export function domainSql(pallet: string, call: string): string {
   const foldSql = (expression: string) => `replaceAll(lower(${expression}), '_', '')`;
@@ -143,7 +143,7 @@ export function domainSql(pallet: string, call: string): string {
   );
   const full = `concat(${name}, '.', ${foldSql(call)})`;
   const byPattern = `multiIf(match(${full}, ${text(REMOTE_PROXY)}), ${text(OTHERWISE)}, ${patterns.join(', ')}, ${text(OTHERWISE)})`;
-  // Tables, not a branch for each name: ClickHouse plans them fast, and it plans every batch again.
+  // `transform` instead of a branch for each name: it is fast to plan, and every batch is planned again.
   return lookUp(full, qualified, lookUp(name, domainOfPallet, byPattern));
 }
 
@@ -152,7 +152,7 @@ function lookUp(value: string, table: ReadonlyMap<string, Domain>, otherwise: st
   return `transform(${value}, ${list(table.keys())}, ${list(table.values())}, ${otherwise})`;
 }
 
-/** Only names and patterns from the tables above come here, which hold no quote and no backslash. */
+/** Needs no escaping: the tables above contain no quote and no backslash. */
 function text(value: string): string {
   return `'${value}'`;
 }

@@ -2,7 +2,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { RLP } from 'micro-eth-signer/core/rlp.js';
 
-// A signed Ethereum transaction as it stands in a block: its sender is only in the signature.
+// A signed Ethereum transaction in a block; its sender must be recovered from the signature.
 
 export type EthereumTransaction = {
   /** Recovered from the signature. */
@@ -14,14 +14,14 @@ export type EthereumTransaction = {
   /** In wei. */
   value: string;
   gas_limit: string;
-  /** The price, or the highest that the sender accepts. */
+  /** The gas price, or the maximum fee per gas. */
   gas_price: string;
   input_size: number;
   /** The first four bytes of the input, null when it is shorter. */
   selector: string | null;
 };
 
-/** Where each kind of transaction keeps what; the last three fields are always the signature. */
+/** Field positions by kind of transaction; the last three fields are always the signature. */
 type Layout = { fields: number; gasPrice: number; gasLimit: number };
 const LEGACY: Layout = { fields: 9, gasPrice: 1, gasLimit: 2 };
 const TYPED: ReadonlyMap<number, Layout> = new Map([
@@ -31,7 +31,7 @@ const TYPED: ReadonlyMap<number, Layout> = new Map([
 
 type Signature = { r: bigint; s: bigint; parity: 0 | 1; signed: Uint8Array };
 
-/** Throws with the reason when the payload is no transaction of a known kind. */
+/** Throws with the reason if the payload is not a transaction of a known kind. */
 export function readEthereumTransaction(payload: unknown): EthereumTransaction {
   const bytes = payloadBytes(payload);
   const parts = split(bytes);
@@ -40,13 +40,13 @@ export function readEthereumTransaction(payload: unknown): EthereumTransaction {
   return { from: senderOf(type === null ? legacySignature(fields) : typedSignature(type, fields)), ...read };
 }
 
-/** What stands in the payload itself: all but the sender, whose recovery costs more than all the rest. */
+/** All fields but the sender, whose recovery costs more than everything else. */
 export function readEthereumFields(payload: unknown): Omit<EthereumTransaction, 'from'> {
   const bytes = payloadBytes(payload);
   return readFields(bytes, split(bytes));
 }
 
-/** The hash of a transaction of whatever kind; null when the payload is no bytes. */
+/** The hash of a transaction of any kind; null if the payload is not hex. */
 export function ethereumHash(payload: unknown): string | null {
   return isBytes(payload) ? hex(keccak_256(payloadBytes(payload))) : null;
 }
@@ -79,7 +79,7 @@ function payloadBytes(payload: unknown): Buffer {
 
 type Parts = { layout: Layout; type: number | null; fields: unknown[] };
 
-/** A list begins at 0xc0; a lower first byte is the type of what follows. */
+/** An RLP list starts with 0xc0 or more; a lower first byte is a transaction type. */
 function split(bytes: Buffer): Parts {
   const first = bytes[0] ?? 0;
   const type = first >= 0xc0 ? null : first;
@@ -92,7 +92,7 @@ function split(bytes: Buffer): Parts {
   return { layout, type, fields };
 }
 
-/** Since replay protection `v` carries the chain id, which is then part of what was signed. */
+/** With replay protection (EIP-155) `v` contains the chain id, which is then also signed. */
 function legacySignature(fields: unknown[]): Signature {
   const { v, r, s } = signatureFields(fields);
   const unsigned = fields.slice(0, -3);

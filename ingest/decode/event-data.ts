@@ -2,13 +2,12 @@ import { fieldsOfEvent } from './event-fields.ts';
 import { palletName, pascalCase } from './names.ts';
 import { RENAMED_EVENTS } from './renamed.ts';
 
-// Data of events that archives write with the names of their fields. Some keep the fields sorted, so that the names
-// tell their positions, and not their order.
+// Orders event data that archives write as objects. Some archives sort the fields, so positions follow from the names.
 
 const REGION_SPLIT = ['old_region_id', 'new_region_ids'];
 const CURATOR = ['bounty_id', 'curator'];
 
-/** The names of fields in the metadata, where `event-fields.ts` does not have all of them, or others. */
+/** Field names of the metadata, for events of which `event-fields.ts` lacks fields or uses other names. */
 const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'staking.Rewarded': ['stash', 'dest', 'amount'],
   'broker.Partitioned': REGION_SPLIT,
@@ -25,16 +24,16 @@ const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'utility.BatchInterrupted': ['index', 'error'],
 };
 
-/** What archives call a field that `event-fields.ts` has under another name. */
+/** Names of archives for fields that `event-fields.ts` names differently. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['region_id', 'region'],
-  // Before runtimes renamed it.
+  // The former name.
   ['regular_price', 'end_price'],
 ]);
 
 /**
- * The fields of an event's data by position. Those of an object are sorted by the metadata where it names all of them,
- * and keep their order otherwise; `pallet` and `event` may be in any spelling.
+ * The values of an event by position. Sorts the fields of an object by the metadata if all names are known, and keeps their
+ * order otherwise. `pallet` and `event` may have any spelling.
  */
 export function byPosition(
   pallet: string,

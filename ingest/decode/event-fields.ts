@@ -1,14 +1,14 @@
-// What the positions of an event's data mean, for the events that facts are read from. The store's SQL and the
-// decoders in TypeScript both take positions and kinds from here.
+// Positions and kinds of the fields of events that facts are read from, for the SQL of the store and the decoders in
+// TypeScript.
 
 /**
- * What a field holds. The store decodes every kind except the last three: it checks `optional_account` and `workload`,
- * which folds read, and nothing that knows its position reads `any`.
+ * The kind of a field. The store decodes every kind except the last three: it only checks `optional_account` and
+ * `workload`, which folds read, and nothing reads `any`.
  */
 export type FieldKind =
   | 'account'
   | 'amount'
-  /** The last field, where runtimes put more fields before it. */
+  /** The last field; some runtimes have more fields before it. */
   | 'last_amount'
   | 'whole'
   | 'flag'
@@ -21,7 +21,7 @@ export type FieldKind =
 interface EventFields {
   /** In the order of their positions. */
   readonly fields: Readonly<Record<string, FieldKind>>;
-  /** Numbers of fields that runtimes emitted; all fields where it is left out. */
+  /** Numbers of fields that runtimes emitted; default: all fields. */
   readonly lengths?: readonly number[];
 }
 
@@ -44,7 +44,7 @@ export const EVENT_FIELDS = {
   'system.KilledAccount': { fields: { account: 'account' } },
   'treasury.Deposit': { fields: { value: 'amount' } },
   'transactionPayment.TransactionFeePaid': {
-    // Acala and Karura print what was paid too much and given back as a fourth field.
+    // On Acala and Karura the fourth field is the refunded surplus.
     fields: { who: 'account', actual_fee: 'amount', tip: 'any', surplus: 'any' },
     lengths: [3, 4],
   },
@@ -143,7 +143,7 @@ export type FieldOf<Event extends KnownEvent> = keyof (typeof EVENT_FIELDS)[Even
 
 const known: Readonly<Record<string, EventFields>> = EVENT_FIELDS;
 
-/** Names and kinds of an event's fields, in the order of their positions; undefined for an event that is not known. */
+/** Names and kinds of an event's fields, in the order of their positions; undefined for an unknown event. */
 export const fieldsOfEvent = (
   event: string,
 ): readonly (readonly [name: string, kind: FieldKind])[] | undefined =>

@@ -20,12 +20,12 @@ function readEvent(event: unknown): Event {
 }
 
 /**
- * Reads the events of an extrinsic backwards. A call that contains others completes after them, so what
- * lies before its completion belongs to them: each completion moves the end and is taken once.
+ * Reads the events of an extrinsic backwards. A wrapper completes after its nested calls, so the events before its
+ * completion belong to them. Each completion is taken once and becomes the new end.
  */
 export class ReverseEventReader {
   readonly #events: readonly Event[];
-  /** Positions by name, in order; those behind the end are dropped when they are met. */
+  /** Positions by name, in order; positions after the end are dropped lazily. */
   readonly #positions: ReadonlyMap<string, number[]>;
   #end: number;
 
@@ -68,7 +68,7 @@ export function isOk(result: unknown): boolean {
   return shape !== null && ('ok' in shape || 'Ok' in shape);
 }
 
-/** A small index such as the position in a batch; null when it is none. */
+/** A 32-bit index, such as the position in a batch; null if it is invalid. */
 export function indexOf(value: unknown): number | null {
   const index = parseAmount(value);
   return index !== null && index <= 0xffff_ffffn ? Number(index) : null;

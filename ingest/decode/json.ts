@@ -1,11 +1,10 @@
-// JSON.parse rounds what a double cannot hold, and amounts of 18 decimals cannot be held. A number that
-// would be rounded comes as its decimal string instead, in plain notation; one that is larger than every double comes as
-// it is written; every other stays a number.
+// JSON.parse rounds numbers that a double cannot hold, such as amounts of 18 decimals. Here such a number becomes a decimal
+// string in plain notation, or its own text if it is larger than every double. All others stay numbers.
 
 /** TypeScript does not know the third argument of a reviver yet. */
 type SourceReviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** Short literals without an exponent always fit a double: the common text needs no reviver. */
+/** Short literals without an exponent always fit a double, so most texts need no reviver. */
 const MAY_BE_ROUNDED = /[:[,\s]-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 
 export function parseExact(text: string): unknown {
@@ -17,7 +16,7 @@ export function parseExact(text: string): unknown {
 
 function exactNumber(value: number, source: string): number | string {
   const written = plainDecimal(source);
-  // As 1e999, which JSON would write as null.
+  // Such as 1e999, which JSON.stringify would write as null.
   if (!Number.isFinite(value)) return source;
   if (written === null) return value;
   const isHeld = written === plainDecimal(String(value));
@@ -25,12 +24,12 @@ function exactNumber(value: number, source: string): number | string {
   return isExact ? value : written;
 }
 
-/** Finds every number that JavaScript would write in another way, and some others. */
+/** Matches every number that JavaScript would write differently, and some others. */
 const MAY_BE_REWRITTEN = /[:[,\s]-?(?:\d{16}|\d+[.eE])|-0/;
 
 export const mayBeRewritten = (text: string): boolean => MAY_BE_REWRITTEN.test(` ${text}`);
 
-/** TypeScript does not know them yet. */
+/** Missing in the types of TypeScript. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON: (text: string) => object;
   isRawJSON: (value: unknown) => boolean;
@@ -39,7 +38,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 /** Whether a value is one of the objects that `parseAsWritten` makes of numbers. */
 export const isNumberAsWritten = isRawJSON;
 
-/** `JSON.stringify` writes its numbers as they were written, also 5.0 and 1e3. They are objects, if they are not common. */
+/** Parses JSON so that `JSON.stringify` writes all numbers as they were, also 5.0 and 1e3; these become objects. */
 export function parseAsWritten(text: string): unknown {
   if (!mayBeRewritten(text)) return JSON.parse(text);
   const revive: SourceReviver = (_key, value, { source }) =>
@@ -49,7 +48,7 @@ export function parseAsWritten(text: string): unknown {
 
 const DIGITS_MAX = 100;
 
-/** A number without exponent, needless zeros or plus sign; null when it is none or absurdly long. */
+/** A number without exponent, redundant zeros or plus sign; null if it is invalid or absurdly long. */
 export function plainDecimal(text: string): string | null {
   const parts = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (parts === null) return null;

@@ -1,5 +1,5 @@
-// Pallets and calls are written in several ways: by Sidecar (`balances.transferKeepAlive`), by metadata
-// (`Balances.transfer_keep_alive`), and by the runtime of their time (`parasInherent`, `paraInherent`).
+// Normalises names of pallets and calls. Sidecar writes `balances.transferKeepAlive`, metadata
+// `Balances.transfer_keep_alive`, and runtimes renamed pallets (`parasInherent`, `paraInherent`).
 
 import { RENAMED_PALLETS } from './renamed.ts';
 
@@ -15,7 +15,7 @@ export function palletName(raw: string): string {
 
 export function lowerCamel(raw: string): string {
   if (/^[a-z][A-Za-z0-9]*$/.test(raw)) return raw; // as Sidecar writes nearly all of them
-  // Both parts may be empty, so that a long run of separators is looked at once.
+  // The letter is optional, so a long run of separators is matched once.
   const joined = raw.replace(/[_\s-]+([A-Za-z0-9]?)/g, (all, first: string) => first.toUpperCase() || all);
   if (/^[A-Z0-9]+$/.test(joined)) return joined.toLowerCase();
   // A leading run of capitals is one word, and its last capital begins the next: EVMAccounts.
@@ -29,7 +29,7 @@ export function pascalCase(raw: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** `{pallet, method}` or `'pallet.method'`, of a call or an event, as two raw names. */
+/** The two raw names in `{pallet, method}` or `'pallet.method'` of a call or an event. */
 export function methodNames(method: unknown): [pallet: string, name: string] | null {
   if (typeof method === 'string') {
     const [pallet, name, ...rest] = method.split('.');

@@ -2,10 +2,10 @@ import { asRecord } from './names.ts';
 
 /** Keys that jq takes without quotes. */
 const PLAIN_KEY = /^[a-zA-Z_]\w{0,50}$/;
-/** Sidecar lists blocks so where they are asked for by relay block. */
+/** The field of Sidecar's answer to a request by relay block. */
 const BY_RELAY_BLOCK = 'parachainDataPerBlock';
 
-/** Why a document that holds blocks is none, and how they are taken out of it; null for any other document. */
+/** If a document is not a block but contains blocks: the reason, and how to extract them. Else null. */
 export function explainNestedBlocks(document: unknown): string | null {
   const record = asRecord(document) ?? {};
   if (Array.isArray(record[BY_RELAY_BLOCK]) && record[BY_RELAY_BLOCK].length === 0)

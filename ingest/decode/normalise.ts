@@ -6,10 +6,10 @@ import { asRecord } from './names.ts';
 import { explainNestedBlocks } from './nested-blocks.ts';
 
 /**
- * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one
- * word, event data with names. It gives the layout that the engine's types read, and takes whatever they take: the rows
- * of a block must not depend on the blocks beside it, which may send all of them this way. So a value stays as it is
- * where the engine reads a text. What it does not read is left out.
+ * The slow path, for blocks in another layout than Sidecar's: other key orders, methods as one word, event data with names.
+ * It produces the layout of the engine's column types and accepts whatever they accept: one bad line sends its whole batch
+ * this way, and the rows of a block must not depend on that. So values that the engine reads as text are not changed, and
+ * fields that it does not read are dropped.
  */
 const method = z
   .union([
@@ -54,11 +54,11 @@ const extrinsic = z
   .nullish()
   .transform((given) => ({
     ...given,
-    // Old runtimes told in a text why there is none.
+    // Old runtimes have a text with the reason here.
     info: isNumberAsWritten(given?.info) ? {} : (asRecord(given?.info) ?? {}),
     events: given?.events ?? [],
   }));
-/** What is missing altogether is told in the words of all fields. */
+/** A missing field gets the common message. */
 const unlessMissing = (reason: string) => ({
   error: ({ input }: { readonly input?: unknown }) => (input === undefined ? undefined : reason),
 });

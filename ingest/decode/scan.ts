@@ -1,15 +1,14 @@
-// Most blocks hold no nested call. Their text is looked over, not parsed, and as few times as will do; of the others
-// only the extrinsics that may hold one are parsed.
+// Most blocks contain no nested call. Their text is searched, not parsed; of the other blocks only the extrinsics that may
+// contain one are parsed.
 
 /**
- * How the arguments are written that hold calls: `"call":`, `"calls":`, `"proposal":`, `"fallback":`. They are found by
- * their ends, since those begin with letters that no hex text has: the search passes over the rest as fast as memory is
- * read.
+ * Arguments that contain calls: `"call":`, `"calls":`, `"proposal":`, `"fallback":`. The search looks for the part after
+ * `|`, which starts with a letter that hex never contains: so it skips hex at the speed of memory.
  */
 const ARGUMENTS = ['"ca|ll":', '"ca|lls":', '"pro|posal":', '"fal|lback":'].map(searchedBy);
-/** What `ethTransact` and `EthTransact` share, and `eth_transact`. */
+/** The common part of `ethTransact` and `EthTransact`, and `eth_transact`. */
 const ETHEREUM = ['th|Transact', 'th|_transact'].map(searchedBy);
-/** The arguments of a call. Those of one inside another follow its name, and those of an extrinsic its nonce. */
+/** Arguments of a call. They follow the method object in a nested call, and the nonce in an extrinsic. */
 const CALL_ARGUMENTS = searchedBy('"a|rgs":');
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
 const [BRACE, BRACKET, BRACE_END, BRACKET_END] = [0x7b, 0x5b, 0x7d, 0x5d];
@@ -24,7 +23,7 @@ function searchedBy(text: string): Searched {
   return { before, end: Buffer.from(end) };
 }
 
-/** Whether a block's JSON, or an extrinsic's, may hold a call inside a call or a signed Ethereum transaction. */
+/** Whether the JSON of a block or extrinsic may contain a nested call or a signed Ethereum transaction. */
 export function mayHoldNestedCalls(json: Buffer): boolean {
   return (
     ARGUMENTS.some((argument) => occurs(json, argument, isObjectOrList)) ||
@@ -46,14 +45,14 @@ function occurs(
   return false;
 }
 
-/** Arguments that hold no calls share these names. */
+/** Arguments of these names that are not calls are neither objects nor lists. */
 function isObjectOrList(json: Buffer, at: number): boolean {
   let next = at;
   while (json[next] === SPACE) next += 1;
   return json[next] === BRACE || json[next] === BRACKET;
 }
 
-/** Whether an object and a comma stand before the text that begins there. */
+/** Whether an object and a comma precede this position. */
 function followsObject(json: Buffer, start: number): boolean {
   const comma = skipSpaceBack(json, start - 1);
   return json[comma] === COMMA && json[skipSpaceBack(json, comma - 1)] === BRACE_END;
@@ -65,13 +64,13 @@ function skipSpaceBack(json: Buffer, from: number): number {
   return at;
 }
 
-/** An extrinsic as Sidecar writes it, whose method can be read. */
+/** The beginning of an extrinsic with a valid method, as Sidecar writes it. */
 const NAMED = /^\{"method":\{"pallet":"[^"\\]+","method":"[^"\\]+"\}/;
 const NAMED_BYTES = 256;
 
 /**
- * The extrinsics of a block's JSON that have to be parsed, by their position: those that may hold calls, and those that
- * may have no name. Null where the JSON has to be parsed whole to tell them.
+ * The extrinsics in a block's JSON that must be parsed, by position: those that may contain calls, and those without a valid
+ * method. Null if the whole JSON must be parsed.
  */
 export function extrinsicsToParse(json: Buffer): readonly (readonly [index: number, json: Buffer])[] | null {
   const all = extrinsicsIn(json);
@@ -84,7 +83,7 @@ export function extrinsicsToParse(json: Buffer): readonly (readonly [index: numb
 
 const KEY = 'extrinsics';
 
-/** The bytes of each extrinsic; null where they are no list of objects under one key of the block. */
+/** The bytes of each extrinsic; null unless they are a list of objects under exactly one key of the block. */
 function extrinsicsIn(json: Buffer): Buffer[] | null {
   let found: Buffer[] | null = null;
   let depth = 0;
@@ -109,7 +108,7 @@ function extrinsicsIn(json: Buffer): Buffer[] | null {
   return found;
 }
 
-/** The objects of a list whose first byte is given, and the position of its end. */
+/** The objects of a list from its first byte, and the position of its end. */
 function objectsIn(json: Buffer, first: number): { objects: Buffer[]; end: number } | null {
   const objects: Buffer[] = [];
   for (let at = first; at < json.length; at++) {
@@ -139,10 +138,10 @@ function endOfObject(json: Buffer, first: number): number {
   return -1;
 }
 
-/** Most texts are short, and a call for each of them would cost more than to look at their bytes. */
+/** Most strings are short: comparing their bytes is faster than calling `indexOf`. */
 const SHORT_BYTES = 48;
 
-/** Position of the quote that ends a text, -1 where there is none. */
+/** Position of the closing quote of a string; -1 if there is none. */
 function endOfText(json: Buffer, first: number): number {
   let at = first;
   for (const end = Math.min(first + SHORT_BYTES, json.length); at < end; at++) {

@@ -5,9 +5,9 @@ import { parseAmount } from './amount.ts';
 import { plainDecimal } from './json.ts';
 import { EARLIEST_MS, LATEST_MS, YEARS } from './years.ts';
 
-// What a chain's state was at a moment. Unknown fields are left out; amounts become decimal strings.
+// The state of a chain at a moment. Unknown fields are dropped; amounts become decimal strings.
 
-/** An amount in the smallest unit, however it was written. */
+/** An amount in the smallest unit, in any notation. */
 const amount = z.unknown().transform((value, context) => {
   const parsed = parseAmount(value);
   if (parsed !== null) return parsed.toString();
@@ -18,8 +18,8 @@ const MISSING = 'missing';
 const NO_AMOUNT = 'not an integer of at least 0 and below 2^128';
 
 /**
- * A price or a sum in dollars, exactly as written. The exact parser gives a string in place of a number that
- * a double would round; a string that a double could have held was a string in the document.
+ * A price or a sum in dollars, exactly as written. The parser returns a string for a number that a double would round. Any
+ * other string was a string in the document, and is refused.
  */
 const dollars = z.unknown().transform((value, context) => {
   const text = typeof value === 'number' ? plainDecimal(String(value)) : roundedByDoubles(value);
@@ -28,7 +28,7 @@ const dollars = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
-/** More digits before the point could not be multiplied with an amount, and nothing is worth so much. */
+/** More digits before the point could overflow when multiplied with an amount. */
 const DOLLARS = /^\d{1,20}(\.|$)/;
 const NO_DOLLARS = 'not a number of at least 0 and below 10^20';
 
@@ -139,7 +139,7 @@ const PAYLOADS = {
   track_table: z.object({ tracks: z.array(z.object({ id: count, name: text, origin: text })) }),
 };
 
-/** Refuses a list in which two child bounties of one parent have the same id. */
+/** Refuses duplicate ids of child bounties within a parent. */
 function isNamedOnce(name: 'old' | 'new') {
   return (ids: readonly Record<'parent' | 'old' | 'new', string>[], context: z.RefinementCtx) => {
     const known = new Set<string>();
@@ -167,7 +167,7 @@ const envelope = z.object({
   }),
   relay_chain: text,
   chain: text,
-  /** What comes from a price or value feed was read at no block. */
+  /** Null for price and value feeds: they are not read at a block. */
   block_number: count.nullable().default(null),
   as_of: z.iso
     .datetime({ offset: true, error: 'not a time with its zone, as 2024-03-20T23:59:54Z' })
@@ -184,7 +184,7 @@ type SnapshotOf<Kind extends SnapshotKind> = Omit<z.output<typeof envelope>, 'ki
 export type Snapshot = { [Kind in SnapshotKind]: SnapshotOf<Kind> }[SnapshotKind];
 type ParsedSnapshot = { ok: true; snapshot: Snapshot } | { ok: false; reason: string };
 
-/** A snapshot is taken whole or refused whole. The names in it are the caller's to resolve. */
+/** Accepts or refuses a snapshot as a whole. The caller resolves the chain name. */
 export function parseSnapshot(document: unknown): ParsedSnapshot {
   const head = envelope.safeParse(document, { error: shapeError });
   if (!head.success) return { ok: false, reason: reasonOf(head.error, []) };
@@ -193,7 +193,7 @@ export function parseSnapshot(document: unknown): ParsedSnapshot {
   return { ok: true, snapshot: { ...head.data, payload: payload.data } as Snapshot };
 }
 
-/** The first thing that is wrong, behind its place: `payload.balances.0.amount: missing`. */
+/** The path and message of the first issue: `payload.balances.0.amount: missing`. */
 function reasonOf(error: z.ZodError, at: readonly string[]): string {
   const [first] = error.issues;
   const place = [...at, ...(first?.path ?? []).map(String)].join('.');

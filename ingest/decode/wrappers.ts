@@ -3,19 +3,19 @@ import { derivativeAccount, multisigAccount } from './derived-accounts.ts';
 import { indexOf, isOk, type ReverseEventReader } from './events.ts';
 import { asRecord, type CallName, callName } from './names.ts';
 
-// Which calls inside a wrapper ran, and for whom. A rule first takes the wrapper's own completion from the events;
-// without one nothing inside ran. Wrappers without a completion event fail when their call fails.
+// Finds the calls inside a wrapper that ran, and their actors. A rule first takes the wrapper's completion event; without it
+// nothing inside ran. A wrapper without a completion event fails if its call fails.
 
-/** The actor of a call that runs for no account, which is known of it. */
+/** The actor of a call that runs without an account, such as one of root. */
 export const NO_ACCOUNT = 'none';
 
-/** A nested call that ran: where it stands in the wrapper, and its actor, null where it is unknown. */
+/** A nested call that ran: its index in the wrapper, and its actor (null if unknown). */
 type Ran = { index: number; call: unknown; actor: string | null };
 
 type Args = Record<string, unknown>;
 type Rule = (args: Args, actor: string | null, events: ReverseEventReader) => Iterable<Ran>;
 
-/** Calls directly inside a wrapper, executed or not. Its name decides which arguments hold them: others are data. */
+/** Calls directly inside a wrapper, executed or not. The name of the wrapper decides which arguments contain them. */
 export function nestedCalls({ pallet, call }: CallName, args: Args): unknown[] {
   const name = `${pallet}.${call}`;
   if (name === 'utility.ifElse') return [args.main, args.fallback];
@@ -31,12 +31,12 @@ function callsIn({ calls, call, proposal }: Args): unknown[] {
 
 const metaTxOf = (args: Args): Args => asRecord(args.meta_tx ?? args.metaTx) ?? {};
 
-/** The executed calls of a wrapper, last to first, as the events must be read. */
+/** The executed calls of a wrapper, last to first, since events are read backwards. */
 export function executedCalls(name: CallName, args: Args, actor: string | null, events: ReverseEventReader) {
   return ruleOf(name)?.(args, actor, events) ?? [];
 }
 
-/** How many calls a call holds in its arguments for which there is no rule. */
+/** The number of calls in the arguments of a call without a rule. */
 export function countUnreadCalls(name: CallName, args: Args): number {
   return ruleOf(name) ? 0 : Object.values(args).flatMap(partsOf).filter(isCall).length;
 }
@@ -50,7 +50,7 @@ function isCall(value: unknown): boolean {
   return args !== undefined && callName(method) !== null;
 }
 
-/** Each chain has a remote proxy pallet for the chain whose proxies it checks, and names it after that chain. */
+/** A remote proxy pallet is named after the chain whose proxies it checks. */
 function ruleOf({ pallet, call }: CallName): Rule | undefined {
   const family = pallet.startsWith('remoteProxy') ? `remoteProxy*.${call}` : `${pallet}.*`;
   return RULES.get(`${pallet}.${call}`) ?? RULES.get(family);
@@ -72,7 +72,7 @@ function* batchAll(args: Args, actor: string | null, events: ReverseEventReader)
   if (events.takeLast('utility.BatchCompleted')) yield* items(args, Infinity, actor, events);
 }
 
-/** The first `count` calls ran; newer runtimes mark the end of each, older ones only that of the batch. */
+/** The first `count` calls ran. Newer runtimes emit an event per call, older ones only one for the batch. */
 function* items(args: Args, count: number, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   const calls = callsIn(args);
   const areMarked = events.has('utility.ItemCompleted');
@@ -91,7 +91,7 @@ function* forceBatch(args: Args, actor: string | null, events: ReverseEventReade
   }
 }
 
-/** What `main` did before it failed is rolled back, its events included. */
+/** If `main` fails, its changes are rolled back, including its events. */
 function* ifElse(args: Args, actor: string | null, events: ReverseEventReader): Iterable<Ran> {
   const end = events.takeLast('utility.IfElseMainSuccess', 'utility.IfElseFallbackCalled');
   if (end === undefined) return;
@@ -101,7 +101,7 @@ function* ifElse(args: Args, actor: string | null, events: ReverseEventReader): 
     : { index: 1, call: fallback, actor };
 }
 
-/** Some runtimes report the success, others nothing. */
+/** Only some runtimes emit an event for the success. */
 const dispatchAsFallible: Rule = (args, _actor, events) => {
   events.takeLastOk('utility.DispatchedAs');
   return only(args, signedOrigin(args));
@@ -147,7 +147,7 @@ const asDerivative: Rule = (args, actor) => {
   );
 };
 
-/** Its calls run later, or not at all. */
+/** The calls run later, or never. */
 const nothing: Rule = () => [];
 const proxied = whenOk('proxy.ProxyExecuted', (args) => keyOf(args.real));
 const asRoot = whenOk('sudo.Sudid', () => NO_ACCOUNT);
@@ -165,7 +165,7 @@ const dispatchMetaTx: Rule = (args, _actor, events) => {
   return isOk(events.takeLast('metaTx.Dispatched')?.data[0]) ? only({ call }, metaTxSigner(extension)) : [];
 };
 
-/** The account that signed a meta transaction, where its extensions show it: `{signed: {account: …}}`. */
+/** The account that signed a meta transaction, if its extensions contain it: `{signed: {account: …}}`. */
 function metaTxSigner(extension: unknown): string | null {
   const parts = extension instanceof Object ? [extension, ...Object.values(extension)] : [];
   const signatures = parts.map((part) => field(part, 'signed'));
@@ -187,7 +187,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['utility.dispatchAs', whenOk('utility.DispatchedAs', signedOrigin)],
   ['utility.dispatchAsFallible', dispatchAsFallible],
   ['utility.ifElse', ifElse],
-  // Before they had pallets and names of their own.
+  // Former names and pallets.
   ['utility.asSub', asDerivative],
   ['utility.asMulti', asMulti('utility')],
   ['proxy.proxy', proxied],

@@ -1,6 +1,6 @@
 /**
- * The years of blocks and snapshots. Nothing has another time: days from 1970 on, or up to 2200, would be empty ones of
- * the uptime of a chain.
+ * The valid years of blocks and snapshots. Another time would add empty days from 1970 on, or up to 2200, to the uptime of
+ * the chain.
  */
 export const YEARS = { from: 2015, until: 2100 } as const;
 export const EARLIEST_MS = Date.UTC(YEARS.from, 0);
