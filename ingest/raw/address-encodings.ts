@@ -3,13 +3,13 @@ import { literal, sql } from '../../infra/sql.ts';
 import { encodeAddress } from '../chains/address.ts';
 import { addressEncodings, addressEncodingsDue } from './tables.ts';
 
-/** Keys that one statement encodes: a first load may bring any number of them. */
+/** Keys per statement: a first load may bring any number of them. */
 const KEYS_AT_ONCE = 10_000;
 
-/** Encodes account keys for their chain where the source printed them with another network's prefix. */
+/** Encodes account keys with the prefix of their chain if the source printed them with another one. */
 export async function encodeDueAddresses(store: Store): Promise<void> {
   for (;;) {
-    // An alias that is the name of a column would stand for it in the conditions.
+    // The alias must not be the name of a column: conditions would use the alias.
     const due = await store.rows<{ account: string; prefix: number }>(
       sql`SELECT concat('0x', lower(hex(key))) AS account, prefix FROM ${addressEncodingsDue} FINAL
         WHERE length(key) IN (20, 32) AND (key, prefix) NOT IN (SELECT key, prefix FROM ${addressEncodings})

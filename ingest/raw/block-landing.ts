@@ -12,13 +12,13 @@ import { inSteps } from './parse-sql.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
-/** A boolean, or what a source that could not tell has written there: neither `"true"` nor 1 tells. */
+/** A boolean, or any other value of a source that did not know: neither `"true"` nor 1 counts. */
 export const SUCCESS = 'Dynamic(max_types=3)';
 const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), nonce String, args String, tip String, hash String, info Tuple(partialFee String, kind String), success ${SUCCESS}, paysFee String, events Array(${EVENT}))`;
 
 /**
- * Whole blocks: one line per block, the source's own JSON in `payload`, and beside it what only TypeScript can decode.
- * ClickHouse parses a line once by these types; each view makes the rows of one table.
+ * Whole blocks, one line each: the source's JSON in `payload`, and the facts that only TypeScript can decode. ClickHouse
+ * parses a line once by these types; each view makes the rows of one table.
  */
 export const blocksIn = landingTable({
   name: 'blocks_in',
@@ -43,7 +43,7 @@ export const blocksIn = landingTable({
 });
 
 const pallets = 'payload.extrinsics.method.pallet';
-/** Which extrinsic tells the time of its block, from 1; 0 where none does. */
+/** Position of the extrinsic that sets the time of the block, from 1; 0 if there is none. */
 export const timestampAt = `arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)`;
 export const timestampGiven = `JSONExtractRaw(payload.extrinsics.args[${timestampAt}], 'now')`;
 const milliseconds = `toInt64OrNull(replaceAll(${timestampGiven}, '"', ''))`;
@@ -52,15 +52,15 @@ const finalized = "payload.finalized != 'false'";
 
 const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');
 const isOutcome = `p IN (${quoted(OUTCOME_PALLETS)}) AND m IN (${quoted(OUTCOME_EVENTS)})`;
-/** Of each extrinsic, the names of its events that tell its outcome. */
+/** The names of the outcome events of each extrinsic. */
 const outcomes = `arrayMap((ms, ps) -> arrayFilter((m, p) -> ${isOutcome}, ms, ps), payload.extrinsics.events.method.method, payload.extrinsics.events.method.pallet)`;
-/** The engine takes some texts for dates. */
+/** The engine infers dates from some strings. */
 const saysText = `arrayExists(s -> match(dynamicType(s), '^(String|Date)'), payload.extrinsics.success)`;
-/** What \`lackOf\` refuses fails the statement: the loader then reads each line, and sets aside those that lack something. */
+/** Incomplete blocks fail the statement. Then the loader reads each line and refuses the incomplete ones. */
 const isRefused = `throwIf(payload.number > 0 AND empty(payload.extrinsics), '${EXTRINSICS_MISSING}')
     OR throwIf(notEmpty(outcomes) AND (empty(arrayFlatten(outcomes)) OR ${saysText}), '${EVENTS_MISSING}')`;
 
-/** What the rows of every table need of a block is worked out once. The rest is passed on, and not copied. */
+/** Computes once what the rows of all tables need of a block. Other columns are passed on without a copy. */
 export const blocksRanked = landingTable({
   name: 'blocks_ranked',
   doc: 'The blocks beside their time and rank.',
@@ -90,7 +90,7 @@ export const rankedBlocks = view(
 );
 
 /**
- * Columns that every row of a block repeats. The epoch stands for "no timestamp" in rows that count only through their
+ * Columns that every row of a block repeats. Without a timestamp `time` is the epoch: such rows count only through their
  * block.
  */
 export const everyRow = `relay_chain, chain, number, ifNull(block_time, toDateTime64(0, 3, 'UTC')) AS time, rank`;

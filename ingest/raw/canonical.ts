@@ -4,7 +4,7 @@ import { blockSequenceSql } from './ordering.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from './tables.ts';
 import { UNTIMED } from './untimed.ts';
 
-/** A range of UTC time of some relay chains: days (`YYYY-MM-DD`) or hours (`YYYY-MM-DD HH:00:00`). `until` is not in it. */
+/** A range of UTC time of some relay chains, in days (`YYYY-MM-DD`) or hours (`YYYY-MM-DD HH:00:00`). `until` is exclusive. */
 export interface Window {
   /** At least one, sorted. */
   readonly relays: readonly string[];
@@ -14,11 +14,11 @@ export interface Window {
   readonly until: string;
 }
 
-/** Loads that had ended before a window is computed. */
+/** Which loads had ended before a window is computed. */
 interface EndedLoads {
-  /** All up to this number. */
+  /** All loads up to this number. */
   readonly upTo: string;
-  /** Whether one that began before was still running: of later ones, those have ended whose blocks are noted as loaded. */
+  /** Whether an earlier load was still running: then a later load has ended if its blocks are recorded as loaded. */
   readonly areNoted: boolean;
 }
 
@@ -62,16 +62,16 @@ export interface ChainKey {
   readonly chain: string;
 }
 
-/** The condition that rows are of a chain; of any where none is named. */
+/** The condition that rows are of a chain; always true without one. */
 export const ofChain = (place: ChainKey | undefined): Sql =>
   place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
 
-/** What a statement depends on that reads rows of a pallet only. */
+/** The dependency of a statement that reads only rows of a pallet. */
 export const dependencyOn = (pallet: string) => `pallet ${pallet}`;
 
 /**
- * The condition that rows are of these pallets. A statement that reads canonical rows under it is invalidated by blocks
- * that hold one of them, and by no others; it must hold for every row that the statement reads.
+ * The condition that rows are of these pallets. Only blocks with one of them invalidate a statement that reads canonical
+ * rows with this condition. It must hold for every row that the statement reads.
  */
 export const ofPallets = (...pallets: readonly string[]): Sql =>
   new Sql(
@@ -82,11 +82,11 @@ export const ofPallets = (...pallets: readonly string[]): Sql =>
 const namesPallets = (tables: ReadonlySet<string>) =>
   [...tables].some((table) => table.startsWith(dependencyOn('')));
 
-/** The statement, depending on what its condition depends on, where that names pallets; else on all it reads. */
+/** Gives a statement the dependencies of its condition if that names pallets; else those of all tables that it reads. */
 export const invalidatedBy = (where: Sql, statement: Sql): Sql =>
   namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
 
-/** The start of the UTC hour of a time: ClickHouse's own function ends in 2106. */
+/** The start of the UTC hour of a time. ClickHouse's own function overflows in 2106. */
 export const hourSql = (time: string): Sql =>
   raw(`fromUnixTimestamp64Milli(intDiv(toUnixTimestamp64Milli(${time}), ${HOUR_MS}) * ${HOUR_MS}, 'UTC')`);
 
@@ -98,8 +98,8 @@ export const within = (
       AND ${time} < toDateTime64(${window.until}, 3, 'UTC')`;
 
 /**
- * The parts that can hold rows of a window: the engine does not prune them by time under FINAL, since it cannot know
- * that versions in other months are judged already. A table that is not partitioned has the one partition `all`.
+ * The partitions that can contain rows of a window. Under FINAL the engine does not prune them by time, since it cannot know
+ * that versions in other months are already decided. A table without partitions has the partition `all`.
  */
 export const ofMonths = ({ from, until }: Pick<Window, 'from' | 'until'>): Sql =>
   sql`(_partition_id = 'all' OR _partition_id BETWEEN ${monthOf(from)} AND ${monthOf(until)})`;
@@ -107,8 +107,8 @@ export const ofMonths = ({ from, until }: Pick<Window, 'from' | 'until'>): Sql =
 const monthOf = (moment: string) => moment.slice(0, 7).replace('-', '');
 
 /**
- * The heights that any version of a block in these hours has; all for days. Under FINAL the engine reads whatever may
- * hold a newer version, and beside small parts that is most of a month: only heights tell it what cannot.
+ * For hours: the heights of all versions in the window; for days: no condition. Under FINAL the engine reads all parts that
+ * may contain a newer version, which is most of a month. A list of heights lets it skip the others.
  */
 const heightsOf = (window: Window): Sql =>
   hasHours(window)
@@ -117,8 +117,8 @@ const heightsOf = (window: Window): Sql =>
     : raw('1');
 
 /**
- * The condition that a row of a window is of a block whose load has ended: a load writes its tables one after the other,
- * and what waits for all loads waits for the longest.
+ * The condition that a row of a window belongs to a block whose load has ended. A load writes its tables one after the
+ * other, and waiting for all loads would mean waiting for the longest.
  */
 export function isOfEnded(window: Window, { upTo, areNoted }: EndedLoads): Sql {
   const sequence = raw(blockSequenceSql('rank'));
@@ -131,8 +131,8 @@ export function isOfEnded(window: Window, { upTo, areNoted }: EndedLoads): Sql {
 }
 
 /**
- * The canonical blocks of a window, one per height. FINAL judges the versions within a month, also those outside of the
- * window; versions that lost their height to one of another month are in `replaced_blocks`.
+ * The canonical blocks of a window, one per height. FINAL selects among the versions of a month, also outside of the window;
+ * `replaced_blocks` has the versions that a version in another month replaced.
  */
 export function canonicalBlocks(
   window: Window,
@@ -145,8 +145,8 @@ export function canonicalBlocks(
 }
 
 /**
- * The canonical blocks without a timestamp: they are in the partition of the epoch, and no index knows a null. Changes of
- * them are a stream of their own, since they are of no day.
+ * The canonical blocks without a timestamp. They are in the partition of the epoch, since indexes skip nulls. They belong to
+ * no day, so their changes are a separate stream.
  */
 export function canonicalUntimed(where: Sql): Sql {
   const rows = sql`(SELECT * FROM ${blocks} FINAL
@@ -156,8 +156,8 @@ export function canonicalUntimed(where: Sql): Sql {
 }
 
 /**
- * Rows of all canonical blocks of some relay chains or of a window, for facts that are few against the blocks: only the
- * heights that hold such rows are looked up.
+ * Rows of the canonical blocks of a window or of whole relay chains, for facts that few blocks have: only the heights with
+ * such rows are looked up.
  */
 export function canonicalFacts(
   table: typeof extrinsics | typeof events | typeof calls,
@@ -176,14 +176,14 @@ export function canonicalFacts(
 
 const canonicalRows =
   (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) => {
-    // Rows of few pallets are few against the blocks.
+    // Few blocks have rows of these pallets.
     if (namesPallets(where.tables)) return canonicalFacts(table, window, where);
     return sql`(SELECT * FROM ${table}
     WHERE ${ofRelays(window)} AND ${within(window)} AND ${where}
       AND rank IN ${canonicalBlocks(window, 'rank')})`;
   };
 
-/** Rows of the canonical blocks of a window. Each load has ranks of its own, so no row of them appears twice. */
+/** Rows of the canonical blocks of a window. Ranks are unique per load, so no row appears twice. */
 export const canonicalExtrinsics = (window: Window, where: Sql = raw('1')) =>
   canonicalRows(extrinsics)(window, where);
 export const canonicalEvents = (window: Window, where: Sql = raw('1')) =>

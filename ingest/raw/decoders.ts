@@ -7,8 +7,8 @@ import { blockSequenceSql, snapshotSequenceSql } from './ordering.ts';
 import { dirtyDays, prices, snapshots } from './tables.ts';
 
 /**
- * Versions of all that makes raw rows from the lines of a stream: envelopes, decoders and views. Raised with every
- * change that may change rows. Stored rows cannot be made again without their lines, so they are told as outdated.
+ * Versions of the code that turns the lines of a stream into raw rows: envelopes, decoders and views. Raise one with every
+ * change that may change rows. Stored rows cannot be decoded again without their lines, so they are reported as outdated.
  */
 export const DECODER_VERSIONS: Readonly<Record<Stream, number>> = { blocks: 7, snapshots: 3 };
 
@@ -20,7 +20,7 @@ export const decoders = table({
   orderBy: ['stream', 'version'],
 });
 
-/** Records the decoders of this version, at its first start on a store. */
+/** Records the decoder versions of this process in the store, at its first start. */
 export async function recordDecoders(store: Store, now: number): Promise<void> {
   const known = await store.rows<{ stream: string; version: number }>(
     sql`SELECT stream, version FROM ${decoders} FINAL`,
@@ -41,10 +41,10 @@ export async function recordDecoders(store: Store, now: number): Promise<void> {
 
 const sinceOf = (stream: Stream): Sql => sql`(SELECT max(since) FROM ${decoders} WHERE stream = ${stream})`;
 
-/** The condition that another decoder loaded a row of `blocks`. */
+/** The condition that another decoder version loaded a row of `blocks`. */
 export const isOutdatedBlock = sql`${raw(blockSequenceSql('rank'))} < ${sinceOf('blocks')}`;
 
-/** Counts the snapshots and prices that another decoder loaded. */
+/** Counts the snapshots and prices that another decoder version loaded. */
 export async function readOutdatedSnapshots(store: Pick<Store, 'rows'>): Promise<number> {
   const isOutdated = sql`${raw(snapshotSequenceSql('rank'))} < ${sinceOf('snapshots')}`;
   const [row] = await store.rows<{ total: number }>(

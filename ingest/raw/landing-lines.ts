@@ -20,7 +20,7 @@ const CONTENT_HEX_CHARS = 32;
 
 const prefixOf = (chain: Chain) => (chain.accounts === 'ss58' ? chain.ss58_prefix : NO_PREFIX);
 
-/** A hash of all that decides the rows of a block, but for where and when it was read. */
+/** A hash of everything that determines the rows of a block, except where and when it was read. */
 export function contentHash(
   { version = '', is_deleted = 0 }: Pick<BlockHead, 'version' | 'is_deleted'>,
   chain: Chain,
@@ -32,8 +32,8 @@ export function contentHash(
 }
 
 /**
- * A block as a line of its landing table: the payload's own bytes behind the columns that SQL cannot compute. Of a
- * block only extrinsics are parsed here whose bytes show nested calls or Ethereum payloads.
+ * A block as a line of its landing table: columns that SQL cannot compute, then the bytes of the payload. Parses only
+ * extrinsics whose bytes may contain nested calls or Ethereum payloads.
  */
 export function blockLine(index: number, head: BlockHead, chain: Chain, payload: Buffer): readonly Buffer[] {
   const row = {
@@ -45,7 +45,7 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
     is_deleted: head.is_deleted ?? 0,
     source: head.source,
     run: head.run ?? '',
-    // All of them, also the empty ones: the store takes the first of equal keys, and not what stands behind a payload.
+    // Always all keys: the store uses the first of equal keys, so a payload cannot add one.
     ...NO_FACTS,
     ...(mayHoldNestedCalls(payload) ? decodedFacts(payload) : {}),
   };
@@ -56,13 +56,13 @@ const FIRST = Buffer.from('{"sequence":');
 const PAYLOAD = Buffer.from(',"payload":{');
 const HEIGHT = /^"number":"?(\d+)/;
 
-/** The block of a line of the landing table; a block itself is returned as it is. */
+/** The block in a line of the landing table; a bare block is returned unchanged. */
 export function payloadOf(line: Buffer): Buffer {
   const at = line.subarray(0, FIRST.length).equals(FIRST) ? line.indexOf(PAYLOAD) : -1;
   return at < 0 ? line : line.subarray(at + PAYLOAD.length - 1, -1);
 }
 
-/** Identity of a line that an earlier process staged; its payload may be invalid JSON. */
+/** The identity of a line that an earlier process staged. Its payload may be invalid JSON. */
 export function readLandingHead(line: Buffer): {
   index: number;
   relay_chain: string;
@@ -98,7 +98,7 @@ function decodedFacts(payload: Buffer): object {
       const next = (position.get(extrinsic_index) ?? 0) + 1;
       position.set(extrinsic_index, next);
       try {
-        // Arguments of a wrapper hold those of all calls inside it, and nothing reads them.
+        // Arguments of other calls are not read; those of wrappers would repeat the arguments of all nested calls.
         const text = holdsFacts({ pallet, call }) ? JSON.stringify(args) : '';
         return [{ extrinsic_index, position: next, path, pallet, call, actor: actor ?? '', args: text }];
       } catch (error) {

@@ -6,18 +6,17 @@ import { blockSequenceSql, isFinalSql } from './ordering.ts';
 import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
 
 /**
- * A block that was loaded into every table, and still holds its height, changes nothing when it comes again. That is
- * noted only after its load has ended: one that was interrupted, or whose note was lost, is loaded once more.
+ * A block that is loaded into every table and still canonical changes nothing if it arrives again. It is recorded after its
+ * load has ended: after an interrupted load, or a lost record, the block is loaded again.
  */
 export interface LoadedBlock extends ChainHeight {
   readonly sequence: bigint;
   readonly content: bigint;
 }
 
-/** What is stored of the heights that will be loaded, and of those between them. */
 export interface StoredHeights {
   readonly areNew: boolean;
-  /** By `heightKey`, the content of those whose block is wholly stored. */
+  /** Content hashes of completely stored blocks, by `heightKey`. */
   readonly contents: ReadonlyMap<string, bigint>;
 }
 
@@ -27,8 +26,8 @@ export async function readStoredHeights(store: Store, heads: readonly ChainHeigh
   for (const chains of chunkHeights(heads)) {
     if (await areNew(store, chains)) continue;
     areAllNew = false;
-    // The heights are named twice: by the inner list alone the engine reads all of a chain.
-    // Of a block that is not final, the time of reading decides against others: it is loaded again.
+    // Lists the heights twice: with the inner list alone the engine would read the whole chain.
+    // Only final blocks: among others the time of reading decides, so they are loaded again.
     const whole = await store.rows<ChainHeight & { readonly content: string }>(sql`
       SELECT relay_chain, chain, toString(number) AS number, toString(content) AS content
       FROM ${loadedBlocks} WHERE ${isAtHeights(chains)} AND (relay_chain, chain, number, sequence) IN (
@@ -40,7 +39,7 @@ export async function readStoredHeights(store: Store, heads: readonly ChainHeigh
   return { areNew: areAllNew, contents };
 }
 
-/** Notes blocks whose load has ended in all tables. */
+/** Records blocks whose load has ended in all tables. */
 export const recordLoadedBlocks = (store: Store, loaded: readonly LoadedBlock[]): Promise<void> =>
   store.insert(
     loadedBlocks,
@@ -53,7 +52,7 @@ export const recordLoadedBlocks = (store: Store, loaded: readonly LoadedBlock[])
     })),
   );
 
-/** Has a run report the refused facts of blocks that it read again. */
+/** Records that a run read blocks again, so that its report includes their refused facts. */
 export async function recordRereads(store: Store, heads: readonly BlockHead[]): Promise<void> {
   for (const [run, some] of Map.groupBy(heads, (head) => head.run ?? '')) {
     if (run === '') continue;
@@ -66,7 +65,7 @@ export async function recordRereads(store: Store, heads: readonly BlockHead[]): 
   }
 }
 
-/** Forgets all of them once rows were lost: that a block was loaded says no more that its rows are there. */
+/** Deletes all records after damage of the store: a loaded block may have lost rows. */
 export async function forgetAfterDamage({ store, damage }: Pick<Runtime, 'store' | 'damage'>): Promise<void> {
   if (damage.list().some(({ part }) => part === 'store')) {
     await store.run(sql`TRUNCATE TABLE ${loadedBlocks}`);

@@ -22,7 +22,7 @@ type Ranked = keyof typeof SEQUENCE_BITS;
 
 const millisecondsSql = (sequence: string) => `bitShiftRight(${sequence}, ${LINE_BITS})`;
 
-/** When a line was read, of its sequence. */
+/** The time in a sequence: when the line was read. */
 export const readAtSql = (sequence: string) =>
   `fromUnixTimestamp64Milli(toInt64(${millisecondsSql(sequence)}), 'UTC')`;
 
@@ -34,7 +34,7 @@ export function blockRankSql(columns: { finalized: string; version: string; sequ
   return `bitOr(bitOr(bitShiftLeft(toUInt128(${finalized}), ${FINALIZED_BIT}), bitShiftLeft(toUInt128(${version}), ${SEQUENCE_BITS.block})), toUInt128(${sequence}))`;
 }
 
-/** A snapshot is final always. */
+/** Snapshots are always final. */
 export function snapshotRankSql(columns: { version: string; sequence: string }): string {
   const { sequence } = columns;
   const version = `if(${columns.version} = '', ${FINAL_VERSION} + ${millisecondsSql(sequence)}, toUInt64OrZero(${columns.version}))`;
@@ -44,7 +44,7 @@ export function snapshotRankSql(columns: { version: string; sequence: string }):
 const sequenceSql = (kind: Ranked, rank: string) =>
   `toUInt64(bitAnd(${rank}, ${(1n << SEQUENCE_BITS[kind]) - 1n}))`;
 
-/** Whether the content of a block is final, of its rank. */
+/** Whether a block is final, by its rank. */
 export const isFinalSql = (rank: string) => `bitShiftRight(${rank}, ${FINALIZED_BIT}) = 1`;
 
 /** The sequence in the rank of a block, and of everything that is stored with it. */

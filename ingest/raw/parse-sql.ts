@@ -3,13 +3,13 @@ import { SS58_MAX_CHARS } from '../chains/address.ts';
 import { RENAMED_EVENTS, RENAMED_PALLETS } from '../decode/renamed.ts';
 
 /**
- * ClickHouse expressions that read Sidecar's spellings. Each takes and gives SQL text; the TypeScript decoders of
- * `decode/` follow the same rules.
+ * ClickHouse expressions that parse Sidecar's spellings, as SQL text. The TypeScript decoders in `decode/` follow the same
+ * rules.
  */
 
 /**
- * `from` with more columns, step by step. Each step sees those before it. The engine writes an alias out wherever
- * its own SELECT uses it, so that aliases of aliases double with every level; a step is planned and worked out once.
+ * Adds columns to `from` in nested SELECTs; each step can use the columns of the earlier ones. Within one SELECT the engine
+ * expands aliases at every use, so nested aliases grow exponentially; a step is planned and computed once.
  */
 export function inSteps(from: Sql, ...steps: readonly string[]): Sql {
   return steps.reduce((before, columns) => sql`(SELECT *, ${raw(columns)} FROM ${before})`, from);
@@ -21,9 +21,9 @@ export const namesOf = (columns: Readonly<Record<string, string>>): Sql =>
 
 /** A planck amount from decimal digits, a JSON integer or 0x-hex; null for anything else. */
 export function amountSql(text: string): string {
-  // Nearly all: so many digits are below 2^128, and to parse them takes a fifth of the time that to extract them takes.
+  // Fast path: 38 digits are always below 2^128, and parsing takes a fifth of the time of `extract`.
   const isShort = `match(${text}, '^[0-9]{0,38}$')`;
-  // As many digits, zeros before them aside, as 128 bits can have are more than they can hold: the cast refuses those.
+  // 39 digits may exceed 128 bits: the cast returns null then.
   const decimal = `accurateCastOrNull(toUInt256OrNull(extract(${text}, '^0*([0-9]{1,39})$')), 'UInt128')`;
   const hex = `reinterpretAsUInt128(reverse(unhex(nullIf(extract(${text}, '^0x0*([0-9a-fA-F]{1,32})$'), ''))))`;
   return `multiIf(${isShort}, toUInt128OrNull(${text}), startsWith(${text}, '0x'), ${hex}, ${decimal})`;
@@ -34,7 +34,7 @@ export function addressSql(value: string): string {
   return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"?([^"{}\\\\[\\\\]]+)'), ${value})`;
 }
 
-/** The bytes of a base58 text. To decode takes the square of the length, and no address is longer. */
+/** The bytes of a base58 text. Decoding takes quadratic time, so longer texts than addresses are skipped. */
 export const base58Sql = (text: string) =>
   `tryBase58Decode(if(length(${text}) <= ${SS58_MAX_CHARS}, ${text}, ''))`;
 
@@ -44,20 +44,20 @@ export const base58Sql = (text: string) =>
  */
 export function keySql(text: string, bytes = base58Sql(text)): string {
   const fromHex = `if(match(${text}, '^0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$'), unhex(substring(${text}, 3)), '')`;
-  // Behind a prefix of one or two bytes and before a checksum of two. In a branch of `if` they would be decoded twice.
+  // After a prefix of one or two bytes, before a checksum of two. A branch of `if` would decode the bytes twice.
   const fromBase58 = `substring(${bytes}, -34, 32 * (length(${bytes}) IN (35, 36)))`;
   return `concat(if(startsWith(${text}, '0x'), ${fromHex}, ''), ${fromBase58})`;
 }
 
-/** What no SS58 text is printed with: stands for hex, and for chains whose accounts are Ethereum's. */
+/** Stands for hex addresses, and for chains with Ethereum accounts. No SS58 text has this prefix. */
 export const NO_PREFIX = 65_535;
 
-/** The SS58 network prefix that an address text was printed with; hex is no base58, since that has no zero. */
+/** The SS58 prefix of an address text. Hex is never base58, since base58 has no zero. */
 export function prefixSql(text: string, bytes = base58Sql(text)): string {
   const first = `reinterpretAsUInt8(substring(${bytes}, 1, 1))`;
   const second = `reinterpretAsUInt8(substring(${bytes}, 2, 1))`;
   const wide = `bitOr(bitOr(bitShiftLeft(toUInt16(bitAnd(${first}, 63)), 2), bitShiftRight(${second}, 6)), bitShiftLeft(toUInt16(bitAnd(${second}, 63)), 8))`;
-  // The first condition decodes for all that follow; each of these would decode again what only they read.
+  // The first condition decodes the bytes for all others; other expressions would decode them again.
   return `multiIf(length(${bytes}) = 35, toUInt16(${first}), length(${bytes}) = 36, ${wide}, ${NO_PREFIX})`;
 }
 
@@ -69,7 +69,7 @@ export function palletWrittenSql(text: string): string {
   return `if(match(${text}, '^[A-Z]+$'), lower(${text}), ${lowerFirst(text)})`;
 }
 
-/** Pallets that metadata writes with several capitals; to lower these of any name would cost each batch its planning. */
+/** Pallets with several capitals in metadata. A list, since a general rule would cost planning time in every batch. */
 const WITH_CAPITALS = { eVMAccounts: 'evmAccounts', eVMChainId: 'evmChainId' };
 const PRESENT_NAMES = { ...RENAMED_PALLETS, ...WITH_CAPITALS };
 

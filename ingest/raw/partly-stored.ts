@@ -7,8 +7,8 @@ import { type ChainHour, hourTextSql } from './replaced-hours.ts';
 import { blocks, calls, dirtyDays, events, extrinsics, prices, snapshots } from './tables.ts';
 
 /**
- * Removes what views stored of a line while another view failed with it, and returns the hours that it touched. All
- * other rows of a block count only through its row of `blocks`.
+ * Removes the rows of `blocks`, `snapshots` and `prices` that views stored for a line before another view failed. Returns
+ * the affected hours. Other rows of a block count only through its row of `blocks`.
  */
 export async function removePartlyStored(
   store: Store,
@@ -34,7 +34,7 @@ export async function removePartlyStored(
   return hours;
 }
 
-/** Marks as dirty the pallets of its facts, which the view that failed may not have done: rows may count them already. */
+/** Marks the pallets of its rows dirty, since the failed view may not have done so, and metrics may count them already. */
 async function markPallets(
   store: Store,
   isIt: Sql,

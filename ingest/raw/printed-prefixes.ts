@@ -6,18 +6,18 @@ import type { ChainKey } from './canonical.ts';
 import { NO_PREFIX, prefixSql } from './parse-sql.ts';
 import { blocks, extrinsics } from './tables.ts';
 
-/** With which SS58 prefix the authors and signers of stored blocks of a chain are printed. */
+/** An SS58 prefix of authors and signers in stored blocks of a chain. */
 export interface PrintedPrefix extends ChainKey {
   readonly prefix: number;
   readonly addresses: number;
 }
 
-/** Blocks of a chain that are looked at, whatever it has: each is read from another place of large tables. */
+/** Sampled blocks per chain: each one is a read at another place of large tables. */
 const BLOCKS_LOOKED_AT = 64;
 
 /**
- * Reads the prefixes of a part of the blocks, or of those of a chain that other runs than one have loaded. Blocks name no
- * chain: a file of another chain under the name of this one shows by the prefix alone.
+ * Reads the prefixes in a sample of all blocks, or of the blocks of one chain that other runs have loaded. Blocks do not
+ * name their chain, so only the prefix reveals a file of another chain.
  */
 export async function readPrintedPrefixes(
   store: Pick<Store, 'rows'>,
@@ -40,12 +40,12 @@ export async function readPrintedPrefixes(
     ORDER BY relay_chain, chain, addresses DESC, prefix`);
 }
 
-/** What networks print where nothing is registered, and many tools for every chain. */
+/** The generic Substrate prefix; many tools print it for every chain. */
 const GENERIC_PREFIX = 42;
 
 /**
- * Whether a source of a chain may print a prefix that is not its own: the generic one, or that of its relay chain, which
- * some sources print for all of its chains.
+ * Whether a foreign prefix is harmless: the generic one, or the prefix of the relay chain, which some sources print for all
+ * of its chains.
  */
 export const isCommonForeignPrefix = (
   registry: Registry,

@@ -13,9 +13,9 @@ import {
 } from './canonical.ts';
 import { blocks, calls, events, extrinsics, prices, snapshots } from './tables.ts';
 
-// What readers see of the raw tables: canonical rows, and columns that are documented and keep their meaning.
+// The public view of the raw tables: canonical rows, and documented columns with a stable meaning.
 
-/** What `dirty_days` names changes by. */
+/** The streams of `dirty_days`. */
 export type DirtyStream = 'blocks' | 'snapshots' | 'prices';
 
 export interface RawColumn {
@@ -32,9 +32,9 @@ export interface RawTable {
   readonly name: string;
   readonly doc: string;
   readonly columns: Readonly<Record<string, RawColumn>>;
-  /** The columns that identify a row, in the order of rows of one chain and day behind the chain. */
+  /** The columns that identify a row; after the chain they order the rows of a day. */
   readonly key: readonly string[];
-  /** The column that tells the day of a row. */
+  /** The column with the time of a row. */
   readonly moment: 'time' | 'as_of';
   /** The streams that change its rows. */
   readonly streams: readonly DirtyStream[];
@@ -42,13 +42,13 @@ export interface RawTable {
   readonly rows: (window: Window) => Sql;
 }
 
-/** How a stored value is read, where it is not read as it is. */
+/** Conversions of stored values. */
 type Reading = 'flag' | 'account' | 'object' | 'present';
 type Declared = string | readonly [reading: Reading, doc: string];
 
 interface Definition<T extends Table> extends Omit<RawTable, 'name' | 'columns' | 'key'> {
   readonly key: readonly (keyof T['columns'] & string)[];
-  /** Columns that are left out order the versions of a row, of which one is read. */
+  /** Omitted columns order the versions of a row. */
   readonly columns: Readonly<Partial<Record<keyof T['columns'] & string, Declared>>>;
 }
 
@@ -87,7 +87,7 @@ const TIME = 'time of the block';
 const PALLET = 'pallet, in lower camel case and under its present name';
 
 const rawBlocks = rawTable(blocks, {
-  doc: 'One row per block: of every height the version that counts.',
+  doc: 'One row per block: the canonical version of each height.',
   key: ['relay_chain', 'chain', 'number'],
   moment: 'time',
   streams: ['blocks'],
@@ -97,14 +97,14 @@ const rawBlocks = rawTable(blocks, {
     chain: CHAIN,
     number: 'height',
     hash: 'hash of the block, in lower-case hex with 0x',
-    parent_hash: 'hash of the block below',
+    parent_hash: 'hash of the parent block',
     time: ['present', 'time that the block sets by `timestamp.set`'],
-    author: 'author as the source writes it; empty where it names none',
+    author: 'author as the source writes it; empty if unknown',
     finalized: 'whether the source called it finalized',
     extrinsics: 'number of its extrinsics',
     events: 'number of its events, of all phases',
-    unclear_extrinsics: 'number of its extrinsics of which no event, or several, tell whether they succeeded',
-    source: 'where it was read: the name of a file or the address of a service',
+    unclear_extrinsics: 'number of its extrinsics with no outcome event, or with several',
+    source: 'source: the name of a file or the address of a service',
     received_at: 'when it was read',
   },
 });
@@ -126,31 +126,32 @@ const rawExtrinsics = rawTable(extrinsics, {
     call: 'call, in lower camel case',
     pallet_written: 'pallet as the block names it',
     signed: 'whether it has a signature',
-    signer: 'address of the signer as the source writes it; empty where it is not signed',
+    signer: 'address of the signer as the source writes it; empty if unsigned',
     signer_key: [
       'account',
-      'public key of the signer, or its 20 bytes, in hex with 0x; null where it is not signed or no address',
+      'public key of the signer, or its 20 bytes, in hex with 0x; null if unsigned or not an address',
     ],
     outcome: [
       'flag',
-      'whether the one event that tells its outcome is of success; null with none or several',
+      'whether its outcome event reports success; null with no outcome event, or with several',
     ],
     success: [
       'flag',
-      'whether it was dispatched without an error; null where the source does not say, and where `outcome` is null',
+      'whether it was dispatched without an error; null if the source does not say, or if `outcome` is null',
     ],
     succeeded: [
       'flag',
-      'the same, and for Ethereum transactions also whether the EVM or the contract did what it was asked',
+      'as `success`; for Ethereum transactions also whether the EVM or the contract succeeded',
     ],
     ethereum: 'whether it carries an Ethereum transaction, which has no signature of the chain',
     ethereum_from: ['account', 'sender of that transaction, 20 bytes in hex with 0x'],
-    ethereum_to: ['account', 'receiver of that transaction; null where it creates a contract'],
-    general: 'whether it is neither signed nor of Ethereum, but has a nonce: extrinsic format 5',
-    fee: 'fee in planck, the tip included, 0 for inherents and where another asset paid it; null where it cannot be told',
-    fee_bearing: 'whether it is a transaction, or has an event of a fee',
+    ethereum_to: ['account', 'receiver of that transaction; null if it creates a contract'],
+    general:
+      'whether it is a general transaction of extrinsic format 5: with a nonce, but neither signed nor of Ethereum',
+    fee: 'fee in planck, including the tip; 0 for inherents and for fees in another asset; null if unknown',
+    fee_bearing: 'whether it is a transaction, or has a fee event',
     tip: 'tip in planck',
-    domain: `what it is about: ${DOMAINS.join(', ')}`,
+    domain: `domain: ${DOMAINS.join(', ')}`,
     args: ['object', 'arguments by their names; empty for inherents, whose domain is Consensus'],
   },
 });
@@ -171,11 +172,8 @@ const rawEvents = rawTable(events, {
     extrinsic_index: 'extrinsic that caused it; null in other phases',
     pallet: PALLET,
     event: 'event, in upper camel case',
-    data: 'its values in their order, texts as they are and all others as JSON; of `paraInclusion` the para and its core only',
-    account: [
-      'account',
-      'account that a known event is about: public key, or 20 bytes, in hex with 0x; else null',
-    ],
+    data: 'its values in order: text as it is, all others as JSON; for `paraInclusion` only the para and its core',
+    account: ['account', 'account of a known event: public key, or 20 bytes, in hex with 0x; else null'],
     counterparty: ['account', 'the other account, such as the receiver of a transfer; else null'],
     amount: 'amount of a known event, in planck of its asset; else null',
     refused: 'why a known event could not be decoded; else empty',
@@ -183,7 +181,7 @@ const rawEvents = rawTable(events, {
 });
 
 const rawCalls = rawTable(calls, {
-  doc: 'One row per call that ran in the pallets that metrics read facts from, calls within batches, proxies and multisigs included.',
+  doc: 'One row per executed call of the pallets that metrics read, including calls within batches, proxies and multisigs.',
   key: ['relay_chain', 'chain', 'number', 'extrinsic_index', 'position'],
   moment: 'time',
   streams: ['blocks'],
@@ -192,16 +190,13 @@ const rawCalls = rawTable(calls, {
     relay_chain: RELAY_CHAIN,
     chain: CHAIN,
     number: NUMBER,
-    extrinsic_index: 'extrinsic that it ran in',
+    extrinsic_index: 'position of its extrinsic in the block',
     position: 'order of execution in the extrinsic; 0 is the call of the extrinsic itself',
-    path: 'where it stands in the arguments of the extrinsic; empty for the call of the extrinsic itself',
+    path: 'position in the nested arguments of the extrinsic, such as `0.2`; empty for the call of the extrinsic itself',
     time: TIME,
     pallet: PALLET,
     call: 'call, in lower camel case',
-    actor: [
-      'account',
-      'account that it acted for, in hex with 0x; null for root, or where the block does not show it',
-    ],
+    actor: ['account', 'account on whose behalf it ran, in hex with 0x; null for root, or if unknown'],
     args: ['object', 'arguments by their names'],
   },
 });
@@ -209,7 +204,7 @@ const rawCalls = rawTable(calls, {
 const ofMoments = (window: Window) => sql`${ofRelays(window)} AND ${within(window, raw('as_of'))}`;
 
 const rawSnapshots = rawTable(snapshots, {
-  doc: 'State of a chain that no event reports, at a moment: one row per chain, kind, moment and, for prices, symbol.',
+  doc: 'State of a chain at a moment that no event reports: one row per chain, kind, moment and (for prices) symbol.',
   key: ['relay_chain', 'chain', 'kind', 'as_of', 'symbol'],
   moment: 'as_of',
   streams: ['snapshots', 'prices'],
@@ -219,8 +214,8 @@ const rawSnapshots = rawTable(snapshots, {
     chain: CHAIN,
     kind: `kind of state: ${SNAPSHOT_KINDS.map((kind) => `\`${kind}\``).join(', ')}`,
     as_of: 'the moment',
-    symbol: 'token, of prices; else empty',
-    block_number: 'height that it was read at; null for prices and locked value',
+    symbol: 'token, for prices; else empty',
+    block_number: 'height at which it was read; null for prices and locked value',
     payload: ['object', 'the state: fields by the kind, amounts as decimal strings in the smallest unit'],
   },
 });
@@ -240,7 +235,7 @@ const rawPrices = rawTable(prices, {
   },
 });
 
-/** Every raw table that is read from outside, by its name. */
+/** The public raw tables, by name. */
 export const rawData: ReadonlyMap<string, RawTable> = new Map(
   [rawBlocks, rawExtrinsics, rawEvents, rawCalls, rawSnapshots, rawPrices].map((table) => [
     table.name,

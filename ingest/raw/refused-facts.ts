@@ -8,7 +8,7 @@ export interface RefusedFact {
   readonly relay_chain: string;
   readonly chain: string;
   readonly number: number;
-  /** Which event or extrinsic, and what of it: `event 7 balances.Transfer`. */
+  /** The event or extrinsic: `event 7 balances.Transfer`. */
   readonly fact: string;
   readonly reason: string;
   /** The beginning of what was refused. */
@@ -23,12 +23,12 @@ const hasRefused = sql`(relay_chain, chain, number) IN (SELECT relay_chain, chai
 const isReadBy = (run: string): Sql => sql`(run = ${run} OR (relay_chain, chain, number) IN (
   SELECT relay_chain, chain, number FROM ${loadedBlocks} WHERE ${hasRefused} AND run = ${run}))`;
 
-/** Of blocks that are canonical and, where a run is named, that this run read; those of replaced blocks do not count. */
+/** Only canonical blocks, and with `run` only blocks that this run read. */
 const isOf = (run?: string): Sql => sql`rank IN (
   SELECT rank FROM ${blocks} FINAL
   WHERE ${hasRefused} AND ${run === undefined ? sql`1` : isReadBy(run)})`;
 
-/** Counts refused facts, of all blocks or of those that a run read. */
+/** Counts the refused facts of all blocks, or of those that a run read. */
 export async function countRefusedFacts(store: Pick<Store, 'rows'>, run?: string): Promise<number> {
   const [row] = await store.rows<{ total: number }>(
     sql`SELECT count() AS total FROM ${refusedFacts} FINAL WHERE ${isOf(run)}`,
@@ -36,7 +36,7 @@ export async function countRefusedFacts(store: Pick<Store, 'rows'>, run?: string
   return row?.total ?? 0;
 }
 
-/** The refused facts of the highest blocks first. */
+/** Lists refused facts by chain, highest blocks first. */
 export function listRefusedFacts(
   store: Pick<Store, 'rows'>,
   place: ChainKey | undefined,

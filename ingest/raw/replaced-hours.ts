@@ -11,7 +11,7 @@ export interface ChainHour {
   readonly hour: string;
 }
 
-/** The hours of the blocks that hold these heights. */
+/** The hours of the canonical blocks at these heights. */
 export async function readHoursOfHeights(store: Store, heads: readonly ChainHeight[]): Promise<ChainHour[]> {
   const hours: ChainHour[] = [];
   for (const chains of chunkHeights(heads)) {
@@ -33,10 +33,9 @@ interface ReplacedBlock extends ChainHour {
 }
 
 /**
- * Notes the stored versions of these heights that a version of another month has replaced, and returns the hours of all
- * replaced versions, and of misdated children. Called after every load that may replace a version or
- * comes after children: versions in two months are never merged, so of loaders that store the same height at once the
- * last one finds both.
+ * Records stored versions of these heights that a version in another month replaced. Returns the hours of all replaced
+ * versions and of misdated children. Called after every load that may replace a version or arrives after children.
+ * Versions in two months are never merged, so the last of several concurrent loaders finds all of them.
  */
 export async function recordReplacedBlocks(
   store: Store,
@@ -55,10 +54,9 @@ export async function recordReplacedBlocks(
     .map(({ relay_chain, chain, hour }) => ({ relay_chain, chain, hour }));
 }
 
-/** The text of the hour of a time. */
 export const hourTextSql = (time: string): Sql => sql`toString(toDateTime64(${hourSql(time)}, 0, 'UTC'))`;
 
-/** Versions that lost their height to another one; one without a timestamp has the epoch. */
+/** Replaced versions; without a timestamp their time is the epoch. */
 const replacedAmong = (heights: Sql): Sql => sql`
   SELECT relay_chain, chain, number, ifNull(version.1, toDateTime64(0, 3, 'UTC')) AS time, version.2 AS rank,
     isNotNull(version.1) AS isTimed, toYYYYMM(time) != toYYYYMM(ifNull(held_at, toDateTime64(0, 3, 'UTC'))) AS isOfOtherMonth
@@ -72,8 +70,8 @@ const replacedAmong = (heights: Sql): Sql => sql`
   WHERE version.2 != held`;
 
 /**
- * Children that are dated before the hour of their parent, or after a day that has blocks too: a parent that comes late
- * changes the gap before them, and the hours that its own invalidates do not hold them.
+ * Children dated before the hour of their parent, or more than a day after it. A late parent changes the gap before them,
+ * but its own dirty hours do not include them.
  */
 const misdatedChildren = (chains: readonly HeightsOfChain[]): Sql => sql`
   SELECT relay_chain, chain, number, child.time AS time, rank, 1 AS isTimed, 0 AS isOfOtherMonth

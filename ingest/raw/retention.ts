@@ -13,15 +13,15 @@ export const rawRetention = table({
   orderBy: ['stage'],
 });
 
-/** The tables of which old rows may be deleted. Blocks, snapshots and prices stay. */
+/** The tables whose old rows may be deleted. Blocks, snapshots and prices are kept. */
 export const DELETABLE = [extrinsics, events, calls] as const;
 export const isDeletable = (table: string): boolean => DELETABLE.some(({ name }) => name === table);
 
 /**
- * The stages of a deletion, one after the other with time between them:
- * - `closed`: blocks of earlier days are refused, so that these days do not change any more;
- * - `frozen`: what was computed of all raw rows of earlier days is not computed again;
- * - `deleted`: the rows are gone.
+ * The stages of a deletion, with time between them:
+ * - `closed`: blocks of earlier days are refused, so these days no longer change;
+ * - `frozen`: rows computed from raw rows of earlier days are not computed again;
+ * - `deleted`: the raw rows are deleted.
  */
 export type RetentionStage = 'closed' | 'frozen' | 'deleted';
 
@@ -45,10 +45,10 @@ export async function readRetention(store: Pick<Store, 'rows'>): Promise<Retenti
   return { closed: NONE, frozen: NONE, deleted: NONE, ...reached };
 }
 
-/** Most stores delete nothing, and are asked so often only. It is short beside the time between two stages. */
+/** How long "no stage" is memoized, since most stores delete nothing. Shorter than the time between two stages. */
 const NONE_MS = 60_000;
 
-/** Reads the stages for those who need them often. */
+/** Reads the stages with a cache for frequent callers. */
 export class RetentionReader {
   readonly #store: Pick<Store, 'rows'>;
   #noneUntil = 0;
@@ -57,7 +57,7 @@ export class RetentionReader {
     this.#store = store;
   }
 
-  /** Null where no stage was reached, or the first one within the last minute. */
+  /** Null if no stage was reached; a first stage may be seen a minute late. */
   async read(): Promise<Retention | null> {
     return performance.now() < this.#noneUntil ? null : this.#read();
   }

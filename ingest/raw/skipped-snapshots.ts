@@ -9,20 +9,20 @@ const name = 'LowCardinality(String)';
 
 export const skippedSnapshots = table({
   name: 'skipped_snapshots',
-  doc: 'Snapshots of days that a node did not give, and why.',
+  doc: 'Snapshots of days that a node could not provide, and why.',
   columns: { relay_chain: name, chain: name, kind: name, day: 'Date', reason: 'String', version: 'UInt64' },
   engine: 'ReplacingMergeTree(version)',
   orderBy: ['relay_chain', 'chain', 'kind', 'day'],
 });
 
-/** A kind of snapshot that a node did not give for a UTC day, and why. */
+/** A kind of snapshot that a node could not provide for a UTC day, and why. */
 export interface SkippedSnapshot {
   readonly day: string;
   readonly kind: SnapshotKind;
   readonly reason: string;
 }
 
-/** Days in a row of one kind that were skipped for the same reason. */
+/** Consecutive days of one kind that were skipped for the same reason. */
 export interface SkippedDays extends ChainKey {
   readonly kind: SnapshotKind;
   readonly reason: string;
@@ -37,7 +37,7 @@ export interface StoredSnapshot {
 
 const REASON_CHARACTERS = 200;
 
-/** The kinds of snapshot that are stored of each day of a range, both ends included. */
+/** The stored kinds of snapshot of each day of a range, both ends included. */
 export function readStoredSnapshots(
   store: Pick<Store, 'rows'>,
   place: ChainKey,
@@ -49,7 +49,7 @@ export function readStoredSnapshots(
     ORDER BY day, kind`);
 }
 
-/** What nodes did not give and nothing else gave since, of one chain or of all: at most `rangesMax` of each chain. */
+/** Skipped snapshots that are still missing, of one chain or all: at most `rangesMax` ranges per chain. */
 export function readSkippedSnapshots(
   store: Pick<Store, 'rows'>,
   place: ChainKey | undefined,
@@ -67,7 +67,7 @@ export function readSkippedSnapshots(
     ORDER BY relay_chain, chain, kind, from LIMIT ${rangesMax} BY relay_chain, chain`);
 }
 
-/** Stores what a node did not give; of the same day and kind the later reason counts. */
+/** Stores skipped snapshots; the latest reason of a day and kind counts. */
 export async function recordSkippedSnapshots(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
   place: ChainKey,

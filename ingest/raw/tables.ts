@@ -3,16 +3,16 @@ import { RANK } from './ordering.ts';
 
 /**
  * The raw tables. `rank` orders the versions of a row (see `ordering.ts`). Extrinsics, events and calls count only while
- * their rank is that of the canonical block (see `canonical.ts`): a replaced block leaves no row behind, whenever a load
- * was interrupted. What grows with the blocks is partitioned by month: a statement that names a range of time opens its
- * months only, and merges rewrite those of new rows. Versions of a block in two months never meet (see `replacedBlocks`).
+ * their rank is that of the canonical block (see `canonical.ts`), so a replaced block leaves no rows, even after an
+ * interrupted load. Large tables are partitioned by month: a statement with a range of time opens only its months, and
+ * merges rewrite only months with new rows. Versions of a block in two months are never merged (see `replacedBlocks`).
  */
 const time = "DateTime64(3, 'UTC')";
 const name = 'LowCardinality(String)';
-/** Digits of random bytes: ZSTD packs 66 of them into 34 bytes, in less time than LZ4 takes to pack none. */
+/** Hex of random bytes: ZSTD compresses 66 characters to 34 bytes, and is faster than LZ4, which compresses nothing. */
 const hash = 'String CODEC(ZSTD)';
 const byMonth = 'toYYYYMM(time)';
-/** An hour of many chains reads a granule at least of each of them, and of each kind of its events. */
+/** Small granules: an hour of many chains reads at least one granule per chain and kind of event. */
 const byTime = {
   indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
   settings: ['index_granularity = 1024'],
@@ -27,7 +27,7 @@ export const blocks = table({
     number: 'UInt64 CODEC(Delta, ZSTD)',
     hash,
     parent_hash: hash,
-    // Null when the block has no timestamp: it is never dated by guess.
+    // Null if the block has no timestamp; it is never guessed.
     time: `Nullable(${time})`,
     author: 'String',
     finalized: 'Bool',
@@ -38,33 +38,33 @@ export const blocks = table({
     received_at: time,
     rank: `${RANK} CODEC(ZSTD)`,
     is_deleted: 'UInt8',
-    // The run that read it, for its report; empty where none reports.
+    // The run that read it, for its report; empty without a report.
     run: 'String CODEC(ZSTD)',
   },
   engine: 'ReplacingMergeTree(rank, is_deleted)',
   partitionBy: "toYYYYMM(ifNull(time, toDateTime64(0, 3, 'UTC')))",
   orderBy: ['relay_chain', 'chain', 'number'],
-  // Each month has a granule with the end of a chain's heights, which the key alone cannot tell from later ones.
+  // by_number: the last granule of a chain in a month may end at any later height, by the key alone.
   indexes: [
     'INDEX by_time time TYPE minmax GRANULARITY 1',
     'INDEX by_number number TYPE minmax GRANULARITY 1',
   ],
-  // FINAL may need the granules beside those of an hour.
+  // FINAL may read the neighbouring granules of an hour.
   settings: ['index_granularity = 256'],
 });
 
 export const loadedBlocks = table({
   name: 'loaded_blocks',
-  doc: 'Versions of blocks of which every row of every table is known to be stored: the same content is not loaded again.',
+  doc: 'Versions of blocks whose rows are stored in every table: the same content is not loaded again.',
   columns: {
     relay_chain: name,
     chain: name,
     number: 'UInt64 CODEC(Delta, ZSTD)',
-    // Of the load; the version that holds the height has it in its rank.
+    // Sequence of the load; the rank of the canonical version contains it.
     sequence: 'UInt64 CODEC(Delta, ZSTD)',
-    // A hash of all that decides the rows of the block.
+    // A hash of everything that determines the rows of the block.
     content: 'UInt128 CODEC(NONE)',
-    // The run that read it again, where facts of it are refused, for the report of that run.
+    // The run that read it again, for its report, if facts of the block are refused.
     run: 'String CODEC(ZSTD)',
   },
   engine: 'ReplacingMergeTree(sequence)',
@@ -73,7 +73,7 @@ export const loadedBlocks = table({
 
 export const replacedBlocks = table({
   name: 'replaced_blocks',
-  doc: 'Versions of blocks whose height a version of another month holds, so that a month is read without the others.',
+  doc: 'Versions of blocks that a version in another month replaced, so that a month can be read without the others.',
   columns: { relay_chain: name, chain: name, number: 'UInt64', time, rank: RANK },
   engine: 'ReplacingMergeTree',
   orderBy: ['relay_chain', 'time', 'rank'],
@@ -87,7 +87,7 @@ export const extrinsics = table({
     chain: name,
     number: 'UInt64 CODEC(Delta, ZSTD)',
     extrinsic_index: 'UInt32 CODEC(Delta, ZSTD)',
-    // The epoch for blocks without a timestamp: no window holds it.
+    // The epoch for blocks without a timestamp: no window includes it.
     time: `${time} CODEC(Delta, ZSTD)`,
     hash,
     pallet: name,
@@ -99,7 +99,7 @@ export const extrinsics = table({
     signer_key: 'String',
     success: 'Nullable(UInt8)',
     outcome: 'Nullable(UInt8)',
-    // As `success`, and for Ethereum transactions also by what the EVM said.
+    // As `success`; for Ethereum transactions also the result of the EVM.
     succeeded: 'Nullable(UInt8)',
     ethereum: 'Bool',
     general: 'Bool',
@@ -216,7 +216,7 @@ export const prices = table({
   orderBy: ['symbol', 'as_of', 'relay_chain', 'chain'],
 });
 
-/** Stands for every pallet: a stored block was replaced, and everything that it held may be gone. */
+/** Every pallet: a stored block was replaced, and all of its rows may be gone. */
 export const ANY_PALLET = '*';
 
 export const dirtyDays = table({
@@ -224,7 +224,7 @@ export const dirtyDays = table({
   doc: 'Days of a chain that a stream changed, and the sequence of the newest change.',
   columns: {
     stream: name,
-    // Empty for the blocks and snapshots themselves; beside them, each pallet that stands in a loaded block.
+    // Empty for the blocks and snapshots themselves; also one row for each pallet in a loaded block.
     pallet: name,
     relay_chain: name,
     chain: name,
@@ -241,7 +241,7 @@ export const dirtyHours = table({
   name: 'dirty_hours',
   doc: 'Hours of a chain that blocks were added to or taken from, and the sequence of the newest change: `dirty_days` in more detail, written with it.',
   columns: {
-    // Empty for blocks that a load added; `*` for those that a load has replaced.
+    // Empty for added blocks; `*` for replaced ones.
     pallet: name,
     relay_chain: name,
     chain: name,
