@@ -91,7 +91,7 @@ const openRecords = (accounts: Accounts) => ({
   webhooks: new Records<tables.Webhook>(accounts, tables.webhooks),
 });
 
-/** Of a custom mapping. */
+/** Limit of the sample of a custom mapping. */
 export const SAMPLE_BYTES_MAX = 64 * 1024;
 /** Webhooks and on-call links that a server sends to at the same time; a project has an eighth of them. */
 const RECEIVERS = 64;

@@ -60,7 +60,7 @@ interface PagingDependencies {
   readonly settings: PagingSettings;
   readonly metrics: PageMetrics;
   readonly publicUrl: () => string;
-  /** Lets the pages of a project follow all events so far. */
+  /** Applies all stored events to the pages of a project. */
   readonly catchUp: (project: number) => Promise<void>;
 }
 

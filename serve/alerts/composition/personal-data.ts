@@ -33,7 +33,7 @@ export class AlertPersonalData implements PersonalData {
     this.#members = new Members({ ...accounts, records: this.#memberRows, users });
   }
 
-  /** A project always keeps an Owner who can sign in. */
+  /** Projects whose only Owner is the user: a project must keep an Owner who can sign in. */
   async obstacles({ id }: User): Promise<readonly Obstacle[]> {
     const owned = (await this.#memberships(id)).filter(({ level }) => level === PROJECT_ROLES.Owner);
     const found = await Promise.all(
@@ -126,7 +126,7 @@ export class AlertPersonalData implements PersonalData {
     return found.flat();
   }
 
-  /** Schedules with a turn or an override of the user, now or later. */
+  /** Schedules with a current or future turn or override of the user. */
   async #schedulesOf(userId: string, memberships: readonly Membership[]): Promise<string[]> {
     const now = this.#accounts.clock.now();
     const names = new Map(memberships.map(({ project }) => [project.id, project.name]));
@@ -182,7 +182,7 @@ export class AlertPersonalData implements PersonalData {
 }
 
 const onlyOwnerOf = ({ id, name }: tables.Project): Obstacle => ({
-  text: `The project ${name} has no other Owner. Make a member its Owner, or delete it. Locked accounts do not count.`,
+  text: `The project ${name} has no other Owner who can sign in. Make a member its Owner, or delete the project.`,
   path: `/projects/${id}/members`,
   link: 'Open its members',
 });

@@ -46,7 +46,7 @@ export const personalRows = ({ id }: User): Readonly<Record<string, PersonalRows
   ...lastChangedRows(id),
 });
 
-/** What a user did with alerts, and how they were paged. */
+/** Actions of a user on alerts, and the pages of the user. */
 const actionRows = (id: string): Record<string, PersonalRows> => ({
   alert_actions: {
     table: alertEvents,

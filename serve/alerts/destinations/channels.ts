@@ -35,16 +35,16 @@ interface ChannelsDependencies {
 
 interface ChannelChanges {
   readonly name?: string;
-  /** Those that are changed; '' removes one. */
+  /** Changed settings; '' removes a setting. */
   readonly settings?: DestinationSettings;
   readonly template?: TemplateChanges;
   readonly is_active?: boolean;
 }
 
-/** Channels of projects, which notify a team of pages. */
+/** The channels of projects. A channel notifies a team of pages. */
 export class Channels {
   readonly #deps: ChannelsDependencies;
-  /** A channel may lead to an address of anybody. */
+  /** Limited, because a channel can have anybody's address. */
   readonly #tests: Limiter;
 
   constructor(dependencies: ChannelsDependencies) {
@@ -68,18 +68,18 @@ export class Channels {
     return channel;
   }
 
-  /** Whether a project has a channel, active or not. */
+  /** True for inactive channels, too. */
   async has(projectId: string, id: string): Promise<boolean> {
     return (await this.#own(projectId, id)) !== null;
   }
 
-  /** An active channel, to send to; null when there is none. */
+  /** The destination of an active channel; null if there is none. */
   async find(projectId: string, id: string): Promise<Destination | null> {
     const channel = await this.#own(projectId, id);
     return channel?.is_active ? this.#destinationOf(channel) : null;
   }
 
-  /** The settings that may be shown, and the names of the secret ones that are set. */
+  /** The settings without secrets, and the names of the secrets that are set. */
   settingsOf(channel: NotificationChannel): { shown: DestinationSettings; secrets: readonly string[] } {
     const fields = SETTING_FIELDS[channel.type as DestinationType];
     const entries = Object.entries(this.#settingsOf(channel) ?? {});
@@ -208,7 +208,7 @@ export class Channels {
     return this.#deps.seal.encrypt(JSON.stringify(settings), contextOf(id));
   }
 
-  /** Null where they were encrypted with another key than the server has now. */
+  /** Null if the server's key has changed since they were encrypted. */
   #settingsOf({ id, settings }: NotificationChannel): DestinationSettings | null {
     try {
       return JSON.parse(this.#deps.seal.decrypt(settings, contextOf(id))) as DestinationSettings;

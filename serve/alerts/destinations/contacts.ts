@@ -36,9 +36,9 @@ export interface Contact {
   /** 0 until its code was entered. */
   readonly verified_ms: number;
   readonly created_ms: number;
-  /** Its own texts as they are stored; '' for none. */
+  /** The stored template; '' for none. */
   readonly template: string;
-  /** Whether it is the confirmed e-mail of the account, which cannot be deleted here. */
+  /** True for the confirmed e-mail of the account. It cannot be deleted here. */
   readonly isOfAccount: boolean;
 }
 
@@ -50,12 +50,12 @@ interface ContactsDependencies {
   readonly limiters: Limiters;
   readonly seal: Seal;
   readonly sender: MessageSender;
-  /** Whether the notification rules of a user name a contact. */
+  /** True if the notification rules of a user name the contact. */
   readonly isUsed: (userId: string, contactId: string) => Promise<boolean>;
   readonly publicUrl: () => string;
 }
 
-/** Addresses under which users are paged. Each is verified by a code, except the confirmed e-mail of the account. */
+/** The addresses at which users are paged. A code verifies each, except the confirmed e-mail of the account. */
 export class Contacts {
   readonly #deps: ContactsDependencies;
   readonly #perUser: Limiter;
@@ -76,7 +76,7 @@ export class Contacts {
     return account === null ? own : [account, ...own];
   }
 
-  /** Ids of the contacts of a user that can be sent to: e-mail first, then the oldest. */
+  /** Ids of the verified contacts of a user: e-mail first, then the oldest. */
   async verified(userId: string): Promise<string[]> {
     const verified = (await this.list(userId)).filter(({ verified_ms }) => verified_ms > 0);
     const isEmail = ({ type }: Contact) => type === 'email';
@@ -85,13 +85,13 @@ export class Contacts {
     );
   }
 
-  /** The contact of a user who set no rules: the first verified one. Null when there is none. */
+  /** The contact of a user without rules: the first verified one. Null if there is none. */
   async defaultContact(userId: string): Promise<string | null> {
     const account = await this.#accountContact(userId);
     return account?.id ?? (await this.verified(userId))[0] ?? null;
   }
 
-  /** A verified contact, to send to; null when there is none. */
+  /** The destination of a verified contact; null if there is none. */
   async find(id: string): Promise<Destination | null> {
     const contact = id.startsWith(ACCOUNT)
       ? await this.#accountContact(id.slice(ACCOUNT.length))
@@ -119,7 +119,7 @@ export class Contacts {
           `You can have up to ${CONTACTS_PER_USER} contacts. Delete one first.`,
         );
       if (known.some((other) => other.type === type && other.address === address))
-        throw new RequestRefused('conflict', 'You have this contact already.');
+        throw new RequestRefused('conflict', 'You already have this contact.');
       const created_ms = clock.now();
       const contact: Contact = {
         id: newLocator(),
@@ -149,16 +149,16 @@ export class Contacts {
     });
   }
 
-  /** Sends a new code to a contact that is not verified yet; the one before becomes invalid. */
+  /** Sends a new code to an unverified contact. The old code becomes invalid. */
   async renewCode(user: User, id: string): Promise<Contact> {
     const contact = await this.#get(user.id, id);
-    if (contact.verified_ms > 0) throw new RequestRefused('conflict', 'This contact is verified already.');
+    if (contact.verified_ms > 0) throw new RequestRefused('conflict', 'This contact is already verified.');
     const code = await this.#sendCode(user.id, contact);
     await this.#change(user.id, id, (row) => ({ next: { ...row, ...code }, result: undefined }));
     return contact;
   }
 
-  /** Verifies a contact by its code. Every wrong one counts. */
+  /** Verifies a contact by its code. Counts each wrong code. */
   async verify(user: User, id: string, given: string): Promise<Contact> {
     const { clock, seal } = this.#deps;
     const code = given.toLowerCase().replace(/[\s-]/g, '');
@@ -170,9 +170,14 @@ export class Contacts {
         return { next: { ...row, code_tries: row.code_tries + 1 }, result: 'wrong' };
       return { next: { ...row, verified_ms: now, code_hash: '', code_ends_ms: 0 }, result: 'right' };
     });
-    if (verdict === 'wrong') throw new RequestRefused('bad_request', 'This code is wrong.', 'code');
+    if (verdict === 'wrong')
+      throw new RequestRefused(
+        'bad_request',
+        'This code is wrong. Check the message that was sent to you.',
+        'code',
+      );
     if (verdict === 'ended')
-      throw new RequestRefused('bad_request', 'This code is not valid any more. Ask for a new one.', 'code');
+      throw new RequestRefused('bad_request', 'This code is no longer valid. Ask for a new one.', 'code');
     return this.#get(user.id, id);
   }
 
@@ -299,7 +304,7 @@ export function contactAddress(seal: Seal, { id, address }: ContactMethod): stri
   }
 }
 
-/** Of the contact that is the e-mail of an account; the id of the user follows. */
+/** Prefix of the id of the account's own e-mail; the id of the user follows. */
 const ACCOUNT = 'account-';
 const CODE_PURPOSE = 'contact code';
 
@@ -307,7 +312,7 @@ type Code = Pick<ContactMethod, 'code_hash' | 'code_ends_ms' | 'code_tries'>;
 
 const contextOf = (id: string): string => `contact/${id}`;
 
-/** Only webhook contacts have a template, because people read the others. */
+/** Only webhook contacts have a template, because a program reads them. */
 function contactTemplate(type: ContactType, before: string, changes: TemplateChanges): string {
   if (changes !== null && type !== 'webhook')
     throw new RequestRefused('bad_request', 'Only contacts of the type webhook have a template.', 'template');

@@ -5,7 +5,7 @@ import { requireHttpUrl } from '../outgoing/http-url.ts';
 /** A setting of a type of destination. */
 interface SettingField {
   readonly isRequired: boolean;
-  /** Whether it is never shown again. */
+  /** Secrets are never shown again. */
   readonly isSecret: boolean;
   /** Throws `RequestRefused` with the name of the field. */
   readonly check: (text: string, field: string) => void;
@@ -28,7 +28,7 @@ const routingKey = matches(
   /^[A-Za-z0-9]{32}$/,
   'Enter the integration key of an Events API v2 integration: 32 letters and digits.',
 );
-const signingSecret = matches(/^[\x21-\x7e]{16,255}$/, 'Enter 16 to 255 letters, digits and signs.');
+const signingSecret = matches(/^[\x21-\x7e]{16,255}$/, 'Enter 16 to 255 letters, digits and symbols.');
 
 const required = { isRequired: true, isSecret: false };
 const secret = { isRequired: true, isSecret: true };
@@ -60,7 +60,11 @@ export function changedSettings(
   const unknown = Object.keys(changes).find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined) {
     const names = Object.keys(fields).join(', ');
-    throw new RequestRefused('bad_request', `A destination of type ${type} has only: ${names}.`, unknown);
+    throw new RequestRefused(
+      'bad_request',
+      `A destination of type ${type} has these settings: ${names}.`,
+      unknown,
+    );
   }
   const next = Object.entries({ ...before, ...changes })
     .map(([name, text]) => [name, text.trim()] as const)

@@ -13,13 +13,13 @@ export interface NotificationRule {
   readonly afterMinutes: number;
 }
 
-/** How a user wants to be paged. */
+/** The notification rules of a user. */
 export interface UserRules {
-  /** None until they were set. */
+  /** Empty until the user sets rules. */
   readonly default: readonly NotificationRule[];
-  /** For steps that are marked important; none means the default ones. */
+  /** For important steps. Empty means the default rules. */
   readonly important: readonly NotificationRule[];
-  /** Whether they are told how a page goes on. */
+  /** Notifies the user when a page is acknowledged or resolved. */
   readonly statusUpdates: boolean;
 }
 
@@ -31,7 +31,7 @@ interface NotificationRulesDependencies {
   readonly clock: Clock;
 }
 
-/** The contacts of a user that are notified of a page, and when. */
+/** Stores which contacts of a user are notified of a page, and when. */
 export class NotificationRulesStore {
   readonly #deps: NotificationRulesDependencies;
 
@@ -51,8 +51,8 @@ export class NotificationRulesStore {
   }
 
   /**
-   * The rules that apply to a page, with verified contacts only. If no rule has one, the first verified contact is
-   * notified at once, so only a user without any contact is never reached.
+   * The rules that apply to a page, with verified contacts only. If there are none, the first verified contact is
+   * notified at once. So only users without a verified contact are not reached.
    */
   async rulesFor(userId: string, isImportant: boolean): Promise<readonly NotificationRule[]> {
     const { contacts } = this.#deps;
@@ -74,13 +74,13 @@ export class NotificationRulesStore {
     return (await this.get(userId)).statusUpdates;
   }
 
-  /** Whether a rule of a user names a contact. */
+  /** True if a rule of the user names the contact. */
   async uses(userId: string, contactId: string): Promise<boolean> {
     const rules = await this.get(userId);
     return [...rules.default, ...rules.important].some((rule) => rule.contactId === contactId);
   }
 
-  /** Replaces what is given. */
+  /** Replaces the given lists and keeps the others. */
   async put(userId: string, given: Partial<UserRules>): Promise<UserRules> {
     const { records, contacts, clock } = this.#deps;
     const verified = await contacts.verified(userId);

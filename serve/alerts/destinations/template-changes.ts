@@ -5,7 +5,7 @@ import { RequestRefused } from '../model/access.ts';
 /** Absent: unchanged. Empty: the built-in text. null: all built-in texts. */
 export type TemplateChanges = { readonly [Part in TemplatePart]?: string | undefined } | null;
 
-/** The column of a template with changes. Throws `RequestRefused` with the part at fault. */
+/** Applies changes to a stored template. Throws `RequestRefused` with the part at fault. */
 export function changedTemplate(type: DestinationType, before: string, changes: TemplateChanges): string {
   const stored = storedTemplate(before) ?? NO_TEMPLATE;
   const next =
@@ -29,7 +29,7 @@ export function changedTemplate(type: DestinationType, before: string, changes: 
 export const storedTemplate = (column: string): MessageTemplate | null =>
   column === '' ? null : (JSON.parse(column) as MessageTemplate);
 
-/** As a part of a destination. */
+/** The template as a field of `Destination`. */
 export function templateOf(column: string): { readonly template?: MessageTemplate } {
   const template = storedTemplate(column);
   return template === null ? {} : { template };

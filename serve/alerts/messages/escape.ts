@@ -1,21 +1,21 @@
 // Texts of senders stay texts in every format: no link, mention, or markup.
 
-/** An invisible character that ends a mention or a link before it begins. */
+/** A zero-width space. It breaks up mentions and links. */
 const BREAK = '\u200b';
 
-/** Senders can write any text where a link is meant. */
+/** Senders can put any text into a field for a URL. */
 export const isWebUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-/** `@name` would tell people of a channel. */
+/** `@name` would notify people in a chat. */
 export const withoutMentions = (text: string): string => text.replaceAll('@', `@${BREAK}`);
 
-/** For Slack, and for tools that read its messages as Markdown, where `](`, `][` and `]:` make links. */
+/** For Slack, and for tools that read its messages as Markdown: there `](`, `][` and `]:` make links. */
 export const slackText = (text: string): string =>
   withoutMentions(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    // A template may put a text behind its own `<`.
+    // A template may contain `<` in front of the text, and `<!` starts a mention.
     .replace(/^[!#]/, `$&${BREAK}`)
     .replace(/\](?=[([:])/g, `]${BREAK}`);
 

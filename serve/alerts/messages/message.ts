@@ -1,6 +1,6 @@
 import type { Alert, AlertStatus, Severity } from '../../../aggregate/alerts/model/alert.ts';
 
-/** An alert as messages show it. All texts are of its sender. */
+/** An alert in a message. The sender can write any text into it. */
 export interface MessageAlert {
   readonly iid: number;
   readonly title: string;
@@ -15,7 +15,7 @@ export interface MessageAlert {
   readonly count: number;
   /** RFC 3339; '' for none. */
   readonly started_at: string;
-  /** Of its page. */
+  /** URL of the page of the alert. */
   readonly url: string;
   readonly runbook: string;
 }
@@ -24,29 +24,29 @@ export type MessageEvent = 'triggered' | 'acknowledged' | 'resolved' | 'exhauste
 
 /** A message to a destination, as plain data. */
 export interface PageMessage {
-  /** Id of its first notification, the same for every attempt: receivers recognize duplicates by it. */
+  /** Id of its first notification. It is the same for each attempt, so receivers can detect duplicates. */
   readonly key: string;
   readonly event: MessageEvent;
   readonly project: { readonly id: number; readonly name: string };
   /** From 1 to 20, the most severe first. */
   readonly alerts: readonly MessageAlert[];
-  /** Alerts beyond those. */
+  /** Number of alerts that are not listed. */
   readonly more: number;
   readonly page: {
     readonly round: number;
     readonly step: number;
     /** Its name. */
     readonly policy: string;
-    /** Of an exhausted page: why, such as `nobody was reached`. */
+    /** The reason of an exhausted page, such as `nobody was reached`. */
     readonly reason: string;
-    /** Who acknowledged; '' if nobody did. */
+    /** Name of the user who acknowledged; '' if nobody did. */
     readonly by: string;
   };
-  /** Whose contact it is sent to; null for a channel. */
+  /** The owner of the contact; null for a channel. */
   readonly user: { readonly name: string } | null;
   /** '' for channels: only personal messages have one. */
   readonly acknowledgeUrl: string;
-  /** Whether an earlier attempt may have been accepted. */
+  /** An earlier attempt may have been accepted. */
   readonly duplicatePossible: boolean;
 }
 
@@ -72,7 +72,7 @@ function labelOf(text: string): { name: string; value: string } {
   return { name, value: value.join('=') };
 }
 
-/** A message that shows whether a destination works. */
+/** A message that tests a destination. */
 export const testMessage = ({
   key,
   project,

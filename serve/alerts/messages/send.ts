@@ -17,13 +17,13 @@ import { type RenderedTexts, renderTexts } from './templates.ts';
 import { webhookBody } from './webhook.ts';
 
 export interface SendOutcome {
-  /** Of the answer; 0 when there was none. */
+  /** Status of the response; 0 if there was none. */
   readonly status: number;
   /** The reason why the message was not accepted; '' if it was. */
   readonly fault: string;
-  /** Whether sending it again is of no use. */
+  /** True if a retry cannot succeed. */
   readonly isRefused: boolean;
-  /** How long the destination asks to wait. */
+  /** Delay that the destination asks for. */
   readonly retryAfterMs: number;
 }
 
@@ -41,7 +41,7 @@ interface MessageSenderDependencies {
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly settings: TelegramSettings;
-  /** Whether URLs of members may have private addresses. */
+  /** Allows private addresses in URLs of members. */
   readonly allowsPrivate: boolean;
 }
 
@@ -58,7 +58,7 @@ export class MessageSender {
     this.#deps = dependencies;
   }
 
-  /** The missing setup, as advice to the operator; '' if none is missing. */
+  /** Advice to the operator if a setting is missing; '' otherwise. */
   missingSetup(type: DestinationType): string {
     const { mailer, settings } = this.#deps;
     if (type === 'email' && !mailer.isConfigured) return NO_MAIL;
@@ -120,7 +120,7 @@ export class MessageSender {
     const { settings, allowsPrivate } = this.#deps;
     if (type === 'pagerduty') return { url: url || PAGERDUTY_URL, allowsPrivate };
     if (type !== 'telegram') return { url, allowsPrivate };
-    // The operator's own server may well be in a private network.
+    // The operator's own server may be in a private network.
     const { TELEGRAM_API_URL: own, TELEGRAM_BOT_TOKEN: token } = settings;
     return { url: `${own ?? TELEGRAM_URL}/bot${token}/sendMessage`, allowsPrivate: own !== undefined };
   }

@@ -3,10 +3,10 @@ import { type MessageAlert, type MessageEvent, type PageMessage, testMessage } f
 import type { TemplateData } from './template-writer.ts';
 import { firstAlert } from './texts.ts';
 
-/** Labels of an alert that templates see. */
+/** Labels of an alert in the data of templates. */
 const LABELS_MAX = 64;
 
-/** Values that a template can name. */
+/** The context of a template. */
 export function templateData(message: PageMessage): TemplateData {
   const { event, page, project, user, acknowledgeUrl, more, duplicatePossible } = message;
   return {
@@ -22,7 +22,7 @@ export function templateData(message: PageMessage): TemplateData {
   };
 }
 
-/** A runbook that is no URL is left out, as templates make links of it: senders can write any text. */
+/** Leaves out a runbook that is not a web URL, because templates put it into links. */
 const alertData = ({ labels, hosts, runbook, ...alert }: MessageAlert): TemplateData => ({
   ...alert,
   runbook: isWebUrl(runbook) ? runbook : '',
@@ -63,7 +63,7 @@ const sample = (event: MessageEvent, fields: Partial<PageMessage>): PageMessage 
   ...fields,
 });
 
-/** A message in which everything has a value that a template can name. No text may follow a backslash in JSON. */
+/** A message with a value for each name. In JSON, a value after a backslash would be a broken escape. */
 export const FULL_SAMPLE = sample('triggered', {
   alerts: [ALERT, { ...ALERT, iid: 43, title: 'Disk of db-8 is full', severity: 'high' }],
   more: 12,
@@ -73,7 +73,7 @@ export const FULL_SAMPLE = sample('triggered', {
   duplicatePossible: true,
 });
 
-/** Messages that a template must render: a full one, one of a single alert, the end of it, and a test with blanks. */
+/** Messages that a template must render: a bundle, a single alert, its end, and a test with empty values. */
 export const SAMPLES: readonly PageMessage[] = [
   FULL_SAMPLE,
   sample('triggered', {}),

@@ -3,7 +3,7 @@ import { visible } from '../../../aggregate/alerts/formats/values.ts';
 
 /** Work of one rendering, well above any real message. */
 const STEPS_MAX = 20_000;
-/** Characters of a value that count as one step, because they are escaped. */
+/** Escaping this many characters of a value counts as one step. */
 const CHARACTERS_PER_STEP = 100;
 
 type Value = string | number | boolean | Data | readonly Value[];
@@ -11,10 +11,10 @@ interface Data {
   readonly [name: string]: Value;
 }
 
-/** What templates can name: plain data. */
+/** The context of a template: plain data. */
 export type TemplateData = Data;
 
-/** The value of a name, or undefined. Only properties of the data count, so no name leads to code. */
+/** The value of a name, or undefined. Reads own properties only, so no name reaches code. */
 export function valueIn(views: readonly unknown[], name: string): unknown {
   if (name === '.') return views.at(-1);
   const [first = '', ...rest] = name.split('.');
@@ -28,7 +28,7 @@ export function valueIn(views: readonly unknown[], name: string): unknown {
 const isData = (value: unknown): value is Data =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The data that a tag sees, without prototypes and without functions. */
+/** Looks up plain data without prototypes and functions. */
 class DataContext extends mustache.Context {
   readonly #views: readonly unknown[];
 
@@ -48,13 +48,13 @@ class DataContext extends mustache.Context {
 
 export interface Rendered {
   readonly text: string;
-  /** Whether a limit stopped the rendering. */
+  /** True if a limit stopped the rendering. */
   readonly isCut: boolean;
 }
 
 class TooLong extends Error {}
 
-/** Stops at the limits of length and work, and keeps what was rendered before. */
+/** Stops at the limits of length and work. Keeps the text rendered so far. */
 class LimitedWriter extends mustache.Writer {
   readonly #escapeText: (text: string) => string;
   readonly #charactersMax: number;
@@ -85,7 +85,7 @@ class LimitedWriter extends mustache.Writer {
   override escapedValue(token: string[], context: mustache.Context): string {
     const value: unknown = context.lookup(token[1] as string);
     if (value === undefined || typeof value === 'object') return '';
-    // A text of a sender may be far longer than what is left, and all of it invisible.
+    // A sender's text can be very long and all of it invisible, so cut it first.
     const text = String(value).slice(0, this.#charactersMax);
     this.#work(text.length / CHARACTERS_PER_STEP);
     return this.#add(this.#escapeText(visible(text)));

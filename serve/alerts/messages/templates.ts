@@ -10,7 +10,7 @@ export type TemplatePart = keyof MessageTemplate;
 
 export const NO_TEMPLATE: MessageTemplate = { title: '', text: '', body: '' };
 
-/** The parts that each type of destination can have. */
+/** The parts of a template by type of destination. */
 export const TEMPLATE_PARTS: Readonly<Record<DestinationType, readonly TemplatePart[]>> = {
   email: ['title', 'text'],
   slack: ['title', 'text'],
@@ -37,7 +37,7 @@ export class TemplateError extends Error {
   }
 }
 
-/** Title and text as a destination shows them; absent if it has the built-in ones. Both are escaped. */
+/** Escaped title and text; absent for the built-in ones. */
 export interface RenderedTexts {
   readonly title?: string;
   readonly text?: string;
@@ -54,7 +54,7 @@ const ESCAPES: Readonly<Record<DestinationType, (text: string) => string>> = {
   webhook: plain,
 };
 
-/** The title becomes one line, because values may have line breaks. */
+/** Values may have line breaks, so the title is joined to one line. */
 export function renderTexts(
   template: MessageTemplate,
   type: DestinationType,
@@ -72,7 +72,7 @@ export function renderTexts(
 
 const jsonText = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The body of a webhook; null if the template gives no JSON for this message, or too much. */
+/** The body of a webhook; null if the result is not valid JSON or too long. */
 export function renderBody(template: string, message: PageMessage): unknown {
   const limits = { escapeText: jsonText, charactersMax: RESULT_CHARACTERS_MAX };
   const { text, isCut } = renderTemplate(template, templateData(message), limits);
@@ -84,7 +84,7 @@ export function renderBody(template: string, message: PageMessage): unknown {
   }
 }
 
-/** Throws `TemplateError` for a template that cannot be rendered for every message. Returns the names that nothing has. */
+/** Throws `TemplateError` if a sample cannot be rendered. Returns the unknown names. */
 export function checkTemplate(template: MessageTemplate, type: DestinationType): readonly string[] {
   const unknown: string[] = [];
   for (const part of ['title', 'text', 'body'] as const) {
@@ -99,7 +99,7 @@ export function checkTemplate(template: MessageTemplate, type: DestinationType):
   return [...new Set(unknown)];
 }
 
-/** As mustache parses it: kind, name, start, end, and the tokens of a section. */
+/** A token of mustache: kind, name, start, end, and the tokens of a section. */
 type Token = readonly [kind: string, name: string, start: number, end: number, inner?: readonly Token[]];
 
 interface Checked {
@@ -119,7 +119,7 @@ function parse(part: TemplatePart, text: string): readonly Token[] {
 
 const REFUSED: Readonly<Record<string, string>> = {
   '>': 'Partials are not available',
-  '&': 'Unescaped tags are not available: write two braces',
+  '&': 'Tags must have two braces and no &',
   '=': 'Delimiters cannot be changed',
 };
 
@@ -133,7 +133,10 @@ function checkTags(checked: Checked, tokens: readonly Token[], views: readonly u
     if (value === undefined) unknown.push(name);
     if (inner === undefined) continue;
     if (depth === DEPTH_MAX)
-      throw new TemplateError(part, `Sections can be ${DEPTH_MAX} deep ${placeOf(text, start)}.`);
+      throw new TemplateError(
+        part,
+        `Sections are nested more than ${DEPTH_MAX} deep ${placeOf(text, start)}.`,
+      );
     const [item = value] = Array.isArray(value) ? value : [];
     checkTags(checked, inner, kind === '#' ? [...views, item] : views, depth + 1);
   }
@@ -148,7 +151,7 @@ function checkJson(text: string): void {
       'body',
       isCut
         ? `The result has more than ${RESULT_CHARACTERS_MAX} characters for the sample.`
-        : `The result is no JSON for a sample of the event ${message.event}: ${cut(faultOf(json), 200)}`,
+        : `The result is not valid JSON for a sample of the event ${message.event}: ${cut(faultOf(json), 200)}`,
     );
   }
 }
@@ -163,7 +166,7 @@ function faultOf(json: string): string {
 }
 
 const notOf = (type: DestinationType): string =>
-  `Templates of the type ${type} have only: ${TEMPLATE_PARTS[type].join(', ')}.`;
+  `Templates of the type ${type} have these parts: ${TEMPLATE_PARTS[type].join(', ')}.`;
 
 function placeOf(text: string, at: number): string {
   const lines = text.slice(0, at).split('\n');

@@ -42,7 +42,7 @@ export const projectNameOf = ({ project }: PageMessage): string => shortName(pro
 
 const shortName = (text: string): string => cut(oneLine(text), NAME_CHARACTERS);
 
-/** What happened, as one sentence; '' where the headline says it. */
+/** The event in one sentence; '' if the headline says it. */
 function leadOf(message: PageMessage): string {
   const by = shortName(message.page.by);
   switch (message.event) {
@@ -90,7 +90,7 @@ export function factsOf(message: PageMessage): Fact[] {
     .filter(({ value }) => value !== '');
 }
 
-/** With the step that calls somebody; other events belong to no step. */
+/** The policy, with round and step if the page is triggered. */
 const policyText = ({ event, page: { policy, round, step } }: PageMessage): string =>
   event === 'triggered' && policy !== '' ? `${policy}, round ${round}, step ${step}` : policy;
 
@@ -103,7 +103,7 @@ function itemsOf({ alerts, more }: PageMessage): string[] {
 
 const shortTitle = (title: string): string => cut(oneLine(title), ITEM_CHARACTERS);
 
-/** What happened, and the alerts of a bundle or the description of a single one. */
+/** The event, then the alerts of a bundle or the description of a single alert. */
 export function bodyOf(message: PageMessage, charactersMax: number): string {
   const items = itemsOf(message);
   const paragraphs = [

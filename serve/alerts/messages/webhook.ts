@@ -2,16 +2,16 @@ import type { MessageAlert, PageMessage } from './message.ts';
 import { renderBody } from './templates.ts';
 
 /**
- * The body for a `webhook` destination. A template that renders no JSON is replaced by the built-in body, so that no
+ * The body for a `webhook` destination. If the template does not render valid JSON, the built-in body is sent, so no
  * page is lost.
  */
 export function webhookBody(message: PageMessage, template = ''): unknown {
   if (template === '') return builtInBody(message);
-  const fault = 'the template gave no JSON for this message';
+  const fault = 'the template did not render valid JSON for this message';
   return renderBody(template, message) ?? { ...builtInBody(message), template_fault: fault };
 }
 
-/** Alerts have the names that outgoing webhooks and the API give them. */
+/** Alerts have the field names of outgoing webhooks and the API. */
 function builtInBody(message: PageMessage): object {
   const { event, project, alerts, more, page, user, acknowledgeUrl, duplicatePossible } = message;
   const all = alerts.map((alert) => alertAttributes(alert, project.id));

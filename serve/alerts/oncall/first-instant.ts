@@ -2,8 +2,8 @@ import { Temporal } from 'temporal-polyfill';
 import { HOUR_MS } from '../../../infra/days.ts';
 
 /**
- * The first moment at which the clock of a zone shows a wall time or a later one, in milliseconds. A time that the
- * clock skips is the end of the gap, one that it shows twice is the first of both; so order is always kept.
+ * The first moment at which the clock of a zone shows a wall time or a later one, in milliseconds. A skipped time is
+ * the end of its gap, and a repeated time its first occurrence. So the order of wall times is kept.
  */
 export function firstInstant(wall: Temporal.PlainDateTime, timeZone: string): number {
   const earlier = wall.toZonedDateTime(timeZone, { disambiguation: 'earlier' });
@@ -17,12 +17,12 @@ export function firstInstant(wall: Temporal.PlainDateTime, timeZone: string): nu
 const SET_BACK_MS_MAX = 25 * HOUR_MS;
 
 /**
- * The same for many wall times of one zone, which are milliseconds as if they were UTC. Temporal takes some 10 µs a
- * time, so a year of hourly turns would stop the process for seconds: between two changes of the offset it is added.
+ * `firstInstant` for many wall times of one zone, in milliseconds as if they were UTC. Temporal takes about 10 µs a
+ * call, so a year of hourly turns would block the process for seconds. Between two transitions this adds the offset.
  */
 export class ZoneClock {
   readonly #timeZone: string;
-  /** The stretch around the newest moment in which the offset is the same. */
+  /** The period of the current offset. */
   #from = Infinity;
   #until = -Infinity;
   #offset = 0;
@@ -46,7 +46,7 @@ export class ZoneClock {
 
   #moveTo(at: number): void {
     if (at >= this.#from && at < this.#until) return;
-    // `previous` excludes a transition at the instant itself, so it is asked 1 ms later.
+    // `previous` excludes a transition at the instant itself, so add 1 ms.
     const now = Temporal.Instant.fromEpochMilliseconds(at + 1).toZonedDateTimeISO(this.#timeZone);
     this.#from = now.getTimeZoneTransition('previous')?.epochMilliseconds ?? -Infinity;
     this.#until = now.getTimeZoneTransition('next')?.epochMilliseconds ?? Infinity;

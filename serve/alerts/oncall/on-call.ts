@@ -10,7 +10,7 @@ export type RotationUnit = (typeof ROTATION_UNITS)[number];
 export interface RotationRevision {
   readonly rotation: string;
   readonly effective: number;
-  /** Whether the rotation ends at that moment, for good. */
+  /** The rotation ends at `effective`. */
   readonly endsRotation: boolean;
   /** Only the highest active priority is on call. */
   readonly priority: number;
@@ -30,7 +30,7 @@ export interface Override extends Span {
   readonly id: string;
   /** '' for nobody. */
   readonly user: string;
-  /** Who gives way; '' for everybody. */
+  /** The user that is replaced; '' for everybody. */
   readonly replaces: string;
 }
 
@@ -40,19 +40,19 @@ export interface ScheduleData {
   readonly rotations: readonly RotationRevision[];
   /** In order of creation, which is the order in which they apply. */
   readonly overrides: readonly Override[];
-  /** Whether a user may be on call now (Developer or more, not locked). */
+  /** True for users who may be on call: at least Developer, and not locked. */
   readonly isAvailable: (user: string) => boolean;
 }
 
-/** A stretch in which the same users are on call, by the same turns and overrides. */
+/** A span in which the same users are on call by the same turns and overrides. */
 export interface Shift extends Span {
   readonly users: readonly string[];
-  /** Ids of the rotations and overrides that it follows from. */
+  /** Ids of its rotations and overrides. */
   readonly rotations: readonly string[];
   readonly overrides: readonly string[];
 }
 
-/** A stretch in which a turn is active, with the users who can be on call. */
+/** A span in which a turn is active, with the users who can be on call. */
 interface ActiveTurn extends Span {
   readonly rotation: string;
   readonly index: number;
@@ -88,11 +88,11 @@ export function shiftsBetween(schedule: ScheduleData, from: number, until: numbe
   return shifts;
 }
 
-/** The stretches in which nobody is on call. */
+/** The spans in which nobody is on call. */
 export const gapsBetween = (schedule: ScheduleData, from: number, until: number): readonly Span[] =>
   gapsIn(shiftsBetween(schedule, from, until), { from, until });
 
-/** The stretches between the shifts of a window. */
+/** The spans between the shifts of a window. */
 export function gapsIn(shifts: readonly Span[], { from, until }: Span): readonly Span[] {
   const gaps: Span[] = [];
   let covered = from;
@@ -234,7 +234,7 @@ function* turnsOfRevision(
   }
 }
 
-/** If nobody of a turn can be on call, the next turn in order that has somebody stands in. */
+/** If nobody in a turn can be on call, the next turn with somebody available stands in. */
 function availableUsers(
   turns: RotationRevision['turns'],
   index: number,

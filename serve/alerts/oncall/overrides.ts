@@ -14,7 +14,7 @@ import type { Span } from './time-intervals.ts';
 const FUTURE_MAX = 500;
 const LENGTH_DAYS_MAX = 366;
 const REASON_CHARACTERS_MAX = 1000;
-/** Of one answer: what is in a year, the past included. */
+/** Overrides read for one answer, which may span a year of the past. */
 const READ_MAX = 10_000;
 
 export interface OverrideFields {
@@ -27,13 +27,13 @@ export interface OverrideFields {
   readonly reason: string;
 }
 
-/** Who creates or deletes an override, with the access level in the project. */
+/** The user who creates or deletes an override, with the access level in the project. */
 interface OverrideAuthor {
   readonly id: string;
   readonly level: number;
 }
 
-/** The overrides of schedules. One counts from its creation until its deletion at most, so the past never changes. */
+/** The overrides of schedules. An override has no effect before its creation or after its deletion, so the past never changes. */
 export class Overrides {
   readonly #records: Records<OncallOverride>;
   readonly #people: People;
@@ -57,7 +57,7 @@ export class Overrides {
     this.#locks = locks;
   }
 
-  /** Those that have not ended, by time. */
+  /** The overrides that have not ended, by start. */
   list(scheduleId: string): Promise<OncallOverride[]> {
     return this.#records.find(
       sql`schedule_id = ${scheduleId} AND deleted_ms = 0 AND until_ms > ${this.#clock.now()}`,
@@ -66,7 +66,7 @@ export class Overrides {
     );
   }
 
-  /** Those that count in a stretch, in order of creation, deleted ones until their deletion. */
+  /** The overrides in effect during a span, in order of creation. Deleted ones count until their deletion. */
   async within(scheduleId: string, { from, until }: Span): Promise<Override[]> {
     const rows = await this.#records.find(
       sql`schedule_id = ${scheduleId} AND from_ms < ${until} AND until_ms > ${from}

@@ -1,7 +1,7 @@
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Members } from '../projects/members.ts';
 
-/** Who can be on call in a project: its Developers and above whose accounts are not locked. */
+/** The users who can be on call in a project: at least Developer, and not locked. */
 export class People {
   readonly #members: Pick<Members, 'list' | 'levelOf'>;
 

@@ -28,7 +28,7 @@ interface PersonalShift extends Shift {
   readonly schedule: OncallSchedule;
 }
 
-/** The shifts of one user in all projects, and the secret under which calendars read them. */
+/** The shifts of one user in all projects, and the secret of the calendar feed. */
 export class PersonalCalendars {
   readonly #deps: PersonalCalendarsDependencies;
 
@@ -36,7 +36,7 @@ export class PersonalCalendars {
     this.#deps = dependencies;
   }
 
-  /** Whether the user has an address. */
+  /** True if the user has a calendar address. */
   async has(userId: string): Promise<boolean> {
     return ((await this.#deps.records.get(userId))?.calendar_hash ?? '') !== '';
   }
@@ -69,7 +69,7 @@ export class PersonalCalendars {
     return hash && isSecretOf(hash, secret) ? userId : null;
   }
 
-  /** In projects that the user is a member of. Only schedules that name the user are computed. */
+  /** Shifts in the given projects. Computes only the schedules that name the user. */
   async shifts(userId: string, projectIds: ReadonlySet<string>, window: Span): Promise<PersonalShift[]> {
     const { schedules } = this.#deps;
     const found: PersonalShift[] = [];

@@ -32,30 +32,30 @@ export interface PolicyTarget {
 
 export interface PolicyStep {
   readonly targets: readonly PolicyTarget[];
-  /** How long the page waits before the next step. */
+  /** Wait before the next step. */
   readonly delay_minutes: number;
-  /** Whether people are told by their rules for important pages. */
+  /** Notifies people by their rules for important pages. */
   readonly important: boolean;
 }
 
 export interface PolicyFields {
   readonly name: string;
   readonly steps: readonly PolicyStep[];
-  /** How often the steps run again after the first time. */
+  /** Additional runs of the steps. */
   readonly repeats: number;
-  /** How long after the last step the steps start again; 0 = never. */
+  /** Time from the last step until the steps start again; 0 means never. */
   readonly reminder_hours: number;
-  /** How long after its acknowledgement a page starts again; 0 = never. */
+  /** Time from the acknowledgement until an open page starts again; 0 means never. */
   readonly ack_timeout_minutes: number;
 }
 
-/** Who is paged, in which order. */
+/** An escalation policy: the order in which people are paged. */
 export interface Policy extends PolicyFields {
   readonly id: string;
   readonly project_id: string;
 }
 
-/** Names of the policies that use a target, which cannot be deleted then. */
+/** Names of the policies that use a target. A target in use cannot be deleted. */
 export async function policiesUsing(
   records: Records<EscalationPolicy>,
   projectId: string,
@@ -71,11 +71,11 @@ interface PoliciesDependencies {
   readonly records: Records<EscalationPolicy>;
   readonly clock: Clock;
   readonly locks: Locks;
-  /** Whether a project has a target, by its type. */
+  /** Checks that a project has a target, by its type. */
   readonly hasTarget: Readonly<Record<TargetType, (projectId: string, id: string) => Promise<boolean>>>;
-  /** Names of the routes that lead to a policy. */
+  /** Names of the routes that use a policy. */
   readonly routesUsing: (projectId: string, policyId: string) => Promise<readonly string[]>;
-  /** How many pages follow a policy and are not closed. */
+  /** Counts the pages of a policy that are not closed. */
   readonly countOpenPages: (projectId: string, policyId: string) => Promise<number>;
 }
 
@@ -118,7 +118,7 @@ export class Policies {
     return row !== null && row.project_id === projectId && row.deleted_ms === 0 ? policyOf(row) : null;
   }
 
-  /** Those of some ids that exist, by id. */
+  /** The existing policies among some ids, by id. */
   async findAll(projectId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Policy>> {
     const found = await Promise.all([...new Set(ids)].map((id) => this.find(projectId, id)));
     return new Map(found.flatMap((policy) => (policy === null ? [] : [[policy.id, policy]])));
@@ -197,7 +197,7 @@ export class Policies {
     });
   }
 
-  /** The lock enforces unique names and the limit. Routes share it, so no route is set to a policy while it is deleted. */
+  /** The lock enforces unique names and the limit. Routes share it, so no route can choose a policy that is being deleted. */
   #changing<T>(projectId: string, work: (policies: readonly Policy[]) => Promise<T>): Promise<T> {
     return this.#locks.run(escalationLock(projectId), async () => work(await this.list(projectId)));
   }
@@ -216,9 +216,9 @@ export class Policies {
 export const escalationLock = (projectId: string): string => `escalation/${projectId}`;
 
 const MISSING_TARGET: Readonly<Record<TargetType, string>> = {
-  schedule: 'The project has no such schedule.',
-  user: 'No member with the Developer role or a higher one has this id.',
-  channel: 'The project has no such channel.',
+  schedule: 'The project has no schedule with this id. Choose another one.',
+  user: 'No member with at least the Developer role has this id. Choose another one.',
+  channel: 'The project has no channel with this id. Choose another one.',
 };
 
 const policyNotFound = () => new RequestRefused('not_found', 'Escalation Policy Not Found');
@@ -260,7 +260,7 @@ function validFields(given: PolicyFields): PolicyFields {
     const field = `steps.${i}.targets`;
     requireCount(targets, TARGETS_MAX, 'target', field);
     if (new Set(targets.map(({ type, id }) => `${type} ${id}`)).size < targets.length)
-      throw new RequestRefused('bad_request', 'Name each target once in a step.', field);
+      throw new RequestRefused('bad_request', 'Enter each target of a step only once.', field);
     requireInRange(delay_minutes, 'delay_minutes', `steps.${i}.delay_minutes`);
   }
   for (const field of ['repeats', 'reminder_hours', 'ack_timeout_minutes'] as const)
@@ -270,7 +270,7 @@ function validFields(given: PolicyFields): PolicyFields {
 
 function requireCount(list: readonly unknown[], max: number, noun: string, field: string): void {
   if (list.length === 0 || list.length > max)
-    throw new RequestRefused('bad_request', `Give at least one ${noun} and at most ${max}.`, field);
+    throw new RequestRefused('bad_request', `Enter 1 to ${max} ${noun}s.`, field);
 }
 
 function requireInRange(value: number, range: keyof typeof POLICY_RANGES, field: string): void {
@@ -281,5 +281,5 @@ function requireInRange(value: number, range: keyof typeof POLICY_RANGES, field:
 
 function requireFreeName(name: string, others: readonly Policy[]): void {
   if (others.some((other) => other.name === name))
-    throw new RequestRefused('conflict', `There is a policy ${name} already. Choose another name.`, 'name');
+    throw new RequestRefused('conflict', `Another policy has the name ${name}. Enter another one.`, 'name');
 }

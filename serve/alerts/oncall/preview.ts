@@ -1,15 +1,15 @@
 import { gapsIn, type ScheduleData, shiftsBetween } from './on-call.ts';
 import type { Span } from './time-intervals.ts';
 
-/** When somebody is on call who was not before an edit, and the other way round. */
+/** The spans that an edit adds to a user's shifts, and those that it removes. */
 export interface PersonChange {
-  /** '' for nobody: gaps. */
+  /** '' for the gaps of the schedule. */
   readonly user: string;
   readonly gains: readonly Span[];
   readonly loses: readonly Span[];
 }
 
-/** How an edit changes who is on call, person by person; without those for whom nothing changes. */
+/** The changes of an edit by person. Leaves out people without changes. */
 export function personChanges(
   before: ScheduleData,
   after: ScheduleData,
@@ -39,7 +39,7 @@ function spansByUser(schedule: ScheduleData, window: Span): ReadonlyMap<string, 
   return found;
 }
 
-/** The parts of stretches that are in none of others; both are in order and apart. */
+/** The parts of `spans` outside `others`. Both are sorted and disjoint. */
 function subtract(spans: readonly Span[], others: readonly Span[]): readonly Span[] {
   return spans.flatMap((span) => {
     const parts: Span[] = [];

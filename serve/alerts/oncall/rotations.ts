@@ -33,10 +33,10 @@ export const rotationFields = {
     .int()
     .min(0)
     .max(9)
-    .describe('the highest priority among the rotations with somebody in an active turn decides'),
+    .describe('of the rotations with somebody on call, those with the highest priority decide'),
   starts_at: wallTime.describe('wall time in the zone of the schedule; all handoffs are counted from it'),
-  ends_at: wallTime.nullable().describe('wall time from which on the rotation has no turns'),
-  length: z.int().min(1).max(365).describe('of a turn, in units'),
+  ends_at: wallTime.nullable().describe('wall time at which the rotation ends'),
+  length: z.int().min(1).max(365).describe('length of a turn, in `unit`'),
   unit: z.enum(ROTATION_UNITS),
   active_times: z
     .array(timeIntervalSchema)
@@ -56,20 +56,20 @@ export const turnsOf = <User extends z.ZodType>(user: User) =>
 const fieldsSchema = z.object({ ...rotationFields, turns: turnsOf(z.string()) });
 export type RotationFields = z.output<typeof fieldsSchema>;
 
-/** What a rotation has from a moment on. */
+/** The fields of a rotation from `effective_ms` on. */
 export interface Revision extends RotationFields {
   readonly effective_ms: number;
   readonly ends_rotation: boolean;
   readonly author_id: string;
 }
 
-/** A rotation as it is now, or as it begins, and its later revisions. */
+/** The current revision of a rotation, or its first one, with the later ones. */
 export interface Rotation extends Revision {
   readonly id: string;
   readonly upcoming: readonly Revision[];
 }
 
-/** A rotation without the fields that have no default. */
+/** The defaults of a new rotation. */
 export const NEW_ROTATION = {
   priority: 0,
   ends_at: null,
@@ -96,7 +96,7 @@ export class Rotations {
   }
 }
 
-/** A row as the computation of shifts takes it. */
+/** Converts a row for the computation of shifts. */
 export const revisionOf = (row: OncallRotation): RotationRevision => ({
   rotation: row.rotation_id,
   effective: row.effective_ms,
@@ -128,11 +128,12 @@ export function rotationIn(rows: readonly OncallRotation[], id: string, now: num
   return rotation;
 }
 
-/** The row of a new rotation or of a new revision; `changes` is null where the rotation ends. */
+/** A new rotation, or a new revision of one. */
 interface RevisionRequest {
   readonly schedule: OncallSchedule;
   /** Null for a new rotation. */
   readonly rotationId: string | null;
+  /** Null ends the rotation. */
   readonly changes: Partial<RotationFields> | null;
   readonly effective: number;
   readonly now: number;
@@ -142,7 +143,10 @@ interface RevisionRequest {
 export function revisionRow(rows: readonly OncallRotation[], request: RevisionRequest): OncallRotation {
   const { schedule, rotationId, changes, effective, now, author } = request;
   if (rows.length >= REVISIONS_MAX)
-    throw new RequestRefused('conflict', 'The schedule was changed too often. Create another one.');
+    throw new RequestRefused(
+      'conflict',
+      `A schedule can have up to ${REVISIONS_MAX} changes of its rotations. Create another schedule.`,
+    );
   if (rotationId === null && rotationsOf(rows, now).length >= ROTATIONS_MAX) {
     throw new RequestRefused(
       'conflict',
@@ -169,7 +173,7 @@ export function revisionRow(rows: readonly OncallRotation[], request: RevisionRe
   };
 }
 
-/** What a rotation has at a moment, or at its begin if that is later. */
+/** The fields of a rotation at a moment; before its start, those of its first revision. */
 function fieldsAt(rows: readonly OncallRotation[], id: string, at: number): RotationFields {
   const own = inOrderOfEffect(rows.filter(({ rotation_id }) => rotation_id === id));
   const row = own.findLast(({ effective_ms }) => effective_ms <= at) ?? own[0];
@@ -177,7 +181,7 @@ function fieldsAt(rows: readonly OncallRotation[], id: string, at: number): Rota
   return revisionFields(row);
 }
 
-/** Nothing comes after an end. */
+/** Revisions by effective time. Drops those after the end of the rotation. */
 function inOrderOfEffect(rows: readonly OncallRotation[]): readonly OncallRotation[] {
   const inOrder = rows.toSorted((a, b) => a.effective_ms - b.effective_ms || a.created_ms - b.created_ms);
   const end = inOrder.findIndex(({ ends_rotation }) => ends_rotation);

@@ -21,9 +21,9 @@ export interface AlertRoute {
   readonly matchers: readonly Matcher[];
   /** '' for none: nobody is paged. */
   readonly policy_id: string;
-  /** How long an alert waits before it pages, so that one that resolves by itself pages nobody. */
+  /** Wait before the alert pages. An alert that resolves within it pages nobody. */
   readonly delay_seconds: number;
-  /** Whether an alert that the route takes goes on to the routes after it. */
+  /** Passes a matching alert on to the next routes, too. */
   readonly continues: boolean;
   readonly is_active: boolean;
 }
@@ -58,14 +58,14 @@ export class ProjectRoutes {
     this.#index = new MatchIndex(conditional.map((route) => ({ matchers: route.matchers, item: route })));
   }
 
-  /** Ids of all policies that routes lead to. */
+  /** Ids of all policies that the routes use. */
   get policies(): readonly string[] {
     return this.#routes.map(({ policy_id }) => policy_id).filter((id) => id !== '');
   }
 
   /**
-   * The routes that take an alert, in order. A label that was cut counts as absent: a matcher that is not known to match
-   * lets an alert page, and here it would send it past its route.
+   * The routes that take an alert, in order. `isCut` is ignored here: otherwise a matcher on an absent label would fail,
+   * and the alert would miss its route.
    */
   async routesFor({ values }: MatchLabels): Promise<readonly AlertRoute[]> {
     const matching = new Set(await this.#index.matching({ values, isCut: false }));
@@ -90,13 +90,13 @@ interface RoutesDependencies {
   readonly clock: Clock;
   readonly locks: Locks;
   readonly policies: Pick<Policies, 'list'>;
-  /** Whether all alerts of a project are forwarded to an external on-call tool. */
+  /** True if an external on-call tool receives all alerts of a project. */
   readonly isForwarding: (projectId: string) => Promise<boolean>;
   /** Applies earlier events under the old routes first. */
   readonly beforeChange: (projectId: string) => Promise<void>;
 }
 
-/** The routes of projects, which lead from alerts to policies. */
+/** The routes of projects: they choose the policies of an alert. */
 export class Routes {
   readonly #deps: RoutesDependencies;
 
@@ -110,24 +110,24 @@ export class Routes {
     return { routes: JSON.parse(row.routes) as AlertRoute[], version: row.version };
   }
 
-  /** The routes that apply: none while an external on-call tool gets the alerts. */
+  /** The routes that apply: none while an external on-call tool receives the alerts. */
   async load(projectId: string): Promise<ProjectRoutes> {
     const [{ routes }, isApplied] = await Promise.all([this.get(projectId), this.isApplied(projectId)]);
     return new ProjectRoutes(isApplied ? routes : []);
   }
 
-  /** Routes are kept and not applied while an external on-call tool gets the alerts. */
+  /** False while an external on-call tool receives the alerts. */
   async isApplied(projectId: string): Promise<boolean> {
     return !(await this.#deps.isForwarding(projectId));
   }
 
-  /** Names of the routes that lead to a policy. */
+  /** Names of the routes that use a policy. */
   async namesUsing(projectId: string, policyId: string): Promise<readonly string[]> {
     const { routes } = await this.get(projectId);
     return routes.filter(({ policy_id }) => policy_id === policyId).map(({ name }) => name);
   }
 
-  /** Replaces the list. With `ifMatch`, only the list of that version. */
+  /** Replaces the list. With `ifMatch`, fails if the list has another version. */
   put(
     projectId: string,
     given: readonly AlertRoute[],
@@ -189,7 +189,7 @@ function faultOf(
   if (!isLast && matchers.length === 0)
     return ['matchers', 'Enter at least one matcher, such as severity="critical".'];
   if (policy_id !== '' && !policyIds.has(policy_id))
-    return ['policy_id', 'The project has no such escalation policy.'];
+    return ['policy_id', 'The project has no escalation policy with this id. Choose another one.'];
   if (!Number.isInteger(delay_seconds) || delay_seconds < 0 || delay_seconds > ROUTE_DELAY_SECONDS_MAX)
     return ['delay_seconds', `Enter a whole number from 0 to ${ROUTE_DELAY_SECONDS_MAX}.`];
   if (isLast && continues) return ['continues', 'No route follows the last one. Set it to false.'];

@@ -39,9 +39,9 @@ interface ScheduleChanges {
 /** Options of an edit of a rotation. */
 export interface EditOptions {
   readonly author: string;
-  /** When it takes effect; null for now. */
+  /** Time at which the edit takes effect; null for now. */
   readonly effective: number | null;
-  /** Whether only its consequences are computed. */
+  /** Computes the changes without saving them. */
   readonly isDryRun: boolean;
 }
 
@@ -57,7 +57,7 @@ interface SchedulesDependencies {
   readonly rotationRecords: Records<OncallRotation>;
   readonly overrideRecords: Records<OncallOverride>;
   readonly members: Pick<Members, 'list' | 'levelOf'>;
-  /** The names of the policies that page a schedule. */
+  /** Names of the policies that page a schedule. */
   readonly policiesUsing: (projectId: string, scheduleId: string) => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly locks: Locks;
@@ -155,7 +155,7 @@ export class Schedules {
     if (policies.length > 0) {
       throw new RequestRefused(
         'conflict',
-        `The schedule is used by ${policies.join(', ')}. Remove it from there first.`,
+        `Escalation policies use this schedule: ${policies.join(', ')}. Remove it from them first.`,
       );
     }
     await this.#change(schedule, { deleted_ms: this.#clock.now(), author_id: author });
@@ -240,7 +240,7 @@ export class Schedules {
     return gapsBetween(await this.#data(schedule, { from, until }), from, until);
   }
 
-  /** Users who have turns, now or later, and cannot be on call. */
+  /** Users in current or future turns who cannot be on call. */
   async unavailable(schedule: OncallSchedule): Promise<readonly string[]> {
     const [rotations, available] = await Promise.all([
       this.rotations(schedule),
@@ -321,6 +321,6 @@ function validSchedule(
   if (time_zone === null)
     throw refused('Enter a time zone of the IANA database, such as Europe/Berlin.', 'time_zone');
   if (others.some((other) => other.name.toLowerCase() === name.toLowerCase()))
-    throw new RequestRefused('conflict', 'Another schedule of the project has this name.', 'name');
+    throw new RequestRefused('conflict', 'Another schedule has this name. Enter another one.', 'name');
   return { name, description, time_zone };
 }

@@ -27,13 +27,13 @@ export const INTERVALS_MAX = 20;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 
-/** Both ends are in it. */
+/** Both ends are inclusive. */
 interface NumberRange {
   readonly begin: number;
   readonly end: number;
 }
 
-/** Why a text is no range; the message is shown to the caller. */
+/** A text that is not a range. The message is shown to the caller. */
 class RangeFault extends Error {}
 
 function ends(text: string): readonly [string, string] {
@@ -114,7 +114,7 @@ const fields = {
     .min(1, 'Leave it out, or enter at least one time.')
     .max(RANGES_MAX)
     .optional()
-    .describe('the end is exclusive; one at or before its start is on the next day'),
+    .describe('the end is exclusive; an end at or before its start is on the next day'),
   weekdays: rangeList(weekdays).describe('such as monday:friday'),
   days_of_month: rangeList(daysOfMonth).describe('such as 1:5, or -3:-1 for the last three'),
   months: rangeList(months).describe('such as may:august, or 5:8'),
@@ -125,7 +125,7 @@ const onlyFields = <Fields extends z.core.$ZodLooseShape>(shape: Fields) =>
   z.strictObject(shape, {
     error: ({ code, keys }) =>
       code === 'unrecognized_keys'
-        ? `${(keys as string[]).join(', ')}: only ${Object.keys(shape).join(', ')} can be entered.`
+        ? `Unknown field: ${(keys as string[]).join(', ')}. A time interval has ${Object.keys(shape).join(', ')}.`
         : undefined,
   });
 
@@ -149,13 +149,13 @@ const location = z
 export const locatedIntervalSchema = onlyFields({ ...fields, location }).meta({ id: 'LocatedTimeInterval' });
 export type LocatedInterval = z.output<typeof locatedIntervalSchema>;
 
-/** A span of time; the end is not in it. */
+/** A span of time; the end is exclusive. */
 export interface Span {
   readonly from: number;
   readonly until: number;
 }
 
-/** Which days an interval takes, and the minutes of them at which it begins and ends. */
+/** The days of an interval, and the minutes of the day at which it begins and ends. */
 interface DailyTimes {
   readonly has: (day: Temporal.PlainDate) => boolean;
   readonly times: readonly NumberRange[];
@@ -194,10 +194,10 @@ function isDayWithin({ begin, end }: NumberRange, { day, daysInMonth }: Temporal
   return fromStart(begin) <= day && day <= fromStart(end);
 }
 
-/** An interval of the day before may last until the end of the day. */
+/** An interval that starts on the day before may last until the end of this day. */
 const DAYS_BEFORE = 2;
 
-/** Spans in which one of the intervals is on, sorted and disjoint. */
+/** Spans covered by at least one interval, sorted and disjoint. */
 export function* activeSpans(
   intervals: readonly TimeInterval[],
   clock: ZoneClock,

@@ -34,7 +34,7 @@ export async function countMatching(
 /** Labels that every sender has. Other labels may name one occurrence, such as its time. */
 const USUAL_LABELS: readonly string[] = ['alertname', 'severity', 'service', 'environment', 'host'];
 
-/** Matchers for an alert and those like it: common labels, and the labels that its page shows. */
+/** Matchers for an alert and similar ones: its usual labels, and the labels on its page. */
 export function proposedMatchers(alert: Alert, { values }: MatchLabels): readonly Matcher[] {
   const shown = new Set(alert.labels);
   return [...values]

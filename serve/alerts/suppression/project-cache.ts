@@ -16,8 +16,8 @@ interface ProjectCacheOptions<Value> {
 const MISSED_MS_MAX = 60_000;
 
 /**
- * Rows of projects in memory, for questions that each batch of alerts asks. All processes share a version for each
- * project in the key-value store; a process loads the rows again when it has changed.
+ * Caches rows of projects for lookups by each batch of alerts. All processes share a version for each project in the
+ * key-value store. A process reloads the rows when the version changes.
  */
 export class ProjectCache<Value extends object> {
   readonly #options: ProjectCacheOptions<Value>;
@@ -38,7 +38,7 @@ export class ProjectCache<Value extends object> {
       // Read before the rows: a change in between has a later version, so the next caller loads again.
       version = await this.#options.keyValue.get(this.#keyOf(projectId));
     } catch (error) {
-      // Stale rows are better than pages that cannot be decided on.
+      // Stale rows are better than no decision.
       if (loaded !== undefined) return loaded.value;
       throw error;
     }
@@ -54,7 +54,7 @@ export class ProjectCache<Value extends object> {
     await this.#options.keyValue.set(this.#keyOf(projectId), newLocator());
   }
 
-  /** A missing version counts as a change. */
+  /** Sets a version if there is none, and returns the current one. */
   async #begin(projectId: string): Promise<string> {
     const key = this.#keyOf(projectId);
     await this.#options.keyValue.set(key, newLocator(), { onlyIfAbsent: true });

@@ -6,7 +6,7 @@ import type { Records } from '../../stored-records/records.ts';
 import type { SilenceRow } from '../model/suppression-tables.ts';
 import { ProjectCache } from './project-cache.ts';
 
-/** The part of a silence that the index needs. */
+/** The fields of a silence in the index. */
 interface CachedSilence {
   readonly id: string;
   readonly startsMs: number;
@@ -20,7 +20,7 @@ interface ProjectSilences {
   readonly count: number;
 }
 
-/** Above `SILENCES_MAX`. */
+/** Greater than `SILENCES_MAX`, so no silence is left out. */
 const ROWS_MAX = 20_000;
 /** Silences in memory, of all projects together: about 2 KB each. One with long matchers counts as several. */
 const CACHED_MAX = 50_000;
@@ -61,7 +61,7 @@ export class SilenceCache {
     return (await this.#projects.get(projectId)).index;
   }
 
-  /** When the next silence begins or ends; null if none does. */
+  /** The next start or end of a silence; null if there is none. */
   async nextChange(projectId: string, now: number): Promise<number | null> {
     const { changes } = await this.#projects.get(projectId);
     return changes.find((at) => at > now) ?? null;

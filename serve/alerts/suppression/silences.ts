@@ -19,7 +19,7 @@ import {
 } from './silence.ts';
 import type { SilenceCache } from './silence-cache.ts';
 
-/** Active and pending ones of a project. */
+/** Active and pending silences of a project. */
 const SILENCES_MAX = 10_000;
 /** Silences without an equality matcher are compared with every alert. */
 const UNINDEXED_MAX = 1000;
@@ -37,9 +37,9 @@ interface SilencesDependencies {
   readonly clock: Clock;
   readonly locks: Locks;
   readonly cache: SilenceCache;
-  /** Called after a change is stored, so that pages follow it at once. */
+  /** Called after a change is stored: updates pages at once. */
   readonly onChanged: (projectId: string) => void;
-  /** Hours that a silence is kept after its end. */
+  /** Hours from the end of a silence to its deletion. */
   readonly retentionHours: number;
 }
 
@@ -66,7 +66,7 @@ export class Silences {
     this.#hourly?.stop();
   }
 
-  /** Those of some states: active ones by their end, then pending ones by their start, then the newest expired ones. */
+  /** Silences in some states: active by end, then pending by start, then expired, newest first. */
   async list(
     projectId: string,
     states: readonly SilenceState[],
@@ -86,7 +86,7 @@ export class Silences {
     return { silences: rows.map(silenceOf), total: counted?.total ?? 0 };
   }
 
-  /** All of some states in the order of `list`, in parts. */
+  /** All silences in some states in the order of `list`, in parts. */
   async *inParts(projectId: string, states: readonly SilenceState[]): AsyncGenerator<readonly Silence[]> {
     for (let number = 1; ; number++) {
       const { silences } = await this.list(projectId, states, { number, size: PART });

@@ -12,11 +12,11 @@ export interface Suppression {
   readonly silencedBy: readonly string[];
   /** Ids of maintenance windows. */
   readonly mutedBy: readonly string[];
-  /** When the last of them ends, or when to ask again if that is far; 0 if nothing matches. */
+  /** The latest end among them, or the time to look again if that is earlier. 0 if nothing matches. */
   readonly until: number;
 }
 
-/** Fields of an alert that suppression reads. */
+/** The fields of an alert that decide on its suppression. */
 type SuppressibleAlert = MatchedAlert & Pick<Alert, 'iid' | 'integration'>;
 
 interface SuppressorDependencies {
@@ -34,7 +34,7 @@ export class Suppressor {
     this.#deps = dependencies;
   }
 
-  /** Reasons by `iid`; only suppressed alerts are in the map. */
+  /** By `iid`. Holds suppressed alerts only. */
   async suppressions(
     projectId: string,
     alerts: readonly SuppressibleAlert[],
@@ -79,7 +79,7 @@ export class Suppressor {
     return (alert) => matchLabelsOf(alert, names.get(alert.integration) ?? '');
   }
 
-  /** When the next silence or window of a project begins or ends, or when to ask again; null if it has none. */
+  /** The next time to look again: a silence or window may begin or end then. Null if the project has none. */
   async nextChange(projectId: string, now: number): Promise<number | null> {
     const { silences, windows } = this.#deps;
     const changes = await Promise.all([

@@ -9,7 +9,7 @@ import { type WindowTimes, windowSpans } from './window-times.ts';
 /** A window that is on. */
 interface CurrentWindow {
   readonly id: string;
-  /** When it ends; if that is far, when to ask again. */
+  /** The end of the window, or the end of the search if that is earlier. */
   readonly until: number;
 }
 
@@ -28,16 +28,16 @@ interface Period {
 
 interface ProjectWindows {
   readonly windows: readonly StoredWindow[];
-  /** The span of the last question. */
+  /** The period of the last lookup. */
   period: Period | null;
 }
 
 /** Windows in memory, of all projects together. */
 const CACHED_MAX = 20_000;
-/** Horizon of the search for the next change. */
+/** Limit of the search for the next change. */
 const SEARCH_MS = 2 * DAY_MS;
 
-/** The windows of projects and which of them are on. */
+/** The maintenance windows of projects, with an index of those that are on. */
 export class WindowCache {
   readonly #projects: ProjectCache<ProjectWindows>;
 
@@ -58,7 +58,7 @@ export class WindowCache {
     return (await this.#periodAt(await this.#projects.get(projectId), now)).current;
   }
 
-  /** When the next window begins or ends, or when to ask again; null if the project has no windows. */
+  /** The next time to look again: a window may begin or end then. Null if the project has no windows. */
   async nextChange(projectId: string, now: number): Promise<number | null> {
     const project = await this.#projects.get(projectId);
     return project.windows.length === 0 ? null : (await this.#periodAt(project, now)).until;

@@ -3,9 +3,9 @@ import { DAY_MS } from '../../../infra/days.ts';
 import { ZoneClock } from '../oncall/first-instant.ts';
 import { activeSpans, type LocatedInterval, type Span } from '../oncall/time-intervals.ts';
 
-/** When a maintenance window is on: within its bounds, while one of its intervals is. */
+/** A maintenance window is on during its intervals, within its bounds. */
 export interface WindowTimes {
-  /** Empty means always. Each has its own zone. */
+  /** Empty means always. Each interval has its own zone. */
   readonly time_intervals: readonly LocatedInterval[];
   /** 0 for no bound. */
   readonly from_ms: number;

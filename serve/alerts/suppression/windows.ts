@@ -18,7 +18,7 @@ export const WINDOW_COMMENT_CHARACTERS_MAX = 1000;
 
 export interface WindowFields extends WindowTimes {
   readonly name: string;
-  /** Of the alerts that page nobody while the window is on. */
+  /** Alerts that match page nobody while the window is on. */
   readonly matchers: readonly Matcher[];
   readonly comment: string;
   readonly is_active: boolean;
@@ -36,7 +36,7 @@ interface WindowsDependencies {
   readonly keyValue: KeyValue;
   readonly clock: Clock;
   readonly locks: Locks;
-  /** Called after a change is stored, so that pages follow it at once. */
+  /** Called after a change is stored: updates pages at once. */
   readonly onChanged: (projectId: string) => void;
 }
 
@@ -66,7 +66,7 @@ export class Windows {
     return windowOf(row);
   }
 
-  /** The windows of a project that are on at a moment, with the time until which each is, or at which to ask again. */
+  /** The windows of a project that are on at a moment. */
   indexAt(projectId: string, now: number) {
     return this.#cache.indexAt(projectId, now);
   }
@@ -129,7 +129,7 @@ export class Windows {
     });
   }
 
-  /** The lock makes the check of name and limit and the insert one step. */
+  /** The lock makes the checks and the write one step. */
   async #changing<Result>(
     projectId: string,
     work: (windows: readonly MaintenanceWindow[]) => Promise<Result>,
@@ -176,7 +176,7 @@ function validFields(given: WindowFields, others: readonly MaintenanceWindow[]):
   if (name.length > NAME_CHARACTERS_MAX)
     throw refused(`Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');
   if (others.some((other) => other.name === name)) {
-    const text = `There is a maintenance window ${name} already. Choose another name.`;
+    const text = `Another maintenance window has the name ${name}. Enter another one.`;
     throw new RequestRefused('conflict', text, 'name');
   }
   requireSelectiveList(matchers, 'matchers');

@@ -73,7 +73,7 @@ describe('an account in projects', () => {
     await service.api(ann, 'DELETE', `/projects/${project}/members/${bob.user.id}`);
     const browser = await signedIn(service, ann.user);
     const page = await browser.get(DELETE);
-    expect(page.body).toContain(`The project Render farm ${people} has no other Owner.`);
+    expect(page.body).toContain(`The project Render farm ${people} has no other Owner`);
     expect(page.body).toContain(`href="/projects/${project}/members"`);
     expect(page.body).not.toContain('name="confirmed"');
     expect(await deleteAccount(service.accounts, ann.user)).toHaveLength(1);
@@ -224,7 +224,7 @@ describe.runIf(canRun(CHROMIUM))('in Chromium', () => {
     ]);
     expect(download.suggestedFilename()).toBe(`chain-metrics-${bob.user.username}.json`);
     await page.getByRole('link', { name: 'Delete account' }).click();
-    expect(await page.textContent('main')).toContain('The project Only mine has no other Owner.');
+    expect(await page.textContent('main')).toContain('The project Only mine has no other Owner');
     await look(page, 'account-obstacle');
     await service.api(bob, 'DELETE', `/projects/${only}`);
     await page.reload();

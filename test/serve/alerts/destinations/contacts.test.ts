@@ -140,10 +140,13 @@ describe('a code', () => {
     const { id, code } = await added(who, 'telegram', '601');
     for (let i = 0; i < 5; i++) {
       const { status, body } = await verify(who, id, 'wrongone');
-      expect([status, body.errors.code]).toEqual([400, ['This code is wrong.']]);
+      expect([status, body.errors.code]).toEqual([
+        400,
+        ['This code is wrong. Check the message that was sent to you.'],
+      ]);
     }
     const late = await verify(who, id, code);
-    expect(late.body.errors.code).toEqual(['This code is not valid any more. Ask for a new one.']);
+    expect(late.body.errors.code).toEqual(['This code is no longer valid. Ask for a new one.']);
     expect((await service.api(who, 'POST', `${all}/${id}/verify`)).status).toBe(200);
     const renewed = codeIn(recorder.last.body.text);
     expect(renewed).not.toBe(code);
@@ -163,7 +166,9 @@ describe('a code', () => {
     const who = await person();
     const { id } = await added(who, 'telegram', '603');
     const replies = await Promise.all(Array.from({ length: 20 }, () => verify(who, id, 'wrongone')));
-    const wrong = replies.filter(({ body }) => body.errors.code[0] === 'This code is wrong.');
+    const wrong = replies.filter(
+      ({ body }) => body.errors.code[0] === 'This code is wrong. Check the message that was sent to you.',
+    );
     expect(wrong).toHaveLength(5);
   });
 

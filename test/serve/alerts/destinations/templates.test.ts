@@ -103,5 +103,5 @@ test('the page of a channel shows what a template makes of a sample', async () =
   expect(shown).toContain('These names do not exist and are left empty: y.');
   const refused = await browser.submit(page, page, { ...fields, 'template-title': '{{{alert.title}}}' });
   expect(refused.statusCode).toBe(422);
-  expect(plain(refused.body)).toContain('Unescaped tags are not available');
+  expect(plain(refused.body)).toContain('Tags must have two braces and no');
 });

@@ -30,19 +30,15 @@ describe('a template is refused', () => {
   test.each([
     ['a partial', '{{> x}}', 'Partials are not available in line 1, character 1.'],
     ['other delimiters', 'a\n {{=<% %>=}}', 'Delimiters cannot be changed in line 2, character 2.'],
-    [
-      'two braces too few',
-      '{{{alert.title}}}',
-      'Unescaped tags are not available: write two braces in line 1',
-    ],
-    ['an ampersand', '{{& alert.title}}', 'Unescaped tags are not available: write two braces in line 1'],
+    ['two braces too few', '{{{alert.title}}}', 'Tags must have two braces and no & in line 1'],
+    ['an ampersand', '{{& alert.title}}', 'Tags must have two braces and no & in line 1'],
     ['an open tag', 'one\ntwo {{alert', 'Unclosed tag in line 2, character 12.'],
     ['an open section', '{{#alerts}}x', 'Unclosed section "alerts" in line 1, character 13.'],
     ['an end without a section', 'x{{/alerts}}', 'Unopened section "alerts" in line 1, character 2.'],
     [
       'three sections in each other',
       '{{#alerts}}{{#labels}}{{#name}}x{{/name}}{{/labels}}{{/alerts}}',
-      'Sections can be 2 deep in line 1, character 23.',
+      'Sections are nested more than 2 deep in line 1, character 23.',
     ],
     ['more than 4 KiB', 'ä'.repeat(2049), 'Enter at most 4096 bytes.'],
   ])('with %s', (_name, given, fault) => {
@@ -50,16 +46,16 @@ describe('a template is refused', () => {
   });
 
   test.each([
-    ['is no JSON', '{"text": {{alert.title}}}', 'no JSON for a sample'],
-    ['lacks a comma in bundles', '[{{#alerts}}"{{title}}"{{/alerts}}]', 'no JSON for a sample'],
-    ['lets a text end its string', '{"a": "\\{{alert.title}}"}', 'no JSON for a sample'],
+    ['is no JSON', '{"text": {{alert.title}}}', 'not valid JSON for a sample'],
+    ['lacks a comma in bundles', '[{{#alerts}}"{{title}}"{{/alerts}}]', 'not valid JSON for a sample'],
+    ['lets a text end its string', '{"a": "\\{{alert.title}}"}', 'not valid JSON for a sample'],
   ])('as a body that %s', (_name, given, fault) => {
     expect(faultOf(() => checkTemplate(body(given), 'webhook'))).toContain(fault);
   });
 
   test('for a part that its type does not have', () => {
     expect(faultOf(() => checkTemplate(body('{}'), 'slack'))).toBe(
-      'Templates of the type slack have only: title, text.',
+      'Templates of the type slack have these parts: title, text.',
     );
     expect(faultOf(() => checkTemplate(text('x'), 'webhook'))).toContain('only: body');
   });
@@ -142,7 +138,7 @@ test('a webhook gets its own body, or the built-in one if that gives no JSON for
   const huge = madeMessage({ alerts: [madeAlert({ title: HUGE })] });
   expect(webhookBody(huge, template)).toMatchObject({
     object_kind: 'page',
-    template_fault: 'the template gave no JSON for this message',
+    template_fault: 'the template did not render valid JSON for this message',
   });
 });
 

@@ -216,7 +216,7 @@ test('gaps of a schedule that a policy uses are on top', async () => {
     /Nobody is on call in <a[^>]*>Primary<\/a> from <time[^>]*>Fri,? 26 Mar, 20:00<\/time>\sto\s<time[^>]*>Fri,? 26 Mar, 23:00/,
   );
   const refused = await submit('mona', `${schedule}/delete`, `${schedule}/delete`, {});
-  expect(plain(refused.body)).toContain('The schedule is used by Default.');
+  expect(plain(refused.body)).toContain('Escalation policies use this schedule: Default.');
   await service.api(people.mona, 'DELETE', `${path}/${body.id}`);
 });
 
