@@ -15,7 +15,7 @@ interface SimpleTimes {
   readonly end: string;
 }
 
-/** null for intervals that say more than the form can. */
+/** Null for intervals that the form cannot show. */
 function simpleTimes(intervals: readonly TimeInterval[]): SimpleTimes | null {
   const [interval, ...more] = intervals;
   if (interval === undefined) return { weekdays: [], start: '', end: '' };
@@ -47,7 +47,7 @@ export function activeTimesIn(form: Form): TimeInterval[] {
   return [{ ...(weekdays.length > 0 && { weekdays }), ...(times.length > 0 && { times }) }];
 }
 
-/** Of a rotation whose times the form only keeps. */
+/** Reads the hidden field of times that the form cannot show. */
 function parseActiveTimes(json: string): TimeInterval[] {
   try {
     return JSON.parse(json);

@@ -58,12 +58,12 @@ interface RouteFormParts {
   readonly draft: RouteDraft;
   readonly policies: readonly Policy[];
   readonly error: RequestRefused | null;
-  /** Whether it takes what no other route takes: it has neither matchers nor another place. */
+  /** True for the default route, which has no matchers and a fixed position. */
   readonly isDefault: boolean;
 }
 
 export function routeFields({ draft, policies, error, isDefault }: RouteFormParts): Html {
-  // The list as a whole is refused with the place of the route before its field.
+  // Errors of the whole list have the index of the route before its field.
   const faultOf = (field: string) => (error?.field?.replace(/^\d+\./, '') === field ? error.message : null);
   const options = policies.map(({ id, name }): [string, string] => [id, name]);
   const fault = faultOf('policy_id');

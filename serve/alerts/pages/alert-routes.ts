@@ -17,7 +17,7 @@ const LIST = '/projects/:id/routes';
 const NEW = `${LIST}/new`;
 const ONE = `${LIST}/:position`;
 
-/** From 1; another number or text names no route. */
+/** From 1. Any other number or text matches no route. */
 const positionOf = (request: FastifyRequest) => Number((request.params as { position: string }).position);
 const listPath = ({ membership }: Visit) => `/projects/${membership.project.id}/routes`;
 
@@ -25,7 +25,7 @@ interface RoutePageParts extends Pick<AlertDomain, 'alertRoutes' | 'policies'> {
   readonly frame: ProjectFrame;
 }
 
-/** The routes of a project: which alerts page by which policy. */
+/** The routes of a project: they choose the policies of an alert. */
 export function serveAlertRoutePages(pages: FastifyInstance, parts: RoutePageParts): void {
   const { frame } = parts;
   pages.get(LIST, async (request, reply) =>
@@ -89,7 +89,7 @@ function serveOne(pages: FastifyInstance, parts: RoutePageParts): void {
   });
 }
 
-/** The routes with another one at a position, before the default one. */
+/** Inserts a route at a position, before the default route. */
 function insertRoute(
   routes: readonly AlertRoute[],
   route: AlertRoute,

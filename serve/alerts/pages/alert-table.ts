@@ -19,7 +19,7 @@ export const PAGE_SIZE = 20;
 const HOSTS_SHOWN = 3;
 const LABELS_SHOWN = 4;
 
-/** What a list shows of the alerts that its address names. */
+/** The alerts of a list, with their counts. */
 export interface ListedAlerts {
   readonly rows: readonly Alert[];
   readonly counts: AlertCounts;
@@ -28,8 +28,8 @@ export interface ListedAlerts {
 }
 
 /**
- * The parts of the list that change with the alerts. They are the same for all members who look at the same address,
- * and the script of the page replaces each by its newer version.
+ * The parts of the list that change with the alerts. They are the same for all members at the same URL, and the script of
+ * the page replaces them.
  */
 export function liveParts(
   project: string,
@@ -54,7 +54,7 @@ ${pagination({ page: query.page, size: PAGE_SIZE, total, of: 'alerts' }, (page) 
 
 type UrlTo = (changes: Readonly<Record<string, string>>) => string;
 
-/** How severe the alerts of the status are; each count is a filter, and the one that is set takes it away. */
+/** Counts by severity. A count is a link that sets the filter, or removes it if it is set. */
 function severityCounts({ filters }: ListQuery, { severities }: AlertCounts, urlTo: UrlTo): Html {
   return html`<nav class="severities" aria-label="Severity" data-part="severities"><ul>${SEVERITIES.map(
     (severity) => {
@@ -81,7 +81,7 @@ function tableOf(rows: readonly Alert[], names: ListedAlerts['names'], urlTo: Ur
   );
 }
 
-/** What an alert has in common with others; each one leads to these. */
+/** Links to the alerts that share a property with this one. */
 function chipsOf({ service, tool, environment, hosts, labels }: Alert, urlTo: UrlTo): Html[] {
   const values: Readonly<Record<ChipName, readonly string[]>> = {
     service: [service],

@@ -82,7 +82,7 @@ ${tiles(days, range)}
   });
 }
 
-/** The sums and newest medians, each with its line by day. A day without alerts has a count of zero, but no median. */
+/** Totals and newest medians, each with a line by day. A day without alerts counts as zero and has no median. */
 function tiles(days: readonly AlertDay[], { from, until }: TimeRange): Html {
   const byDate = new Map(days.map((day) => [day.date, day]));
   const dates = datesBetween(from, until);

@@ -8,7 +8,7 @@ import type { StatusChanges } from '../projects/alert-actions.ts';
 import type { ProjectFrame } from './frame.ts';
 import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';
 
-/** Alerts of one request: more than a page has. */
+/** Alerts of one request. A page has fewer. */
 const BULK_MAX = 100;
 
 export const STATUS_ACTIONS: Readonly<Record<AlertStatus, string>> = {
@@ -18,7 +18,7 @@ export const STATUS_ACTIONS: Readonly<Record<AlertStatus, string>> = {
   ignored: 'Ignore',
 };
 
-/** The buttons that change the alerts whose boxes are checked; the boxes belong to the form by its id. */
+/** The buttons that change the selected alerts. The checkboxes refer to the form by its id. */
 export function bulkBar(project: string, query: ListQuery, token: Html): Html {
   const [, , statuses] = query.tab;
   const offered = ALERT_STATUSES.filter(

@@ -26,7 +26,7 @@ const typeIn = (text: string): DestinationType | undefined => DESTINATION_TYPES.
 const stateTag = ({ is_active }: NotificationChannel) =>
   is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`;
 
-/** What a form says of a channel. A field of a secret that was left empty keeps the secret. */
+/** The channel in a form. An empty field of a secret keeps the secret. */
 function givenIn(request: FastifyRequest, type: DestinationType) {
   const form = formOf(request);
   const entries = Object.entries(SETTING_FIELDS[type])
@@ -43,7 +43,7 @@ interface ChannelPageParts extends Pick<AlertDomain, 'channels' | 'messageSender
   readonly frame: ProjectFrame;
 }
 
-/** Channels of a project: where a team is told of pages. */
+/** The channels of a project. */
 export function serveChannelPages(pages: FastifyInstance, parts: ChannelPageParts): void {
   const { frame, channels } = parts;
   pages.get(LIST, async (request, reply) =>
@@ -101,7 +101,7 @@ function serveOne(pages: FastifyInstance, parts: ChannelPageParts): void {
   });
 }
 
-/** What came of a test message. */
+/** The result of a test message. */
 export function testResult({ status, fault }: SendOutcome): Html {
   const answer = status > 0 && `with status ${status}`;
   return fault === ''

@@ -6,7 +6,7 @@ import { addressesOf, snippetsOf } from '../integrations/snippets.ts';
 import { snsIntegration, urlWithKey } from '../integrations/sns.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
 
-/** Stands for a key that cannot be shown again. */
+/** Placeholder of a key that cannot be shown again. */
 const NO_KEY = 'AUTHORIZATION_KEY';
 
 /** The addresses of an integration, and whole configurations of its senders; `key` is null after it was shown. */

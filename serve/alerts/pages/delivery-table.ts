@@ -5,7 +5,7 @@ import { ago } from './frame.ts';
 
 export const DELIVERIES_MAX = 25;
 
-/** The newest deliveries of an integration and what became of their alerts. */
+/** The newest deliveries of an integration, with the outcomes of their alerts. */
 function deliveryTable(deliveries: readonly ReceivedDelivery[], project: string): Html {
   return table({
     caption: 'Recent deliveries',
@@ -19,7 +19,7 @@ function deliveryTable(deliveries: readonly ReceivedDelivery[], project: string)
   });
 }
 
-/** Says what a new integration waits for, and then when it last heard. The script of the page keeps it up to date. */
+/** The time of the last delivery, or a hint for a new integration. The script of the page keeps it up to date. */
 export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): Html =>
   html`<div data-part="waiting" role="status">${
     last === undefined

@@ -94,7 +94,7 @@ interface RefusedNote {
 
 interface Shown {
   readonly now: number;
-  /** Of the history. */
+  /** Page of the history. */
   readonly page: number;
   readonly refused: RefusedNote | undefined;
 }
@@ -178,11 +178,11 @@ function facts(alert: Alert, integration: Integration | null, level: number): Ht
     .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-/** Leads to the alerts of the project that have the label too. */
+/** Links to the alerts with the same label. */
 const labelChip = (project: number, label: string): Html =>
   html`<a class="chip" href="/projects/${project}/alerts?${new URLSearchParams({ status: 'all', label }).toString()}">${label}</a> `;
 
-/** Only those who may see the integration are led to it. */
+/** Links to the integration if the user may see it. */
 function sourceOf(integration: Integration | null, level: number): Html | string {
   if (integration === null || integration.deleted_ms > 0) return integration?.name ?? 'unknown';
   const maySee = level >= PROJECT_ROLES.Maintainer;
@@ -212,7 +212,7 @@ function incidentCard(base: string, project: string, token: Html, { incident }: 
   }</section>`;
 }
 
-/** An alert may have hundreds of long notes; those after these characters are shown as they are written. */
+/** Notes beyond this total length are shown as plain text, because an alert can have hundreds of long notes. */
 const NOTES_MARKDOWN_CHARACTERS = 100_000;
 
 function notesCard(
@@ -233,7 +233,7 @@ function notesCard(
   )}<form method="post" action="${base}/notes">${token}${textField({ name: 'body', id: 'note', label: 'Add a note', rows: 3, isProse: true, hint: 'Markdown is rendered.', value: refused?.text, fault: refused?.fault })}<button class="second">Add note</button></form></section>`;
 }
 
-/** Those that an action assigned, who may be others than those of today. */
+/** The assignees that an action set. The alert may have others now. */
 const assigneesIn = ({ assignees }: HistoryEntry['change']): string[] | null =>
   Array.isArray(assignees) ? assignees.map(String) : null;
 

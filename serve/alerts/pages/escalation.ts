@@ -36,7 +36,7 @@ interface EscalationPageParts
   readonly frame: ProjectFrame;
 }
 
-/** Who is paged: the policies of a project, and the one that new alerts lead to. */
+/** The escalation policies of a project, and the policy of the default route. */
 export function serveEscalationPages(pages: FastifyInstance, parts: EscalationPageParts): void {
   const { frame } = parts;
   pages.get(LIST, async (request, reply) =>

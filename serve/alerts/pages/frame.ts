@@ -25,7 +25,7 @@ const TABS = [
 ] as const;
 type Tab = (typeof TABS)[number]['name'];
 
-/** The number of the alert or incident that an address names; 0, which none has, where it names none. */
+/** The number of the alert or incident in the URL; 0 if there is none. */
 export const iidOf = (request: FastifyRequest): number =>
   Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
@@ -34,7 +34,7 @@ export interface Visit {
   readonly membership: Membership;
   /** The hidden field that protects forms against cross-site requests. */
   readonly token: Html;
-  /** The store as the user may use it. */
+  /** The store within the limits of the user. */
   readonly store: QueryStore;
 }
 
@@ -64,7 +64,7 @@ export class ProjectFrame {
     this.#readers = readers;
   }
 
-  /** The signed-in user, and the store as they may use it. */
+  /** The signed-in user, and the store within the user's limits. */
   async signedIn(request: FastifyRequest, reply: FastifyReply): Promise<Pick<Visit, 'user' | 'store'>> {
     const user = await request.requireUser();
     request.knownAccount = user.id;

@@ -11,7 +11,7 @@ import { serveConfirmationPage } from './confirmation-page.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 
-/** Sends the user on to the page that shows a new key once. */
+/** Redirects to the page that shows a new key once. */
 export type ShowKey = (visit: Visit, reply: FastifyReply, made: IntegrationWithKey) => Promise<FastifyReply>;
 
 interface IntegrationConfirmationParts extends Pick<AlertDomain, 'integrations' | 'receivedDeliveries'> {

@@ -136,7 +136,7 @@ function serveChanges(pages: FastifyInstance, parts: IntegrationPageParts): void
   });
 }
 
-/** Not a number where the text is none: a typo must not turn the heartbeat off. */
+/** NaN for other texts: a typo must not turn the heartbeat off. */
 const wholeNumberIn = (text: string): number => (/^\s*\d*\s*$/.test(text) ? Number(text) : Number.NaN);
 
 async function sendList(
@@ -189,7 +189,7 @@ ${urlField(form.text('api_url'), faultOf('api_url'))}
   });
 }
 
-/** Of the types that are offered. */
+/** Presets whose type is offered. */
 const OFFERED_PRESETS = PRESETS.filter((preset) =>
   OFFERED_TYPES.some(({ name }) => name === preset.type),
 ).map(({ name, label }): [string, string] => [name, label]);

@@ -43,7 +43,7 @@ const VALUE_CHARACTERS_MAX = 300;
 const TEXTS = ['search', 'severity', 'assignee', 'integration', ...CHIP_NAMES] as const;
 type FilterName = (typeof TEXTS)[number];
 
-/** The list that an address names. */
+/** The list of alerts in a URL. */
 export interface ListQuery {
   readonly tab: (typeof STATUS_TABS)[number];
   readonly filters: Readonly<Record<FilterName, string>>;
@@ -51,7 +51,7 @@ export interface ListQuery {
   readonly page: number;
 }
 
-/** Reads the parameters of an address; what it does not understand is as if it was not there. */
+/** Reads the parameters of a URL. Unknown values are ignored. */
 export function listQueryOf(search: string): ListQuery {
   const parameters = new Form(search);
   const text = (name: string) => parameters.text(name).slice(0, VALUE_CHARACTERS_MAX).toWellFormed();
@@ -64,7 +64,7 @@ export function listQueryOf(search: string): ListQuery {
   };
 }
 
-/** The parameters that name the same list with changes, on its first page unless they name another. */
+/** The parameters of the same list with changes. It starts at the first page unless the changes set another. */
 export function searchOf(
   { tab: [status], filters, sort }: ListQuery,
   changes: Readonly<Record<string, string>> = {},

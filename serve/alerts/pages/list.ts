@@ -35,7 +35,7 @@ interface ListParts
   readonly live: LiveParts;
 }
 
-/** The alerts of a project. The URL contains the status, the filters and the order. Returns what sends the list. */
+/** The alerts of a project. The URL contains the status, the filters and the order. Returns the function that sends the list. */
 export function serveList(pages: FastifyInstance, parts: ListParts): SendList {
   const { frame, integrations, reader, savedFilters, users, clock, live } = parts;
   const read = async (store: QueryStore, project: string, query: ListQuery): Promise<ListedAlerts> => {
@@ -132,7 +132,7 @@ ${select('sort', 'Sort by', SORT_LABELS, sort)}
 <button class="second">Apply filters</button></form>`;
 }
 
-/** The chips that the list is narrowed to, each with a link that takes it away. */
+/** The active filters, each with a link that removes it. */
 function activeChips(id: string, query: ListQuery): Html | null {
   const active = CHIP_NAMES.filter((name) => query.filters[name] !== '');
   if (active.length === 0) return null;

@@ -5,17 +5,17 @@ import type { QueryStore } from '../../http/readers.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 
-/** For this time all who look at a project learn of its changes by one query. */
+/** The state of a project is read once in this time for all viewers. */
 const STATE_MS = 2000;
 const PROJECTS_MAX = 10_000;
-/** Parts of pages that are kept for others who look at the same. */
+/** Size of the cache of rendered parts. */
 const CACHED_CHARACTERS = 8 * 2 ** 20;
-/** Texts such as "5 min ago" are rendered again after it. */
+/** Parts are rendered again after this time, because of texts such as "5 min ago". */
 const RENDERED_MS = 60_000;
 
 interface LivePartsDependencies {
   readonly reader: AlertReader;
-  /** The store for the state of a project, which is read once for all. */
+  /** The store for the state of projects, which is read once for all viewers. */
   readonly shared: QueryStore;
   readonly clock: Clock;
 }
@@ -23,17 +23,17 @@ interface LivePartsDependencies {
 /** The parts of a page that follow the alerts of a project. */
 interface LivePart {
   readonly project: string;
-  /** What names the parts among those of the project. */
+  /** Name of the parts within the project. */
   readonly name: string;
-  /** The store as the caller may use it. */
+  /** The store within the limits of the caller. */
   readonly store: QueryStore;
-  /** Renders them for everybody: nothing in them may depend on who asks. */
+  /** The result is shared, so it must not depend on the viewer. */
   readonly render: (store: QueryStore, now: number) => Promise<Html>;
 }
 
 /**
- * Serves the parts of pages that a script asks for again and again. As long as nothing has changed the answer is 304;
- * what has changed is read and rendered once for all who look at the same.
+ * Serves the parts of pages that a script polls. The response is 304 if nothing changed. Otherwise the parts are read and
+ * rendered once for all viewers.
  */
 export class LiveParts {
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class LiveParts {
     reply.header('etag', etag).header('cache-control', 'private, no-store');
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     const key = `${part.project} ${version} ${part.name}`;
-    // The first who asks reads for the others; when it leaves meanwhile, the next one does.
+    // The first request reads for the others. If it is aborted, the next one reads.
     const render = () => this.#rendered.fetch(key, { context: part });
     const text = await render().catch(render);
     return reply.type('text/html; charset=utf-8').send(text);
@@ -70,8 +70,7 @@ export class LiveParts {
 }
 
 /**
- * Without a script it is a link that reloads the page; a script makes it say whether the page follows the alerts, and
- * lets that be paused.
+ * A link that reloads the page. With a script, it shows whether the page is updated, and the updates can be paused.
  */
 export const liveBar = (live: string, page: string): Html =>
   html`<p class="live" data-live="${live}"><span class="unseen" role="status" data-live-news></span><span data-live-state></span>

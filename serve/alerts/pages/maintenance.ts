@@ -36,7 +36,7 @@ interface MaintenanceParts extends Pick<AlertDomain, 'windows'> {
   readonly clock: Clock;
 }
 
-/** The maintenance windows of a project, and when they are on. */
+/** The maintenance windows of a project with their occurrences. */
 export function serveMaintenancePages(pages: FastifyInstance, parts: MaintenanceParts): void {
   const { frame } = parts;
   pages.get(LIST, async (request, reply) =>

@@ -9,7 +9,7 @@ export const linesOf = (matchers: readonly Matcher[]): string =>
 
 export const matchersIn = (text: string, field: string) => requireMatchers(listOfLines(text), field);
 
-/** The same for matchers that suppress pages, which must not match every alert. */
+/** The same for silences and windows, whose matchers must not match every alert. */
 export const selectiveMatchersIn = (text: string, field: string) =>
   requireSelectiveMatchers(listOfLines(text), field);
 

@@ -18,7 +18,7 @@ import { select } from './frame.ts';
 
 const PAGE = '/profile/notifications';
 const CONTACT = `${PAGE}/contacts/:contact`;
-/** Rows without a contact behind those of each list. */
+/** Empty rows at the end of each list. */
 const EMPTY_ROWS = 2;
 
 const contactIdOf = (request: FastifyRequest) => (request.params as { contact: string }).contact;
@@ -30,7 +30,7 @@ interface NotificationParts
   readonly url: () => string;
 }
 
-/** How a user is paged: their contacts, and which of them is told when. */
+/** The contacts and the notification rules of a user. */
 export function serveNotificationPages(pages: FastifyInstance, parts: NotificationParts): void {
   const { contacts, notificationRules } = parts;
   pages.get(PAGE, async (request, reply) => {
@@ -91,11 +91,11 @@ interface NotificationState {
   readonly news?: Html;
   /** The address of the calendar, which is shown once. */
   readonly calendar?: string | null;
-  /** What was refused: the form, or the contact that it is about. */
+  /** The refused form, or the contact of it, with the error. */
   readonly refused?: { readonly form: string; readonly error: HttpError };
 }
 
-/** Does what a form asks for and says so, or shows it again with the reason. */
+/** Runs the action of a form. If it is refused, shows the form again with the reason. */
 async function runAction(
   parts: NotificationParts,
   reply: FastifyReply,

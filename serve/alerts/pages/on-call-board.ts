@@ -6,18 +6,18 @@ export interface StaffedSpan extends Span {
 }
 
 export interface Board {
-  /** Who is on call now; null for nobody. */
+  /** The people on call now; null for nobody. */
   readonly current: StaffedSpan | null;
   readonly next: StaffedSpan | null;
-  /** How far ahead it looks. */
+  /** End of the covered time. */
   readonly until: number;
-  /** When nobody is on call. */
+  /** Spans without anybody on call. */
   readonly gaps: readonly Span[];
   /** The next shifts of the reader, the current one included. */
   readonly mine: readonly Span[];
 }
 
-/** Who is on call now and next, by the shifts of a time that begins now. */
+/** The people on call now and next, from the shifts of a span that starts now. */
 export function boardOf(shifts: readonly StaffedSpan[], { from: now, until }: Span, reader: string): Board {
   const turns = mergeTouching(shifts);
   const current = turns.find(({ from, until }) => from <= now && now < until) ?? null;
@@ -31,7 +31,7 @@ export function boardOf(shifts: readonly StaffedSpan[], { from: now, until }: Sp
   };
 }
 
-/** When a user is on call, alone or with others. */
+/** The spans in which a user is on call, alone or with others. */
 export const stretchesOf = (shifts: readonly StaffedSpan[], user: string): Span[] =>
   mergeTouching(
     shifts
@@ -39,7 +39,7 @@ export const stretchesOf = (shifts: readonly StaffedSpan[], user: string): Span[
       .map(({ from, until }) => ({ from, until, users: [user] })),
   ).map(({ from, until }) => ({ from, until }));
 
-/** Stretches of the same people that touch are one: a handoff to oneself changes nothing. */
+/** Merges touching spans of the same people, because a handoff to oneself changes nothing. */
 function mergeTouching(shifts: readonly StaffedSpan[]): StaffedSpan[] {
   const result: StaffedSpan[] = [];
   for (const shift of shifts) {

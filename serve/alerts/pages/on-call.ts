@@ -30,7 +30,7 @@ interface ScheduleBoard extends Board {
   readonly policies: readonly string[];
 }
 
-/** Who is on call in each schedule of a project, now and next. */
+/** The people on call in each schedule of a project, now and next. */
 export function serveOnCallPage(pages: FastifyInstance, parts: OnCallPageParts): void {
   const { frame, schedules } = parts;
   const path = '/projects/:id/oncall';
@@ -114,7 +114,7 @@ async function boardsOf(
   );
 }
 
-/** A banner for the first gap of a schedule that a policy uses: pages that meet it reach nobody there. */
+/** A banner for the first gap of a schedule that a policy uses. Pages during a gap reach nobody there. */
 function usedGaps({ schedule, gaps, policies, clocks }: ScheduleBoard): Html[] {
   const [gap] = gaps;
   if (gap === undefined || policies.length === 0) return [];
@@ -146,7 +146,7 @@ function myShifts(boards: readonly ScheduleBoard[]): Html {
   })}</section>`;
 }
 
-/** How to begin, until an alert pages somebody. */
+/** The first steps of the setup, until an alert can page somebody. */
 async function firstSteps(
   { alertRoutes, policies }: OnCallPageParts,
   projectId: string,

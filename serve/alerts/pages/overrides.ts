@@ -13,7 +13,7 @@ import { type Candidate, type OnCallPageParts, type SendSchedule, schedulePath }
 import { type Clocks, stretchBy, ZoneTimes } from './zone-times.ts';
 
 const ONE = '/projects/:id/oncall/:schedule/overrides';
-/** The choice to leave a hole. */
+/** The choice to leave a gap. */
 const NOBODY = 'nobody';
 
 /** The actions that put somebody else on call for a while. */
@@ -81,7 +81,7 @@ function overrideIn(form: Form, times: ZoneTimes): OverrideFields {
   };
 }
 
-/** Buttons by which a reader takes what is left of a shift, from each person in it. */
+/** Buttons to take the rest of a shift from each person in it. */
 export function takeButtons(
   schedule: OncallSchedule,
   { user, membership: { level }, token }: Visit,

@@ -2,7 +2,7 @@ import { type Html, html } from '../../pages/html.ts';
 
 const PAGES_MAX = 100_000;
 
-/** The page that a URL names; the first one when it names none. */
+/** The page number of a URL; 1 if there is none. */
 export const pageNumber = (text: unknown): number =>
   Math.max(1, Math.min(PAGES_MAX, Math.floor(Number(text)) || 1));
 
@@ -10,7 +10,7 @@ interface PagedList {
   readonly page: number;
   readonly size: number;
   readonly total: number;
-  /** What is listed. */
+  /** Plural noun of the listed items. */
   readonly of: string;
 }
 

@@ -18,7 +18,7 @@ const STATES: Readonly<Record<AlertPage['state'], string>> = {
   closed: 'closed',
 };
 
-/** Who was told what. */
+/** Texts of notifications by kind. */
 const KINDS: Readonly<Record<PageNotification['kind'], (name: string) => string>> = {
   triggered: (name) => `Paged ${name}`,
   acknowledged: (name) => `Notified ${name} of the acknowledgement`,
@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<PageNotification['kind'], (name: string) => string>
   exhausted: (name) => `Notified ${name} that the policy ended`,
 };
 
-/** Who was told of an alert and when, and who acknowledged; null if nobody is paged for it. */
+/** The pages of an alert with their notifications and log; null if nobody is paged for it. */
 export async function pagingCard(
   { channels, contacts, policies, users }: PagingCardParts,
   alert: Alert,

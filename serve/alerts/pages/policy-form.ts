@@ -17,7 +17,7 @@ interface StepDraft {
   readonly important: boolean;
 }
 
-/** A policy as its form has it: texts, so that what was refused is shown again. */
+/** Form values as text, so that a refused form shows them again. */
 export interface PolicyDraft {
   readonly name: string;
   readonly steps: readonly StepDraft[];
@@ -63,7 +63,7 @@ export function draftIn(form: Form): PolicyDraft {
   };
 }
 
-/** NaN for a text that is no whole number. */
+/** NaN unless the text is a whole number. */
 const numberIn = (text: string): number => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN);
 
 export const fieldsIn = (draft: PolicyDraft): PolicyFields => ({

@@ -13,7 +13,7 @@ export interface PreviewPageParts extends Pick<AlertDomain, 'channels' | 'member
   readonly clock: Clock;
 }
 
-/** How targets and people are named, and the clocks of schedules. */
+/** Names of targets and people, and the clocks of schedules. */
 interface Shown {
   readonly targetName: (target: TargetPreview['target']) => string;
   readonly userName: (user: string) => string;
@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<Gap['reason'], string>> = {
   no_contact: 'has no verified contact',
 };
 
-/** The steps of each policy by which an alert would page, with those whom it would notify now. */
+/** The steps of each policy that an alert would page by, with the people notified now. */
 export async function pageCards(
   parts: PreviewPageParts,
   request: FastifyRequest,

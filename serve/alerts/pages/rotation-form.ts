@@ -9,12 +9,12 @@ import { select } from './frame.ts';
 import type { Candidate } from './schedule-parts.ts';
 
 const PRIORITIES = 10;
-/** Of a new rotation. */
+/** Lines for the turns of a new rotation. */
 const NEW_TURNS = 3;
 const EXTRA_TURNS = 5;
-/** A form with more fields is refused. */
+/** The server refuses forms with many more fields. */
 const PEOPLE_FIELDS_MAX = 150;
-/** The choice of a turn in which nobody is on call. */
+/** The choice of a turn without anybody on call. */
 const OFF = 'off';
 
 export const newRotation = (starts_at: string): RotationFields => ({
@@ -22,7 +22,7 @@ export const newRotation = (starts_at: string): RotationFields => ({
   ...{ name: '', turns: [], starts_at },
 });
 
-/** The rotation that a form describes, before anything of it was checked. */
+/** The rotation in a form, unchecked. */
 export const rotationIn = (form: Form): RotationFields => ({
   name: form.text('name'),
   priority: Number(form.text('priority')),
@@ -34,7 +34,7 @@ export const rotationIn = (form: Form): RotationFields => ({
   active_times: activeTimesIn(form),
 });
 
-/** Lines in which nothing was chosen are left out. */
+/** Leaves out empty lines. */
 function turnsIn(form: Form): string[][] {
   const names = [...new Set(form.keys())].filter((name) => /^turn-\d+$/.test(name));
   return names
@@ -50,7 +50,7 @@ interface RotationForm {
   readonly candidates: readonly Candidate[];
   readonly zone: string;
   readonly error: RequestRefused | null;
-  /** Whether somebody asked for more turns than there are lines. */
+  /** True after the button "More turns". */
   readonly asksForMore: boolean;
 }
 

@@ -14,7 +14,7 @@ import { candidatesOf, lookAhead, nameIn, type OnCallPageParts, schedulePath } f
 import { type Clocks, clocksOf, stretchBy, ZoneTimes } from './zone-times.ts';
 
 const ROTATIONS = '/projects/:id/oncall/:schedule/rotations';
-/** Of the changes that a preview lists for a person. */
+/** Changes listed per person in a preview. */
 const STRETCHES_MAX = 8;
 
 /** A rotation whose form is shown; without an id it is a new one. */
@@ -30,7 +30,7 @@ interface FormState {
   readonly changes: readonly PersonChange[] | null;
 }
 
-/** The pages on which rotations are added, edited and ended. */
+/** The pages that add, edit and end rotations. */
 export function serveRotations(pages: FastifyInstance, parts: OnCallPageParts): void {
   const { clock, schedules } = parts;
   pages.get(`${ROTATIONS}/:rotation`, async (request, reply) => {
@@ -69,7 +69,7 @@ async function open(
   return { visit, schedule, rotation: { id, fields: await schedules.rotation(schedule, id) } };
 }
 
-/** What an edit would change; saved only by its button. */
+/** Previews an edit, or saves it if its button was pressed. */
 async function edit(
   parts: OnCallPageParts,
   reply: FastifyReply,
@@ -101,7 +101,7 @@ function effectiveIn(text: string, { time_zone }: OncallSchedule): number | null
   return moment;
 }
 
-/** The proposed first handoff: with one in the past somebody is on call at once. */
+/** The proposed first handoff. It is in the past, so somebody is on call at once. */
 function lastMonday(now: number, { time_zone }: OncallSchedule): string {
   const times = new ZoneTimes(time_zone);
   const today = times.dateOf('', now);
@@ -161,7 +161,7 @@ function effectiveField(field: { label: string; zone: string; value: string; fau
   return textField({ name: 'effective_at', id, label, type, value, required: false, hint, fault });
 }
 
-/** What changes in the next 8 weeks, person by person. */
+/** The changes in the next 8 weeks by person. */
 function preview(changes: readonly PersonChange[], clocks: Clocks, nameOf: (user: string) => string): Html {
   const rows = changes.map(({ user, gains, loses }) => {
     const stretches = [

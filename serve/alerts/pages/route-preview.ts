@@ -15,7 +15,7 @@ type PreviewParts = RoutePreviewDependencies &
   PreviewPageParts &
   Pick<AlertDomain, 'reader' | 'suppressor' | 'silences' | 'windows'> & { readonly frame: ProjectFrame };
 
-/** Of those that match. */
+/** Matching silences listed on the page. */
 const SILENCES_SHOWN = 10;
 
 interface PreviewInput {
@@ -25,7 +25,7 @@ interface PreviewInput {
   readonly error?: RequestRefused;
 }
 
-/** Asks for the labels or the number of an alert to preview. */
+/** A form for labels or the number of an alert. */
 export function previewForm({ membership }: Visit, { labels, alert, error }: PreviewInput): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   return html`<section class="card"><h2>Preview</h2><p>Shows whom an alert would page now. Nothing is sent.</p><form method="get" action="/projects/${membership.project.id}/routes/preview">
@@ -34,7 +34,7 @@ ${textField({ name: 'alert', label: 'Or the number of an alert', type: 'number',
 <button class="second">Show preview</button></form></section>`;
 }
 
-/** How an alert would page if it came now. */
+/** A preview of the pages of an alert. */
 export function serveRoutePreviewPage(pages: FastifyInstance, parts: PreviewParts): void {
   const { frame } = parts;
   pages.get('/projects/:id/routes/preview', async (request, reply) => {

@@ -6,7 +6,7 @@ import { presetOf } from '../integrations/presets/presets.ts';
 import type { Integration } from '../model/tables.ts';
 import { pathOf } from './integration-paths.ts';
 
-/** On the page of the integration. */
+/** The rules on the page of an integration. */
 export function rulesCard(integration: Integration): Html {
   const rules = rulesIn(integration.rules);
   const preset = presetOf(integration);

@@ -66,7 +66,7 @@ export function textsOfRules({
 export const textsOfForm = (form: Form): RulesTexts =>
   Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as RulesTexts;
 
-/** The rules that a member entered; throws where one cannot be read or is refused. */
+/** Parses the rules in a form. Throws if a rule is not valid. */
 export function rulesOfTexts(texts: RulesTexts): SenderRules {
   const words = { resolved: linesOf(texts.resolved), acknowledged: linesOf(texts.acknowledged) };
   const ignored = linesOf(texts.ignored);
@@ -104,7 +104,7 @@ const isFilled = (text: string): boolean => text.trim() !== '';
 
 const refused = (field: Field, text: string) => new RequestRefused('bad_request', text, field);
 
-/** Names and values of lines. A word of a severity may contain equals signs, and so may a path in quotes. */
+/** Parses lines of `name = value`. Words of a severity may contain equals signs, as may quoted paths. */
 function entriesOf(text: string, field: Field): [string, string][] {
   return linesOf(text).map((line) => {
     const separated = field === 'severity_words' ? /^(.*\S)\s*=\s*(\S.*)$/ : /^([^=]*[^=\s])\s*=\s*(\S.*)$/;
@@ -154,7 +154,7 @@ interface Entered {
   readonly error: RequestRefused | undefined;
 }
 
-/** Parts of rules by the field that has them, for what the schema of rules refuses. */
+/** Paths in the schema of rules by field of the form. */
 const PARTS: Readonly<Partial<Record<Field, string>>> = {
   tool: 'rules.tool',
   fields: 'rules.fields',
@@ -168,7 +168,7 @@ const PARTS: Readonly<Partial<Record<Field, string>>> = {
   labels: 'rules.labels',
 };
 
-/** The field that an error is shown at; undefined for one about all of them. */
+/** The field of an error; undefined if it concerns the whole form. */
 export const fieldOf = (error: RequestRefused): Field | undefined =>
   FIELDS.find((name) => error.field === name || error.field?.startsWith(PARTS[name] ?? 'none'));
 

@@ -26,7 +26,7 @@ interface FilterBar {
   readonly refused: RefusedFilter | undefined;
 }
 
-/** The filters that the user has named, and the form that names the present one. */
+/** The saved filters of the user, and the form that saves the current one. */
 export function filterBar(project: string, { query, saved, token, refused }: FilterBar): Html {
   const here = searchOf(query);
   const base = `/projects/${project}/alerts`;
@@ -48,14 +48,14 @@ ${textField({ name: 'name', id: 'filter-name', label: 'Name of this filter', hin
 ${saved.length > 0 && html`<ul class="rows">${saved.map(row)}</ul>`}</div></details></div>`;
 }
 
-/** Sends the list of alerts; with a filter that was refused, its form has it. */
+/** Sends the list of alerts. A refused filter is shown in its form again. */
 export type SendList = (
   reply: FastifyReply,
   visit: Visit,
   shown: { readonly query: ListQuery; readonly refused?: RefusedFilter },
 ) => Promise<FastifyReply>;
 
-/** What users do with their saved filters of a project. */
+/** The actions on the saved filters of a user. */
 export function serveSavedFilters(
   pages: FastifyInstance,
   frame: ProjectFrame,

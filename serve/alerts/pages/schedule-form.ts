@@ -25,7 +25,7 @@ ${textField({ name: 'time_zone', label: 'Time zone', value: time_zone, list: 'ti
 ${textField({ name: 'description', label: 'Description', value: description, required: false, hint: 'Optional.', fault: faultOf('description') })}`;
 }
 
-/** What fields for a time zone propose. */
+/** Suggestions for time zone fields. */
 export const timeZoneList: Html = html`<datalist id="time-zones">${[
   'UTC',
   ...Intl.supportedValuesOf('timeZone'),

@@ -23,7 +23,7 @@ export interface OnCallPageParts
   readonly url: () => string;
 }
 
-/** How far ahead gaps and shifts are listed. */
+/** Days for which gaps and shifts are listed. */
 export const DAYS_AHEAD = 60;
 
 export const lookAhead = (now: number): Span => ({ from: now, until: now + DAYS_AHEAD * DAY_MS });
@@ -47,7 +47,7 @@ export function gapList(gaps: readonly Span[], clocks: Clocks): Html {
   return html`<ul class="gaps">${items}${more > 0 && html`<li>${more} more</li>`}</ul>`;
 }
 
-/** Who is on call now and next. */
+/** The people on call now and next, and the gaps. */
 export function boardFacts(
   { current, next, until, gaps }: Board,
   clocks: Clocks,
@@ -67,7 +67,7 @@ export const nameIn =
   (id: string): string =>
     `@${users.get(id)?.username ?? 'deleted-user'}`;
 
-/** Those of some people whom no page would reach. */
+/** Filters users whom no page would reach. */
 export async function unreachableUsers(
   { notificationRules }: Pick<OnCallPageParts, 'notificationRules'>,
   people: readonly string[],
@@ -82,7 +82,7 @@ export function unreachableNote(people: readonly string[], nameOf: (user: string
   return html`<p class="note warn">${people.map(nameOf).join(', ')} ${has} no verified contact: no page reaches ${them}. They add contacts in their account, under <a href="/profile/notifications">Notifications</a>.</p>`;
 }
 
-/** A user to choose, and how a list names them. */
+/** A user and the label in lists. */
 export type Candidate = readonly [user: string, label: string];
 
 /** The members who can be on call. */
@@ -94,13 +94,13 @@ export const candidatesOf = (members: readonly ProjectMember[]): readonly Candid
       user.name === user.username ? `@${user.username}` : `@${user.username}, ${user.name}`,
     ]);
 
-/** How the page of a schedule comes after a form. */
+/** State of the page of a schedule after a form. */
 export interface ScheduleState {
   /** The address of the calendar, which is shown once. */
   readonly calendar?: string | null;
-  /** Of the form for an override. */
+  /** Error of the override form. */
   readonly error?: RequestRefused | null;
-  /** Of the form for the settings. */
+  /** Error of the settings form. */
   readonly settingsError?: RequestRefused | null;
 }
 

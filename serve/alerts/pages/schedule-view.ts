@@ -1,4 +1,4 @@
-/** The two weeks of a schedule that its page shows: bars, and a table that says the same. */
+/** Two weeks of a schedule as bars, and as a table with the same content. */
 import type { FastifyRequest } from 'fastify';
 import { DAY_MS } from '../../../infra/days.ts';
 import { table } from '../../pages/fields.ts';
@@ -13,7 +13,7 @@ import { barRows, shiftBars } from './shift-bars.ts';
 import { type Clocks, readerZoneOf, stretchBy } from './zone-times.ts';
 
 const DAYS = 14;
-/** How far outside of the two weeks the ends of shifts are looked for. */
+/** The search for the ends of shifts extends this far beyond the two weeks. */
 const MARGIN_MS = 31 * DAY_MS;
 
 interface ShownWeeks {
@@ -25,7 +25,7 @@ interface ShownWeeks {
   /** The people of the rotations. */
   readonly people: readonly string[];
   readonly nameOf: (user: string) => string;
-  /** What a reader can do about a stretch in which a user, or nobody, is on call. */
+  /** Buttons for a span and the users on call in it. */
   readonly actionOf: (stretch: Span, users: readonly string[]) => Html | null;
 }
 
@@ -39,7 +39,7 @@ export async function weeksOf(shown: ShownWeeks): Promise<Html> {
   const all = await schedules.shifts(schedule, window);
   const isShown = (stretch: Span) => stretch.from < until && stretch.until > from;
   const shifts = all.filter(isShown);
-  // Nobody was missing before the first shift.
+  // The time before the first shift is not a gap.
   const begin = Math.max(window.from, Math.min(now, all[0]?.from ?? now));
   const gaps = gapsIn(all, { from: begin, until: window.until }).filter(isShown);
   const rows = barRows(shifts, gaps, people);

@@ -1,4 +1,4 @@
-/** The shifts of some days as SVG that needs no script: a row for each person. A table beside it has the same. */
+/** Shifts as an SVG without a script, a row for each person. A table beside it has the same content. */
 import { type Html, html } from '../../pages/html.ts';
 import type { Span } from '../oncall/time-intervals.ts';
 import { type StaffedSpan, stretchesOf } from './on-call-board.ts';
@@ -7,7 +7,7 @@ import type { ZoneTimes } from './zone-times.ts';
 interface BarRow {
   /** '' for nobody. */
   readonly user: string;
-  /** Of its person: the same on every page of a schedule, as far as colours go. */
+  /** Index of the colour of the person. It is the same on every page of a schedule. */
   readonly colour: number;
   readonly stretches: readonly Span[];
 }
@@ -18,7 +18,7 @@ interface Drawing extends Span {
   readonly nameOf: (user: string) => string;
   /** The zone of the schedule, above the bars. */
   readonly times: ZoneTimes;
-  /** That of the reader, below them; null where its days begin at the same moments. */
+  /** The zone of the reader, below the bars; null if its days start at the same moments. */
   readonly reader: ZoneTimes | null;
 }
 
@@ -40,7 +40,7 @@ export function barRows(
   return gaps.length === 0 ? rows : [...rows, { user: '', colour: 0, stretches: gaps }];
 }
 
-/** The bars. Everything stands at shares of the width, so that texts keep their size on every screen. */
+/** Draws the bars. Positions are percentages of the width, so texts keep their size on every screen. */
 export function shiftBars(drawing: Drawing): Html {
   const { from, until, rows, now, times, reader } = drawing;
   const bottom = HEAD + rows.length * ROW;

@@ -4,7 +4,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { OPEN_STATUSES } from '../projects/alert-reader.ts';
 import type { Suppression } from '../suppression/suppressor.ts';
 
-/** Whether an open alert pages nobody, and the way to a silence for it; null for other alerts. */
+/** The suppression of an open alert, and a link that creates a silence. Null for other alerts. */
 export function silenceCard(alert: Alert, reasons: Suppression | undefined): Html | null {
   if (!OPEN_STATUSES.includes(alert.status)) return null;
   return html`<section class="card"><h2>Silence</h2>
@@ -12,7 +12,7 @@ ${reasons === undefined ? null : suppressionText(alert, reasons)}
 <a class="button second" href="/projects/${alert.project}/silences/new?alert=${alert.iid}">Silence this alert</a></section>`;
 }
 
-/** The end of a window may be later than the time until which it is known to be on. */
+/** Shows no end for windows, because `until` may be the limit of the search. */
 function suppressionText({ project }: Alert, { silencedBy, mutedBy, until }: Suppression): Html {
   const count = ({ length }: readonly string[], path: string, noun: string) =>
     length > 0 &&

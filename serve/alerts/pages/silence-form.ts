@@ -12,7 +12,7 @@ import { readerZoneOf, ZoneTimes } from './zone-times.ts';
 
 const PROPOSED_HOURS = 2;
 
-/** Form values. Times are by the clock of `zone`. */
+/** Form values. Times are in `zone`. */
 export interface SilenceDraft {
   readonly matchers: string;
   readonly starts: string;
@@ -41,7 +41,7 @@ export const draftIn = (form: Form): SilenceDraft => ({
   zone: timeZoneName(form.text('zone')) ?? 'UTC',
 });
 
-/** The silence that a form describes, which begins now if it names no start. */
+/** The silence in a form. Without a start it starts now. */
 export function fieldsIn(draft: SilenceDraft, now: number, username: string): SilenceFields {
   const times = new ZoneTimes(draft.zone);
   const momentOf = (field: 'starts' | 'ends'): number => {
@@ -67,7 +67,7 @@ interface SilenceFormState {
   readonly token: Html;
   readonly draft: SilenceDraft;
   readonly error: RequestRefused | null;
-  /** How many open alerts match; null if it is not known. */
+  /** Counts of matching and open alerts; null before they are counted. */
   readonly count: { readonly matching: number; readonly open: number } | null;
 }
 

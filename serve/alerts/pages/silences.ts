@@ -106,7 +106,7 @@ function sendForm(
   return frame.send(reply, visit, { tab: 'silences', title, body, status });
 }
 
-/** The states that the address asks for; active and pending by default. */
+/** The states in the URL; active and pending by default. */
 function statesIn(request: FastifyRequest): readonly SilenceState[] {
   const { state } = request.query as { readonly state?: unknown };
   const asked = SILENCE_STATES.filter((name) => name === state);

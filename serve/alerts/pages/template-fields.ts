@@ -18,13 +18,13 @@ const LABELS: Readonly<Record<TemplatePart, { readonly label: string; readonly r
   body: { label: 'Body as JSON', rows: 10 },
 };
 
-/** What a form says of the parts that the type has. */
+/** The template in a form, for the parts of the type. */
 export const templateIn = (form: Form, type: DestinationType): MessageTemplate => ({
   ...NO_TEMPLATE,
   ...Object.fromEntries(TEMPLATE_PARTS[type].map((part) => [part, form.text(`template-${part}`).trim()])),
 });
 
-/** The fields of the parts that the type has. */
+/** Fields for the parts of the type. */
 export function templateFields(
   type: DestinationType,
   template: MessageTemplate | null,
@@ -43,7 +43,7 @@ export function templateFields(
 <p class="hint">Mustache, such as <code>{{alert.title}}</code>, <code>{{alert.severity}}</code>, <code>{{#alerts}}…{{/alerts}}</code>. The <a href="/docs/guides/on-call#own-texts">guide</a> lists the names.</p>${fields}</details>`;
 }
 
-/** What a template makes of a sample, and the names in it that nothing has. */
+/** A rendered sample of a template, with a warning about unknown names. */
 export function templatePreview(type: DestinationType, template: MessageTemplate): Html {
   const unknown = checkTemplate(template, type);
   const texts = renderTexts(template, type, FULL_SAMPLE);

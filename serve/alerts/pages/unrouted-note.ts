@@ -1,7 +1,7 @@
 import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 
-/** Warns of alerts that page nobody, and leads to the next step towards paging; null if the default route pages. */
+/** Warns of alerts that page nobody, with a link to the next step. Null if the default route pages. */
 export async function unroutedNote(
   { alertRoutes, policies }: Pick<AlertDomain, 'alertRoutes' | 'policies'>,
   projectId: string,

@@ -13,7 +13,7 @@ const LISTS = ['weekdays', 'days_of_month', 'months', 'years'] as const;
 const INTERVAL_FIELDS = ['times', ...LISTS, 'location'] as const;
 type IntervalDraft = Readonly<Record<(typeof INTERVAL_FIELDS)[number], string>>;
 
-/** A window as its form has it: texts, so that what was refused is shown again. */
+/** Form values as text, so that a refused form shows them again. */
 export interface WindowDraft {
   readonly name: string;
   readonly matchers: string;
@@ -28,7 +28,7 @@ const newInterval = (location: string): IntervalDraft => ({
   ...{ times: '', weekdays: '', days_of_month: '', months: '', years: '', location },
 });
 
-/** In the zone of the reader, if it is known. */
+/** A new window in the zone of the reader, or in UTC. */
 export const newDraft = (zone: string): WindowDraft => ({
   ...{ name: '', matchers: '', from: '', until: '', comment: '', active: true },
   intervals: [newInterval(zone || 'UTC')],

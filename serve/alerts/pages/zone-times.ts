@@ -51,7 +51,7 @@ export class ZoneTimes {
     return starts;
   }
 
-  /** The moment of a wall time that a form has; null for any other text. */
+  /** The moment of a wall time in a form; null for any other text. */
   momentOf(input: string): number | null {
     try {
       return firstInstant(Temporal.PlainDateTime.from(input), this.zone);
@@ -65,7 +65,7 @@ export class ZoneTimes {
     return firstInstant(day.toPlainDateTime(), this.zone);
   }
 
-  /** The date that an address or a form names, or today. */
+  /** The date in a URL or a form, or today. */
   dateOf(text: unknown, now: number): Temporal.PlainDate {
     if (typeof text === 'string' && /^\d{4}-\d\d-\d\d$/.test(text)) {
       try {
@@ -78,13 +78,13 @@ export class ZoneTimes {
   }
 }
 
-/** The clocks that a page shows: of a schedule, and of its reader if that one shows something else. */
+/** The clocks of a page: that of a schedule, and that of the reader if it differs. */
 export interface Clocks {
   readonly times: ZoneTimes;
   readonly reader: ZoneTimes | null;
 }
 
-/** The zone of a reader is a parameter of the address, or else what a script of the pages found in the browser. */
+/** Reads the zone of the reader from the URL, or else from the cookie of a script. */
 export function clocksOf(request: FastifyRequest, zone: string, { from, until }: Span): Clocks {
   const times = new ZoneTimes(zone);
   const name = timeZoneName(readerZoneOf(request));
@@ -93,7 +93,7 @@ export function clocksOf(request: FastifyRequest, zone: string, { from, until }:
   return { times, reader: isSame ? null : reader };
 }
 
-/** '' if it is not known. */
+/** '' if the zone is unknown. */
 export function readerZoneOf(request: FastifyRequest): string {
   const { zone } = request.query as { readonly zone?: unknown };
   return typeof zone === 'string' ? zone : (request.cookies.time_zone ?? '');
@@ -110,7 +110,7 @@ export const momentBy = (ms: number, { times, reader }: Clocks): Html =>
 export const stretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
   html`${timeTag(from, times)} to\u00a0${timeTag(until, times)}${reader && html` <span class="under other-clock">${timeTag(from, reader)} to\u00a0${timeTag(until, reader)} for\u00a0you</span>`}`;
 
-/** The same with years, for what may be years ahead; an end of 0 is none. */
+/** The same with the year. An end of 0 means no end. */
 export const datedStretchBy = ({ from, until }: Span, { times, reader }: Clocks): Html =>
   html`${datedStretch(from, until, times)}${reader && html` <span class="under other-clock">${datedStretch(from, until, reader)} for\u00a0you</span>`}`;
 

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { Seal } from '../../accounts/secrets.ts';
 
-/** The message that a link was sent with, and the person whom it lets act. */
+/** The message of a link, and the user who may act by it. */
 export interface AcknowledgeLink {
   readonly project: number;
   readonly destination: string;
@@ -25,7 +25,7 @@ interface AcknowledgeLinksDependencies {
 const PURPOSE = 'acknowledge-link';
 const CHARACTERS_MAX = 2000;
 
-/** Links by which a person acknowledges the pages of a message without signing in. Forged links are rejected without a read of the store. */
+/** Signed links. A person acknowledges the pages of a message with one, without signing in. Forged links cause no read of the store. */
 export class AcknowledgeLinks {
   readonly #deps: AcknowledgeLinksDependencies;
 

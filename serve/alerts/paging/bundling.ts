@@ -4,16 +4,16 @@ const MINUTE_MS = 60_000;
 /** More messages than this in ten minutes double the window. */
 const MANY_MESSAGES = 10;
 const MANY_MS = 10 * MINUTE_MS;
-/** Half an hour without that resets the window. */
+/** The window is reset after this time without many messages. */
 const CALM_MS = 30 * MINUTE_MS;
-/** A message to a destination that accepted one so recently may wait to be bundled. */
+/** Longest wait for a bundle. */
 export const WINDOW_MS_MAX = 15 * MINUTE_MS;
-/** How long sent messages count. */
+/** Sent messages older than this have no effect. */
 export const HISTORY_MS = CALM_MS + MANY_MS;
 
 export interface SentMessage {
   readonly at: number;
-  /** Of the most severe alert in it: 0 is critical. */
+  /** Rank of its most severe alert: 0 is critical. */
   readonly rank: number;
 }
 

@@ -7,7 +7,7 @@ export interface PeopleDependencies {
   readonly users: Pick<UserLookup, 'byId'>;
 }
 
-/** Whether a user may be told of pages of a project and act on them. */
+/** True for users who may receive pages of a project and act on them. */
 export async function canBePaged(
   { members, users }: PeopleDependencies,
   projectId: string,

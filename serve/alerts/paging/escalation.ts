@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../oncall/policies.ts';
 import type { Suppression } from '../suppression/suppressor.ts';
 
-// How a page goes on: pure functions of a page, its policy and the time.
+// The transitions of a page: pure functions of the page, its policy and the time.
 
 export const PAGE_STATES = [
   'suppressed',
@@ -22,7 +22,7 @@ export interface AlertPage {
   /** Name of the route that led to the policy. */
   readonly route: string;
   readonly state: PageState;
-  /** Ids of the silences and maintenance windows that keep it from calling. */
+  /** Ids of the silences and maintenance windows that suppress it. */
   readonly suppressed_by: readonly string[];
   readonly severity: string;
   /** `round` counts runs of the policy, `cycle` passes through its steps in a run. Both start at 1. */
@@ -30,11 +30,11 @@ export interface AlertPage {
   readonly cycle: number;
   /** The step that was carried out last, from 1; 0 before the first of a round. */
   readonly step: number;
-  /** When `advance` is due. */
+  /** Time at which `advance` is due. */
   readonly next_ms: number;
-  /** When the step was carried out. */
+  /** Time at which the step was carried out. */
   readonly step_ms: number;
-  /** Of the newest event of the alert that the page follows. */
+  /** Position of the newest event that was applied to the page. */
   readonly position: number;
   readonly created_ms: number;
   readonly acknowledged_by: string;
@@ -43,7 +43,7 @@ export interface AlertPage {
   readonly version: number;
 }
 
-/** A change of an alert that a page follows. */
+/** A change of an alert that can change its pages. */
 export interface AlertChange {
   readonly name: 'created' | 'raised' | 'acknowledged' | 'triggered' | 'reopened' | 'ignored' | 'resolved';
   readonly position: number;
@@ -53,35 +53,35 @@ export interface AlertChange {
   readonly by: string;
 }
 
-/** What people who were called are told later. */
+/** A later notification of everybody who was called. */
 type StatusUpdate = 'acknowledged' | 'resolved';
 
 export interface PageChange {
   readonly page: AlertPage;
   readonly update: StatusUpdate | null;
-  /** What the log of the page says of it; '' for nothing. */
+  /** Entry for the log of the page; '' for none. */
   readonly log: string;
 }
 
-/** Whether a destination accepted a call of the step; `unknown` while one is pending. */
+/** `reached` if a destination accepted a call of the step; `unknown` while a call is pending. */
 export type Reach = 'reached' | 'unreached' | 'unknown';
 
 export interface Advance {
   readonly page: AlertPage;
-  /** Whether the step of the page is to be carried out now. */
+  /** Carry out the step of the page now. */
   readonly carriesOut: boolean;
-  /** Whether the alert is to be set back to triggered. */
+  /** Set the alert back to triggered. */
   readonly setsBack: boolean;
-  /** Why the owners are told that the policy ended; '' when they are not. */
+  /** Reason to notify the Owners and Maintainers that the policy ended; '' for none. */
   readonly exhaustion: '' | 'nobody acknowledged' | 'nobody was reached';
   readonly log: string;
 }
 
-/** Of the escalation of an alert by a policy. */
+/** Key of a page within its project. */
 export const pageKey = ({ alert, policy }: Pick<AlertPage, 'alert' | 'policy'>): string =>
   `${alert}/${policy}`;
 
-/** Whether a page calls people, or will. */
+/** True while a page calls people or waits to call them. */
 export const isCalling = ({ state }: Pick<AlertPage, 'state'>): boolean =>
   state === 'waiting' || state === 'triggered' || state === 'exhausted';
 
@@ -112,10 +112,9 @@ export function newPage(
 }
 
 /**
- * A page that calls nobody while silences or maintenance windows match its alert. When none matches any more it begins
- * with the first step at once: others may be on call by now, and the delay of the route has no use
- * for an alert that outlasted a silence. Calls of a first step may be stored before their page, and are cancelled now,
- * so the next ones belong to another round.
+ * Suppresses a page. When the suppression ends, the page starts at the first step: others may be on call by then, and an
+ * alert that outlasted a silence needs no delay. Calls of a first step may be stored before their page and are cancelled
+ * now, so the next calls need another round.
  */
 function suppress(page: AlertPage, { silencedBy, mutedBy, until }: Suppression, now: number): AlertPage {
   const round = page.state === 'triggered' && page.step === 0 ? page.round + 1 : page.round;
@@ -125,7 +124,7 @@ function suppress(page: AlertPage, { silencedBy, mutedBy, until }: Suppression, 
 
 export const SUPPRESSED = 'suppressed by a silence or a maintenance window';
 
-/** A page after silences or maintenance windows changed; null if they change nothing for it. */
+/** The page after a change of silences or maintenance windows; null if the page does not change. */
 export function afterSuppressionChange(
   page: AlertPage,
   suppression: Suppression | null,
@@ -138,7 +137,7 @@ export function afterSuppressionChange(
   return page.state === 'suppressed' && isSame ? null : next;
 }
 
-/** The page after a change of its alert; `isRouted`: the route still leads to its policy. */
+/** The page after a change of its alert. `isRouted`: a route still leads to its policy. */
 export function follow(
   page: AlertPage,
   change: AlertChange,
@@ -174,7 +173,7 @@ export function follow(
 
 const unchanged = (page: AlertPage): PageChange => ({ page, update: null, log: '' });
 
-/** A page that begins with the first step again. */
+/** Starts a page again at the first step. */
 function startRound(page: AlertPage, now: number): AlertPage {
   const hasCalledNobody = page.state === 'suppressed' && page.step === 0;
   const round = hasCalledNobody ? page.round : page.round + 1;
@@ -188,17 +187,17 @@ function startRound(page: AlertPage, now: number): AlertPage {
 interface AdvanceContext {
   readonly policy: Policy;
   readonly suppression: Suppression | null;
-  /** Of the step that was carried out last, and of all steps of this cycle. */
+  /** Reach of the last step, and of all steps of this cycle. */
   readonly reach: Reach;
   readonly cycleReach: Reach;
-  /** Whether anybody accepted a call of this round. */
+  /** True if a destination accepted a call of this round. */
   readonly isRoundReached: boolean;
   readonly now: number;
-  /** Whether somebody asked for the next step. */
+  /** True if a user requested the next step. */
   readonly isForced?: boolean;
 }
 
-/** Decides what a due page does next: check its step again, carry out one, end its policy, or begin again. */
+/** Advances a due page: checks its step again, carries out the next one, ends the policy, or starts again. */
 export function advance(page: AlertPage, context: AdvanceContext): Advance {
   const { policy, suppression, now, isForced = false } = context;
   const idle = { carriesOut: false, setsBack: false, exhaustion: '' as const, log: '' };
@@ -251,21 +250,21 @@ const exhaust = (page: AlertPage, exhaustion: Advance['exhaustion'], next_ms: nu
   log: `the policy ended: ${exhaustion}`,
 });
 
-/** A call of a step, as far as it says whether somebody was reached. */
+/** The fields of a call that decide on the reach of its step. */
 export interface StepCall {
   readonly state: 'pending' | 'sending' | 'sent' | 'failed' | 'cancelled';
   readonly due_ms: number;
-  /** Whether it was not tried yet and its destination accepted another message moments ago, so that it waits to be bundled. */
+  /** True before the first attempt if the destination accepted another message recently. */
   readonly waitsForBundle: boolean;
 }
 
-/** Whether anybody accepted a call of one of some steps. */
+/** The reach of several steps together. */
 export function reachOfAll(steps: readonly Reach[]): Reach {
   if (steps.includes('reached')) return 'reached';
   return steps.includes('unknown') ? 'unknown' : 'unreached';
 }
 
-/** Whether anybody accepted one of the calls of a step. */
+/** The reach of a step by its calls. */
 export function reachOf(calls: readonly StepCall[], now: number, unreachedMs: number): Reach {
   if (calls.some(({ state }) => state === 'sent')) return 'reached';
   const open = calls.filter(({ state }) => state === 'pending' || state === 'sending');

@@ -20,24 +20,24 @@ interface LinkedPagesDependencies extends PeopleDependencies {
   readonly actions: Pick<AlertActions, 'changeStatus'>;
   readonly projects: Pick<Projects, 'find'>;
   readonly steps: Pick<PageSteps, 'escalate'>;
-  /** Lets the pages of a project follow all events so far. */
+  /** Applies all stored events to the pages of a project. */
   readonly catchUp: (project: number) => Promise<void>;
 }
 
-/** The alerts, the project and the person of a link. */
+/** The alerts, the project and the user of a link. */
 export interface LinkDetails {
   readonly project: Project;
   readonly user: User;
   /** The most severe first, at most 20. */
   readonly alerts: readonly Alert[];
-  /** Numbers of all alerts of the message; `open` are those that nobody has acknowledged. */
+  /** Numbers of all alerts of the message; `open` holds the unacknowledged ones. */
   readonly all: readonly number[];
   readonly open: readonly number[];
-  /** Whether there is a next step: a page that is suppressed has none. */
+  /** True if a page has a next step. Suppressed pages have none. */
   readonly isCalling: boolean;
-  /** When the link was used; 0 if it was not. */
+  /** Time of the use of the link; 0 if it was not used. */
   readonly usedMs: number;
-  /** Who acknowledged the first alert and when, if somebody did. */
+  /** The acknowledgement of the first alert, if there is one. */
   readonly acknowledged: { readonly by: string; readonly at: number } | null;
 }
 
@@ -45,7 +45,7 @@ const ALERTS_SHOWN = 20;
 /** Alerts that are acknowledged at once; a bundle may have thousands. */
 const ALERTS_PER_CHANGE = 500;
 
-/** The pages that an acknowledge link is about, and what its person may do with them. */
+/** Finds the pages of an acknowledge link, and acknowledges or escalates them. */
 export class LinkedPages {
   readonly #deps: LinkedPagesDependencies;
 
@@ -78,8 +78,8 @@ export class LinkedPages {
   }
 
   /**
-   * Acknowledges all alerts of the message that nobody has acknowledged, or carries out their next step. Returns false if the
-   * link was used before. It counts as used afterwards only, so a kill loses no click.
+   * Acknowledges all unacknowledged alerts of the message, or carries out their next step. Returns false if the link was
+   * used before or no alert is left. The use is stored last, so after a kill the link still works.
    */
   use(link: AcknowledgeLink, action: 'acknowledge' | 'escalate'): Promise<boolean> {
     const { clock, locks, store } = this.#deps;
@@ -106,7 +106,10 @@ export class LinkedPages {
       const some = open.slice(i, i + ALERTS_PER_CHANGE);
       const { failed } = await actions.changeStatus(project.id, some, user, 'acknowledged', 'triggered');
       if (failed.length > 0)
-        throw new ProductError('store_failed', `${failed.length} alerts may not be acknowledged yet`);
+        throw new ProductError(
+          'store_failed',
+          `the acknowledgement of ${failed.length} alerts was not confirmed`,
+        );
     }
   }
 

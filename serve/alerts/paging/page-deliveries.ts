@@ -32,7 +32,7 @@ interface PageDeliveriesDependencies extends PeopleDependencies {
   readonly store: PageStore;
   readonly contacts: Pick<Contacts, 'find'>;
   readonly channels: Pick<Channels, 'find'>;
-  /** The address that is told beside the Owners and Maintainers; null for none. */
+  /** The fallback address, notified along with the Owners and Maintainers; null for none. */
   readonly fallback: Destination | null;
   readonly messages: PageMessages;
   readonly sender: Pick<MessageSender, 'send'>;
@@ -47,13 +47,13 @@ const RETRY_MS_MAX = 60_000;
 const LOCKED_MS = 5000;
 /** Window of channels, which people read together. */
 const CHANNEL_WINDOW_MS = 10_000;
-/** PagerDuty takes one event an alert, and few a second. */
+/** PagerDuty takes one event per alert, and few per second. */
 const UNBUNDLED_MS = 200;
 const UNBUNDLED_PER_ROUND = 25;
 
 /**
- * Sends notifications of pages to their destinations, each at least once. What is due for a destination is bundled; a
- * message without a result is sent again as a whole, with the same key and the mark that it may be a duplicate.
+ * Sends notifications of pages to their destinations, each at least once. Due notifications of a destination are bundled.
+ * A message without a result is sent again as a whole, with the same key and marked as a possible duplicate.
  *
  * A message is stored before it leaves, and its result afterwards. A kill between the two sends it again.
  */
@@ -92,7 +92,7 @@ export class PageDeliveries {
     this.#jobs.wake(new Map(tasks.map((task) => [`${task.project}/${task.name}`, task])).values());
   }
 
-  /** Sends what is due for a destination. Returns the milliseconds until there is more to send. */
+  /** Sends the due notifications of a destination. Returns the milliseconds until the next one is due. */
   async run(project: number, destination: string): Promise<number | undefined> {
     const { clock, locks, store } = this.#deps;
     const ended = await locks.tryRun(destinationLock(project, destination), async (lease) => {
@@ -126,8 +126,8 @@ export class PageDeliveries {
   }
 
   /**
-   * Sends again what has no result or failed. Returns undefined if there is nothing that others have to wait for: a
-   * destination that answers is not down, so one message that it does not take holds up no other.
+   * Retries messages that failed or have no result. Returns undefined if new messages need not wait: a destination that
+   * responds is not down, so one failing message does not delay the others.
    */
   async #retry(
     destination: Destination,
@@ -150,7 +150,7 @@ export class PageDeliveries {
     return hasNew && first.status > 0 ? undefined : first.next_ms - now;
   }
 
-  /** Sends the calls that may leave, or else what tells how pages went on. A call never waits for such news. */
+  /** Sends new calls, or else status updates. A call never waits for a status update. */
   async #sendNew(destination: Destination, open: readonly DueNotification[], lease: Lease): Promise<number> {
     const { clock } = this.#deps;
     const waits: number[] = [];
@@ -173,14 +173,14 @@ export class PageDeliveries {
     return Math.min(...waits);
   }
 
-  /** Null if it is gone or not active. */
+  /** Null if the destination was deleted or is inactive. */
   async #find(project: number, id: string): Promise<Destination | null> {
     const { fallback, contacts, channels } = this.#deps;
     if (fallback !== null && id === fallback.id) return fallback;
     return (await contacts.find(id)) ?? channels.find(String(project), id);
   }
 
-  /** Splits off what must not be sent: calls of ended pages, expired retries, and what has no destination. */
+  /** Splits off notifications that must not be sent: calls of ended pages, expired retries, and those without a destination. */
   #splitFinished(due: readonly DueNotification[], lack: string, now: number) {
     const { PAGE_GIVE_UP_HOURS: hours } = this.#deps.settings;
     const finished: PageNotification[] = [];
@@ -213,7 +213,7 @@ export class PageDeliveries {
     return departureOf(sent, waiting, windowMs);
   }
 
-  /** One event for each alert: the receiver bundles by itself. */
+  /** Sends one event per alert, because the receiver groups them. */
   async #sendUnbundled(
     destination: Destination,
     open: readonly DueNotification[],
@@ -263,7 +263,7 @@ export class PageDeliveries {
     return result?.state === 'pending' ? Math.max(0, result.next_ms - clock.now()) : 0;
   }
 
-  /** Drops calls whose page ended before they were marked. Whoever ends a page later sees the mark. */
+  /** Drops calls whose page ended before they were marked. A page that ends later sees the mark. */
   async #dropEnded(marked: readonly PageNotification[]): Promise<readonly PageNotification[]> {
     const { store } = this.#deps;
     const [first] = marked;
@@ -295,10 +295,10 @@ export class PageDeliveries {
   }
 }
 
-/** There is no alert to send any more. */
+/** The alert of the notification was deleted. */
 const GONE: SendOutcome = { status: 0, fault: 'the alert is gone', isRefused: true, retryAfterMs: 0 };
 
-/** The oldest of each alert; otherwise a late resolve would close a reopened incident. */
+/** The oldest notification of each alert. Otherwise a late resolve would close a reopened incident. */
 const firstOfAlerts = (open: readonly DueNotification[]): DueNotification[] =>
   [...Map.groupBy(open, ({ alert }) => alert).values()].map((of) =>
     of.reduce((first, one) => (one.created_ms < first.created_ms ? one : first)),

@@ -9,7 +9,7 @@ import type { UserLookup } from '../projects/users.ts';
 import type { AcknowledgeLinks } from './acknowledge-links.ts';
 import type { PageNotification } from './page-reader.ts';
 
-/** Alerts that a message lists; it says how many more there are. */
+/** Alerts listed in a message, which then counts the others. */
 const ALERTS_MAX = 20;
 
 interface PageMessagesDependencies {
@@ -28,7 +28,7 @@ interface MessageParts {
   readonly duplicatePossible: boolean;
 }
 
-/** Makes messages of notifications. */
+/** Builds messages from notifications. */
 export class PageMessages {
   readonly #deps: PageMessagesDependencies;
 

@@ -12,26 +12,26 @@ export const createPageMetrics = () => {
   const metrics = {
     pageNotifications: new Counter({
       name: 'chain_metrics_page_notifications_total',
-      help: 'Attempts to notify of pages, by type of destination and result: accepted; failed, to be tried again; refused, or given up.',
+      help: 'Attempts to send page notifications, by type of destination and result: accepted, failed (to be retried), refused (or given up).',
       labelNames: ['channel', 'result'],
       registers: [],
     }),
     pageLateness: new Histogram({
       name: 'chain_metrics_page_lateness_seconds',
-      help: 'Seconds from the time at which a notification was due to its acceptance, waits to be bundled included: of first steps, of later steps, and of status updates.',
+      help: 'Seconds from the due time of a notification to its acceptance, including waits for bundling. Kinds: first step, later step, status update.',
       labelNames: ['kind'],
       buckets: [0.5, 1, 2, 5, 15, 60, 120, 300, 900, 3600, 14_400],
       registers: [],
     }),
     unreachedSteps: new Counter({
       name: 'chain_metrics_page_steps_unreached_total',
-      help: 'Steps of pages that reached nobody: their targets gave nobody, every destination refused, or none accepted in time.',
+      help: 'Steps of pages that reached nobody, by reason: no recipients, refused by every destination, or not accepted in time.',
       labelNames: ['reason'],
       registers: [],
     }),
     unroutedAlerts: new Counter({
       name: 'chain_metrics_alerts_unrouted_total',
-      help: 'New alerts that page nobody, since no route gives a policy although their project has some.',
+      help: 'New alerts that page nobody because no route chooses a policy, in projects with policies.',
       registers: [],
     }),
   };
@@ -66,7 +66,7 @@ function kindOf({ kind, round, cycle, step }: PageNotification): string {
 
 type Call = Awaited<ReturnType<PageStore['callsOf']>>[number];
 
-/** Counts a step that the page leaves without having reached anybody. `PageSteps` counts steps without recipients. */
+/** Counts a finished step that reached nobody. `PageSteps` counts steps without recipients. */
 export function countUnreached(
   metrics: PageMetrics,
   page: AlertPage,

@@ -9,11 +9,11 @@ interface NotificationFields {
   readonly now: number;
   readonly by?: string;
   readonly reason?: string;
-  /** Of a call: minutes after its step. */
+  /** Minutes between the step and its call. */
   readonly afterMinutes?: number;
 }
 
-/** A notification that nobody has sent yet. Its id is the same however often it is made. */
+/** A pending notification. Its id depends on its content only, so repeated steps create it once. */
 export function newNotification(page: AlertPage, fields: NotificationFields): PageNotification {
   const { project, alert, policy, round, cycle, step, severity } = page;
   const { kind, destination, user, due_ms, now, by = '', reason = '', afterMinutes = 0 } = fields;

@@ -5,7 +5,7 @@ import type { AlertPage, StepCall } from './escalation.ts';
 
 type NotificationKind = 'triggered' | 'acknowledged' | 'resolved' | 'exhausted';
 
-/** What a contact or a channel is told of a page. Times are in milliseconds; 0 means none. */
+/** A notification of a contact or a channel about a page. Times are in milliseconds; 0 means none. */
 export interface PageNotification {
   readonly project: number;
   /** The id of a contact or a channel. */
@@ -16,7 +16,7 @@ export interface PageNotification {
   readonly round: number;
   readonly cycle: number;
   readonly step: number;
-  /** Whose contact it is; '' for a channel. */
+  /** Owner of the contact; '' for a channel. */
   readonly user: string;
   readonly kind: NotificationKind;
   readonly severity: string;
@@ -26,14 +26,14 @@ export interface PageNotification {
   readonly state: StepCall['state'];
   readonly message: string;
   readonly attempts: number;
-  /** Whether an attempt has no result, so that its receiver may have the message. */
+  /** An attempt has no result, so the receiver may have the message. */
   readonly is_doubtful: boolean;
   readonly started_ms: number;
   readonly next_ms: number;
   readonly status: number;
   readonly fault: string;
   readonly sent_ms: number;
-  /** Of the first of a message: when the link in it was used. */
+  /** Time of the use of the link. Set on the first notification of a message. */
   readonly used_ms: number;
   readonly created_ms: number;
   readonly version: number;
@@ -50,7 +50,7 @@ export interface LogEntry {
 
 const ALERT_ROWS_MAX = 500;
 
-/** Reads pages, and who was told of them. */
+/** Reads pages, their notifications and their log. */
 export class PageReader {
   protected readonly store: Pick<Store, 'rows'>;
 
@@ -78,7 +78,7 @@ export class PageReader {
     );
   }
 
-  /** How many pages of a policy are not closed. */
+  /** Counts the pages of a policy that are not closed. */
   async unclosedOf(project: number, policy: string): Promise<number> {
     const [row] = await this.store.rows<{ total: number }>(
       sql`SELECT count() AS total FROM ${pages} FINAL

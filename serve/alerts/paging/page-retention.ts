@@ -12,7 +12,7 @@ interface PageRetentionDependencies {
   readonly settings: { readonly RETENTION_PAGES_DAYS: number };
 }
 
-/** Keys of one statement, which may list each with its version. */
+/** Pages per statement. One statement lists each key and version. */
 const PAGES_PER_STATEMENT = 2000;
 
 const KEY = sql`concat(toString(project), '/', toString(alert), '/', policy)`;

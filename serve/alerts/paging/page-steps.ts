@@ -26,15 +26,15 @@ import type { PageNotification } from './page-reader.ts';
 import type { PageStore } from './page-store.ts';
 import { type Recipient, Recipients, type RecipientsDependencies } from './recipients.ts';
 
-/** Name of the consumer of events; it and the steps of pages work under the lock `paging/PROJECT`. */
+/** Name of the event consumer. It shares the lock `paging/PROJECT` with the steps of pages. */
 export const PAGING = 'paging';
 const CONCURRENCY = 8;
 const PAGES_PER_ROUND = 500;
 /** Interval at which a page is checked again while the pager lags behind its alert. */
 const BEHIND_MS = 1000;
-/** A destination that accepted a message so recently may hold the next ones to bundle them. */
+/** New calls may wait for a bundle if the destination accepted a message within this time. */
 const BUNDLE_WAIT_MS = 15 * 60_000;
-/** Destination of the address that is told beside the Owners and Maintainers. */
+/** Id of the fallback address, notified along with the Owners and Maintainers. */
 export const FALLBACK = 'fallback';
 
 interface StepSettings {
@@ -91,12 +91,12 @@ export class PageSteps {
     return this.#jobs.sinceSweepMs;
   }
 
-  /** Looks at once what is due of projects. */
+  /** Checks the due pages of projects at once. */
   wake(projects: readonly number[]): void {
     this.#jobs.wake(projects.map((project) => ({ project, name: 'steps' })));
   }
 
-  /** Carries out what is due of a project. Returns the milliseconds until the next page is due. */
+  /** Advances the due pages of a project. Returns the milliseconds until the next page is due. */
   run(project: number): Promise<number | undefined> {
     const { clock, locks, store } = this.#deps;
     return locks.run(consumerLock(PAGING, project), async (lease) => {
@@ -119,7 +119,10 @@ export class PageSteps {
         (page) => isCalling(page) && !suppressions.has(page.alert),
       );
       if (pages.length === 0)
-        throw new RequestRefused('conflict', 'Nobody is paged for it now, so there is no next step.');
+        throw new RequestRefused(
+          'conflict',
+          'Nobody is being paged for this alert, so there is no next step.',
+        );
       await store.log(pages.map((page) => ({ page, at: now, what: 'escalated', by })));
       await this.#carryOut(project, pages, { now, lease, isForced: true });
     });
@@ -181,8 +184,8 @@ export class PageSteps {
   }
 
   /**
-   * Sets the alerts of pages back to triggered. Returns the pages of those that could not be: an alert that is not
-   * acknowledged any more is followed by its page, and one whose result is not known is set back again.
+   * Sets the alerts of pages back to triggered. Returns the pages for which this failed: an alert that is no longer
+   * acknowledged changes its page by its own event, and an unknown result is retried.
    */
   async #setBack(some: readonly AlertPage[]): Promise<ReadonlySet<AlertPage>> {
     const change = { status: 'triggered' as const };
@@ -200,7 +203,7 @@ export class PageSteps {
     return new Set(some.filter((_, i) => !isDone(i)));
   }
 
-  /** None if the project was deleted. */
+  /** Empty if the project was deleted. */
   async #policiesOf(project: number, due: readonly AlertPage[]): Promise<ReadonlyMap<string, Policy>> {
     const { projects, policies } = this.#deps;
     if ((await projects.find(String(project))) === null) return new Map();
@@ -211,8 +214,8 @@ export class PageSteps {
   }
 
   /**
-   * Why a page ends whose alert is not as the page takes it to be: a replay of events changes alerts without events that
-   * pages follow. `behind` while such events may still come; null if nothing ended.
+   * The reason to close a page whose alert has another status: a replay of events changes alerts without events for
+   * pages. `behind` if such an event may still come; null if the page goes on.
    */
   async #endOf(page: AlertPage, alert: Alert | undefined): Promise<string | null> {
     if (alert === undefined) return 'the alert is gone';

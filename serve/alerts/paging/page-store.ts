@@ -7,7 +7,7 @@ import type { SentMessage } from './bundling.ts';
 import { type AlertPage, pageKey, type StepCall } from './escalation.ts';
 import { type PageNotification, PageReader } from './page-reader.ts';
 
-/** A person or channel that was called about a page. */
+/** A person or channel that received a call of a page. */
 interface CallRecipient {
   readonly alert: number;
   readonly policy: string;
@@ -17,20 +17,20 @@ interface CallRecipient {
 }
 
 /**
- * Notifications of a step are stored before its page, which may still wait or be in the round before: only a page that
- * ended, or went on to a later round, has no use for them.
+ * Notifications of a step are stored before its page, so the page may still be waiting or in the previous round. Calls
+ * are obsolete only if the page ended or is in a later round.
  */
 const IS_CALLING = sql`page.state NOT IN ('suppressed', 'acknowledged', 'closed') AND page.round <= notice.round`;
 
 /** A notification and its page. */
 export interface DueNotification extends PageNotification {
-  /** Whether the page still calls people in the same round. */
+  /** True while the page calls people in this round. */
   readonly isCalling: boolean;
-  /** Whether the page can be acknowledged, also in a later round or while a silence matches. */
+  /** True while the page can be acknowledged, also in a later round or while suppressed. */
   readonly isUnacknowledged: boolean;
 }
 
-/** The notification alone. */
+/** The columns of the notification. */
 export const withoutPageState = ({
   isCalling: _,
   isUnacknowledged: __,
@@ -38,7 +38,7 @@ export const withoutPageState = ({
 }: DueNotification): PageNotification => notification;
 
 const UNSENT_STATES: readonly StepCall['state'][] = ['pending', 'sending'];
-/** Of one message. */
+/** Notifications of one message. */
 const DUE_ROWS_MAX = 20_000;
 
 /** 0 is the most severe. */
@@ -50,7 +50,7 @@ export const destinationLock = (project: number, destination: string): string =>
 
 const ROWS_PER_INSERT = 10_000;
 
-/** Calls after the newest round before this one whose end was told, one for each destination. */
+/** Calls since the last round with a notification of the end, one per destination. */
 function calledSinceEnd(
   told: readonly (CallRecipient & { readonly kind: string })[],
   current: number,
@@ -92,7 +92,7 @@ export class PageStore extends PageReader {
     return rows.map(({ project }) => project);
   }
 
-  /** When the next page of a project is due; 0 when none is. */
+  /** Due time of the next page of a project; 0 if there is none. */
   async nextDue(project: number): Promise<number> {
     const [row] = await this.#store.rows<{ next: number }>(
       sql`SELECT min(next_ms) AS next FROM ${pages} FINAL WHERE project = ${project} AND next_ms > 0`,
@@ -139,7 +139,7 @@ export class PageStore extends PageReader {
     return this.#insert(pageLog, rows);
   }
 
-  /** Calls of pages, and whether they wait to be bundled with others: their destination accepted something after a time. */
+  /** Calls of pages. An untried call waits for a bundle if its destination accepted a message after `acceptedSince`. */
   async callsOf(
     project: number,
     due: readonly AlertPage[],
@@ -161,8 +161,8 @@ export class PageStore extends PageReader {
   }
 
   /**
-   * Who accepted calls of pages, or may have: of all rounds since the end that was told last, since a round may call
-   * others than the one before.
+   * Recipients who accepted calls of pages, or may have. Includes all rounds since the last notification of the end,
+   * because each round may call others.
    */
   async callRecipients(project: number, some: readonly AlertPage[]): Promise<CallRecipient[]> {
     const found: (CallRecipient & { readonly kind: string })[] = [];
@@ -179,13 +179,13 @@ export class PageStore extends PageReader {
     return some.flatMap((page) => calledSinceEnd(ofPage.get(pageKey(page)) ?? [], page.round));
   }
 
-  /** What is due for a destination and not done, the most severe and then the oldest first. */
+  /** Due notifications of a destination, the most severe first, then the oldest. */
   dueFor(project: number, destination: string, now: number): Promise<DueNotification[]> {
     const isDue = sql`state IN ${UNSENT_STATES} AND due_ms <= ${now}`;
     return this.#withPages(project, destination, isDue);
   }
 
-  /** When the next pending notification of a destination is due, which may be in the past; 0 if there is none. */
+  /** Due time of the next pending notification of a destination, possibly in the past; 0 if there is none. */
   async nextFor(project: number, destination: string): Promise<number> {
     const [row] = await this.#store.rows<{ next: number }>(
       sql`SELECT min(due_ms) AS next FROM ${pageNotifications} FINAL
@@ -194,7 +194,7 @@ export class PageStore extends PageReader {
     return row?.next ?? 0;
   }
 
-  /** Messages with calls, or with other kinds, that a destination accepted after a time, the oldest first. */
+  /** Messages of calls, or of other kinds, that a destination accepted after `since`, oldest first. */
   async sentTo(
     project: number,
     destination: string,

@@ -30,8 +30,8 @@ interface PagerDependencies {
 }
 
 /**
- * Pages follow the stored events of their alerts: a new alert opens one for each policy that its routes lead to, and
- * what happens to the alert acknowledges or closes it. Steps are carried out by `PageSteps` afterwards.
+ * Applies the stored events of alerts to their pages. A new alert opens a page for each policy of its routes; later
+ * events acknowledge or close it. `PageSteps` carries out the steps.
  *
  * Notifications are stored before the pages. A kill between the two repeats the same changes under the same ids. A kill
  * right after the pages loses the updates of calls that were leaving at that moment.
@@ -106,7 +106,7 @@ export class Pager implements EventConsumer {
     if ((await policies.list(projectId)).length > 0) metrics.unroutedAlerts.inc(count);
   }
 
-  /** Whether the alert of an event may still be written. */
+  /** True if the alert of an event may still be written. */
   #isLate(change: DecidedChange, alert: Alert | undefined): boolean {
     const isMissing = alert === undefined || alert.position < change.position;
     return isMissing && this.#deps.clock.now() - change.at < ALERT_LATE_MS_MAX;
@@ -142,10 +142,10 @@ export class Pager implements EventConsumer {
 }
 
 interface FollowContext {
-  /** Where the routes lead the alert now. */
+  /** The policies that the routes choose for the alert now. */
   readonly targets: readonly RouteTarget[];
   readonly suppression: Suppression | null;
-  /** Of the alert now. */
+  /** Current severity of the alert. */
   readonly severity: string;
   readonly policyOf: (id: string) => Policy | null;
   readonly now: number;
@@ -157,7 +157,7 @@ const OPENING: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised'
 /** `triggered` opens no new page, but a closed one starts again if the alert is still routed. */
 const readsRoutes = ({ name }: DecidedChange): boolean => OPENING.has(name) || name === 'triggered';
 
-/** The pages of a batch of alerts, with the changes of these alerts applied. */
+/** Applies the changes of a batch of alerts to their pages. */
 class PageBatch {
   readonly #project: number;
   /** Stored position by page: changes up to it were applied before. */

@@ -21,7 +21,7 @@ export interface RecipientsDependencies extends PeopleDependencies {
   readonly members: Pick<Members, 'levelOf' | 'list'>;
 }
 
-/** Who is called now. A lookup is made once for all pages that are carried out together. */
+/** Finds the recipients of a step. Caches lookups for the pages of one batch. */
 export class Recipients {
   readonly #deps: RecipientsDependencies;
   readonly #projectId: string;
@@ -35,14 +35,14 @@ export class Recipients {
     this.#now = now;
   }
 
-  /** Of a step; each contact and channel once for each of its rules. */
+  /** Recipients of a step: each contact and channel once per delay. */
   async ofStep({ targets, important }: PolicyStep): Promise<readonly Recipient[]> {
     const found = await Promise.all(targets.map((target) => this.#ofTarget(target, important)));
     const all = found.flat().map((one) => [`${one.destination}/${one.afterMinutes}`, one] as const);
     return [...new Map(all).values()];
   }
 
-  /** The first address of each Owner and Maintainer, for whom a policy that ended is news. */
+  /** The first contact of each Owner and Maintainer. They are notified of policies that ended. */
   ofMaintainers(): Promise<readonly Recipient[]> {
     this.#maintainers ??= this.#findMaintainers();
     return this.#maintainers;

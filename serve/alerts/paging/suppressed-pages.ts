@@ -23,12 +23,12 @@ interface SuppressedPagesDependencies {
 const CONCURRENCY = 4;
 const PAGES_AT_ONCE = 500;
 const WAIT_MS_MAX = HOUR_MS;
-/** Of pages that call somebody, or would without a silence. */
+/** States of pages that call somebody, or would without a suppression. */
 const UNACKNOWLEDGED_STATES = ['suppressed', 'waiting', 'triggered', 'exhausted'] as const;
 
 /**
- * Suppresses pages when a silence or a maintenance window begins to match their alerts, and lets them go on when none
- * does any more: after each change, and when one begins or ends by the clock. A sweep finds what a killed process left.
+ * Suppresses pages when a silence or a maintenance window starts to match their alerts, and resumes them when none matches.
+ * Runs after each change, and when a silence or window begins or ends. A sweep repeats the work of a killed process.
  */
 export class SuppressedPages {
   readonly #deps: SuppressedPagesDependencies;
@@ -54,7 +54,7 @@ export class SuppressedPages {
     return this.#jobs.stop();
   }
 
-  /** Called after a silence or a window of a project changed. Many changes are carried out together. */
+  /** Called after a change of a silence or window. Changes in quick succession are handled together. */
   changed(projectId: string): void {
     this.#jobs.wake([{ project: Number(projectId), name: 'quiet' }]);
   }
