@@ -93,21 +93,21 @@ export class Channels {
   async create(
     projectId: string,
     author: string,
-    given: ChannelChanges & { readonly type: DestinationType },
+    input: ChannelChanges & { readonly type: DestinationType },
   ): Promise<NotificationChannel> {
-    const { type } = given;
+    const { type } = input;
     const missing = this.#deps.sender.missingSetup(type);
     if (missing !== '') throw new RequestRefused('bad_request', missing, 'type');
-    const settings = changedSettings(type, {}, given.settings ?? {});
-    const template = changedTemplate(type, '', given.template ?? null);
-    const name = nameOf(given.name ?? '');
-    return this.#changing(projectId, async (known) => {
-      if (known.length >= CHANNELS_PER_PROJECT)
+    const settings = changedSettings(type, {}, input.settings ?? {});
+    const template = changedTemplate(type, '', input.template ?? null);
+    const name = nameOf(input.name ?? '');
+    return this.#changing(projectId, async (existing) => {
+      if (existing.length >= CHANNELS_PER_PROJECT)
         throw new RequestRefused(
           'conflict',
           `A project can have up to ${CHANNELS_PER_PROJECT} channels. Delete one first.`,
         );
-      requireFreeName(known, name);
+      requireFreeName(existing, name);
       const id = newLocator();
       const channel = {
         id,
@@ -117,7 +117,7 @@ export class Channels {
         type,
         settings: this.#encrypted(id, settings),
         template,
-        is_active: given.is_active ?? true,
+        is_active: input.is_active ?? true,
         author_id: author,
         created_ms: this.#deps.clock.now(),
         deleted_ms: 0,
@@ -130,13 +130,13 @@ export class Channels {
   change(
     projectId: string,
     id: string,
-    { settings, is_active, template, ...given }: ChannelChanges,
+    { settings, is_active, template, ...input }: ChannelChanges,
   ): Promise<NotificationChannel> {
-    return this.#changing(projectId, async (known) => {
+    return this.#changing(projectId, async (existing) => {
       const before = await this.get(projectId, id);
-      const name = given.name === undefined ? before.name : nameOf(given.name);
+      const name = input.name === undefined ? before.name : nameOf(input.name);
       requireFreeName(
-        known.filter((channel) => channel.id !== id),
+        existing.filter((channel) => channel.id !== id),
         name,
       );
       const type = before.type as DestinationType;
@@ -218,7 +218,10 @@ export class Channels {
   }
 
   /** The lock keeps names unique and the number of channels within its bound. */
-  #changing<T>(projectId: string, work: (known: readonly NotificationChannel[]) => Promise<T>): Promise<T> {
+  #changing<T>(
+    projectId: string,
+    work: (existing: readonly NotificationChannel[]) => Promise<T>,
+  ): Promise<T> {
     return this.#deps.locks.run(`channels/${projectId}`, async () => work(await this.list(projectId)));
   }
 }
@@ -228,8 +231,8 @@ const UNREADABLE =
 
 const contextOf = (id: string): string => `channel/${id}`;
 
-function nameOf(given: string): string {
-  const name = enteredLine(given);
+function nameOf(input: string): string {
+  const name = enteredLine(input);
   const refused = (text: string) => new RequestRefused('bad_request', text, 'name');
   if (name === '') throw refused('Enter a name.');
   if (name.length > NAME_CHARACTERS_MAX) throw refused(`Enter at most ${NAME_CHARACTERS_MAX} characters.`);

@@ -102,23 +102,23 @@ export class Contacts {
   /** Adds a contact and sends a code to it. If the code cannot be sent, the contact is not stored. */
   async create(
     user: User,
-    given: { readonly type: ContactType; readonly address: string; readonly template?: TemplateChanges },
+    input: { readonly type: ContactType; readonly address: string; readonly template?: TemplateChanges },
   ): Promise<Contact> {
     const { locks, records, clock, seal, sender } = this.#deps;
-    const { type } = given;
+    const { type } = input;
     const missing = sender.missingSetup(type);
     if (missing !== '') throw new RequestRefused('bad_request', missing, 'type');
-    const address = given.address.trim();
+    const address = input.address.trim();
     SETTING_FIELDS[type][ADDRESS_FIELDS[type]]?.check(address, 'address');
-    const template = contactTemplate(type, '', given.template ?? null);
+    const template = contactTemplate(type, '', input.template ?? null);
     return locks.run(`contacts/${user.id}`, async () => {
-      const known = await this.list(user.id);
-      if (known.filter(({ isOfAccount }) => !isOfAccount).length >= CONTACTS_PER_USER)
+      const existing = await this.list(user.id);
+      if (existing.filter(({ isOfAccount }) => !isOfAccount).length >= CONTACTS_PER_USER)
         throw new RequestRefused(
           'conflict',
           `You can have up to ${CONTACTS_PER_USER} contacts. Delete one first.`,
         );
-      if (known.some((other) => other.type === type && other.address === address))
+      if (existing.some((other) => other.type === type && other.address === address))
         throw new RequestRefused('conflict', 'You already have this contact.');
       const created_ms = clock.now();
       const contact: Contact = {
@@ -159,9 +159,9 @@ export class Contacts {
   }
 
   /** Verifies a contact by its code. Counts each wrong code. */
-  async verify(user: User, id: string, given: string): Promise<Contact> {
+  async verify(user: User, id: string, input: string): Promise<Contact> {
     const { clock, seal } = this.#deps;
-    const code = given.toLowerCase().replace(/[\s-]/g, '');
+    const code = input.toLowerCase().replace(/[\s-]/g, '');
     const verdict = await this.#change(user.id, id, (row) => {
       const now = clock.now();
       if (row.verified_ms > 0) return { result: 'right' };

@@ -81,12 +81,12 @@ export class NotificationRulesStore {
   }
 
   /** Replaces the given lists and keeps the others. */
-  async put(userId: string, given: Partial<UserRules>): Promise<UserRules> {
+  async put(userId: string, input: Partial<UserRules>): Promise<UserRules> {
     const { records, contacts, clock } = this.#deps;
     const verified = await contacts.verified(userId);
-    for (const name of ['default', 'important'] as const) requireRules(name, given[name] ?? [], verified);
+    for (const name of ['default', 'important'] as const) requireRules(name, input[name] ?? [], verified);
     const before = await this.get(userId);
-    const next = { ...before, ...given };
+    const next = { ...before, ...input };
     await records.change(userId, (current) => ({
       next: {
         id: userId,

@@ -31,15 +31,15 @@ interface MailContent {
   readonly message: PageMessage;
 }
 
-function textOf({ headline, body, facts: known, message }: MailContent): string {
-  const facts = known.map(({ name, value }) => `${name}: ${value}`);
+function textOf({ headline, body, facts: list, message }: MailContent): string {
+  const facts = list.map(({ name, value }) => `${name}: ${value}`);
   const links = linksOf(message).map(({ text, url }) => `${text}: ${url}`);
   const blocks = [headline, body, facts.join('\n'), links.join('\n')];
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function htmlOf({ headline, body, facts: known, message }: MailContent): string {
-  const facts = known.map(({ name, value }) => html`<tr><th align="left">${name}</th><td>${value}</td></tr>`);
+function htmlOf({ headline, body, facts: list, message }: MailContent): string {
+  const facts = list.map(({ name, value }) => html`<tr><th align="left">${name}</th><td>${value}</td></tr>`);
   const links = linksOf(message).map(({ text, url }) => html`<p><a href="${url}">${text}</a></p>`);
   return html`<!doctype html><html lang="en"><body style="font-family:sans-serif">
 <h1 style="font-size:18px">${headline}</h1>

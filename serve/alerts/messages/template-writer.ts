@@ -77,9 +77,9 @@ class LimitedWriter extends mustache.Writer {
     }
   }
 
-  override renderTokens(...given: Parameters<mustache.Writer['renderTokens']>): string {
-    this.#work(given[0].length + 1);
-    return super.renderTokens(...given);
+  override renderTokens(...input: Parameters<mustache.Writer['renderTokens']>): string {
+    this.#work(input[0].length + 1);
+    return super.renderTokens(...input);
   }
 
   override escapedValue(token: string[], context: mustache.Context): string {

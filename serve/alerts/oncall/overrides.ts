@@ -92,12 +92,12 @@ export class Overrides {
 
   async create(
     { id: scheduleId, project_id }: OncallSchedule,
-    given: OverrideFields,
+    input: OverrideFields,
     author: OverrideAuthor,
   ): Promise<OncallOverride> {
-    requireOwnShift(given, author);
+    requireOwnShift(input, author);
     const now = this.#clock.now();
-    const fields = validFields(given, now);
+    const fields = validFields(input, now);
     await this.#requirePeople(project_id, fields);
     return this.#locks.run(`oncall/${scheduleId}`, async (lease) => {
       if ((await this.list(scheduleId)).length >= FUTURE_MAX) {
@@ -150,17 +150,17 @@ function requireOwnShift(
   }
 }
 
-function validFields(given: OverrideFields, now: number): OverrideFields {
+function validFields(input: OverrideFields, now: number): OverrideFields {
   const refused = (text: string, field: string) => new RequestRefused('bad_request', text, field);
-  const { user_id, replaces_id } = given;
-  const from_ms = Math.max(given.from_ms, now);
-  if (given.until_ms <= given.from_ms) throw refused('The end must be after the start.', 'until');
-  if (given.until_ms <= now) throw refused('The end must be in the future.', 'until');
-  if (given.until_ms - from_ms > LENGTH_DAYS_MAX * DAY_MS)
+  const { user_id, replaces_id } = input;
+  const from_ms = Math.max(input.from_ms, now);
+  if (input.until_ms <= input.from_ms) throw refused('The end must be after the start.', 'until');
+  if (input.until_ms <= now) throw refused('The end must be in the future.', 'until');
+  if (input.until_ms - from_ms > LENGTH_DAYS_MAX * DAY_MS)
     throw refused('An override can last up to a year.', 'until');
   if (user_id !== '' && user_id === replaces_id) throw refused('Enter two different people.', 'replaces_id');
-  const reason = visible(given.reason).trim();
+  const reason = visible(input.reason).trim();
   if (reason.length > REASON_CHARACTERS_MAX)
     throw refused(`Enter at most ${REASON_CHARACTERS_MAX} characters.`, 'reason');
-  return { from_ms, until_ms: given.until_ms, user_id, replaces_id, reason };
+  return { from_ms, until_ms: input.until_ms, user_id, replaces_id, reason };
 }

@@ -130,7 +130,7 @@ export class Policies {
     return policy;
   }
 
-  create(projectId: string, author: string, given: PolicyFields): Promise<Policy> {
+  create(projectId: string, author: string, input: PolicyFields): Promise<Policy> {
     return this.#changing(projectId, async (policies) => {
       if (policies.length >= POLICIES_PER_PROJECT) {
         throw new RequestRefused(
@@ -138,7 +138,7 @@ export class Policies {
           `A project can have up to ${POLICIES_PER_PROJECT} escalation policies. Delete one first.`,
         );
       }
-      const fields = validFields(given);
+      const fields = validFields(input);
       requireFreeName(fields.name, policies);
       await this.#requireTargets(projectId, fields.steps);
       const row = {
@@ -250,13 +250,13 @@ const policyOf = (row: Omit<EscalationPolicy, 'version'>): Policy => ({
   ack_timeout_minutes: row.ack_timeout_minutes,
 });
 
-function validFields(given: PolicyFields): PolicyFields {
-  const name = enteredLine(given.name);
+function validFields(input: PolicyFields): PolicyFields {
+  const name = enteredLine(input.name);
   if (name === '') throw new RequestRefused('bad_request', 'Enter a name.', 'name');
   if (name.length > NAME_CHARACTERS_MAX)
     throw new RequestRefused('bad_request', `Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');
-  requireCount(given.steps, STEPS_MAX, 'step', 'steps');
-  for (const [i, { targets, delay_minutes }] of given.steps.entries()) {
+  requireCount(input.steps, STEPS_MAX, 'step', 'steps');
+  for (const [i, { targets, delay_minutes }] of input.steps.entries()) {
     const field = `steps.${i}.targets`;
     requireCount(targets, TARGETS_MAX, 'target', field);
     if (new Set(targets.map(({ type, id }) => `${type} ${id}`)).size < targets.length)
@@ -264,8 +264,8 @@ function validFields(given: PolicyFields): PolicyFields {
     requireInRange(delay_minutes, 'delay_minutes', `steps.${i}.delay_minutes`);
   }
   for (const field of ['repeats', 'reminder_hours', 'ack_timeout_minutes'] as const)
-    requireInRange(given[field], field, field);
-  return { ...given, name };
+    requireInRange(input[field], field, field);
+  return { ...input, name };
 }
 
 function requireCount(list: readonly unknown[], max: number, noun: string, field: string): void {

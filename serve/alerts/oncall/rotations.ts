@@ -202,8 +202,8 @@ const revisionFields = (row: OncallRotation): Revision => ({
   author_id: row.author_id,
 });
 
-function validFields(given: object): RotationFields {
-  const { data, error } = fieldsSchema.safeParse(given);
+function validFields(input: object): RotationFields {
+  const { data, error } = fieldsSchema.safeParse(input);
   if (error) {
     const { path, message } = error.issues[0] as z.core.$ZodIssue;
     throw new RequestRefused('bad_request', message, String(path[0]));

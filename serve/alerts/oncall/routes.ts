@@ -130,13 +130,13 @@ export class Routes {
   /** Replaces the list. With `ifMatch`, fails if the list has another version. */
   put(
     projectId: string,
-    given: readonly AlertRoute[],
+    input: readonly AlertRoute[],
     author: string,
     ifMatch: number | null,
   ): Promise<VersionedRoutes> {
     const { records, clock, locks, policies, beforeChange } = this.#deps;
     return locks.run(escalationLock(projectId), async () => {
-      const routes = given.map((route) => ({ ...route, name: enteredLine(route.name) }));
+      const routes = input.map((route) => ({ ...route, name: enteredLine(route.name) }));
       const ids = new Set((await policies.list(projectId)).map(({ id }) => id));
       requireValid(routes, ids);
       await beforeChange(projectId);

@@ -107,7 +107,7 @@ export class Schedules {
     return schedule;
   }
 
-  create(projectId: string, given: ScheduleChanges, author: string): Promise<OncallSchedule> {
+  create(projectId: string, input: ScheduleChanges, author: string): Promise<OncallSchedule> {
     return this.#changing(projectId, async (others) => {
       if (others.length >= SCHEDULES_MAX) {
         throw new RequestRefused(
@@ -120,7 +120,7 @@ export class Schedules {
         version: 1,
         expires_ms: 0,
         project_id: projectId,
-        ...validSchedule(NEW_SCHEDULE, given, others),
+        ...validSchedule(NEW_SCHEDULE, input, others),
         calendar_hash: '',
         author_id: author,
         created_ms: this.#clock.now(),
@@ -133,9 +133,9 @@ export class Schedules {
 
   /** The zone is fixed once there are rotations; otherwise past shifts would change. */
   change(projectId: string, id: string, changes: ScheduleChanges, author: string): Promise<OncallSchedule> {
-    return this.#changing(projectId, async (known) => {
+    return this.#changing(projectId, async (existing) => {
       const before = await this.get(projectId, id);
-      const others = known.filter((other) => other.id !== id);
+      const others = existing.filter((other) => other.id !== id);
       const valid = validSchedule(before, changes, others);
       if (valid.time_zone !== before.time_zone && (await this.#rotations.rows(id)).length > 0) {
         throw new RequestRefused(
@@ -171,10 +171,10 @@ export class Schedules {
 
   createRotation(
     schedule: OncallSchedule,
-    given: Partial<RotationFields>,
+    input: Partial<RotationFields>,
     options: EditOptions,
   ): Promise<RotationEdit> {
-    return this.#edit(schedule, null, given, options);
+    return this.#edit(schedule, null, input, options);
   }
 
   /** Revisions that take effect later stay as they are. */
@@ -287,7 +287,7 @@ export class Schedules {
   /** The lock enforces unique names and the limit of schedules. */
   #changing<Result>(
     projectId: string,
-    work: (known: readonly OncallSchedule[]) => Promise<Result>,
+    work: (existing: readonly OncallSchedule[]) => Promise<Result>,
   ): Promise<Result> {
     return this.#locks.run(`oncall-schedules/${projectId}`, async () => work(await this.list(projectId)));
   }

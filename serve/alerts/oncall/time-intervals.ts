@@ -190,7 +190,7 @@ function dailyTimes(interval: TimeInterval): DailyTimes {
 
 /** Negative days count from the end of the month; days that the month lacks are cut off. */
 function isDayWithin({ begin, end }: NumberRange, { day, daysInMonth }: Temporal.PlainDate): boolean {
-  const fromStart = (given: number) => (given < 0 ? daysInMonth + given + 1 : given);
+  const fromStart = (day: number) => (day < 0 ? daysInMonth + day + 1 : day);
   return fromStart(begin) <= day && day <= fromStart(end);
 }
 

@@ -27,7 +27,7 @@ const stateTag = ({ is_active }: NotificationChannel) =>
   is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`;
 
 /** The channel in a form. An empty field of a secret keeps the secret. */
-function givenIn(request: FastifyRequest, type: DestinationType) {
+function channelInputIn(request: FastifyRequest, type: DestinationType) {
   const form = formOf(request);
   const entries = Object.entries(SETTING_FIELDS[type])
     .map(([name, { isSecret }]) => ({ name, isSecret, text: form.text(`setting-${name}`).trim() }))
@@ -60,8 +60,8 @@ export function serveChannelPages(pages: FastifyInstance, parts: ChannelPagePart
     const type = typeIn(formOf(request).text('type'));
     if (type === undefined) return seeOther(reply, listPath(visit));
     try {
-      const given = { type, ...givenIn(request, type) };
-      const { id } = await channels.create(visit.membership.project.id, visit.user.id, given);
+      const input = { type, ...channelInputIn(request, type) };
+      const { id } = await channels.create(visit.membership.project.id, visit.user.id, input);
       return seeOther(reply, `${listPath(visit)}/${id}`, 'Channel added. Send a test to check it.');
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
@@ -84,8 +84,8 @@ function serveOne(pages: FastifyInstance, parts: ChannelPageParts): void {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const channel = await get(request, visit);
     try {
-      const given = givenIn(request, channel.type as DestinationType);
-      const changes = { ...given, is_active: formOf(request).has('active') };
+      const input = channelInputIn(request, channel.type as DestinationType);
+      const changes = { ...input, is_active: formOf(request).has('active') };
       await channels.change(visit.membership.project.id, channel.id, changes);
     } catch (error) {
       if (!(error instanceof RequestRefused) || error.status === 404) throw error;
@@ -152,13 +152,13 @@ function sendNew(
   type: DestinationType,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
-  const given = givenIn(reply.request, type);
+  const input = channelInputIn(reply.request, type);
   const missing = messageSender.missingSetup(type);
   const body = html`<h1>New channel</h1><p class="lead">${labelOf(type)}</p>
 ${missing === '' ? otherFault(type, error) : html`<p class="note warn">${missing}</p>`}
 <section class="card"><form method="post" action="${listPath(visit)}/new">${visit.token}<input type="hidden" name="type" value="${type}">
-${channelFields(type, given, [], error)}
-${templateFields(type, given.template, faultIn(error))}
+${channelFields(type, input, [], error)}
+${templateFields(type, input.template, faultIn(error))}
 <div class="actions"><button>Add channel</button><a class="button second" href="${listPath(visit)}">Cancel</a></div></form></section>`;
   const status = error === null ? 200 : 422;
   return frame.send(reply, visit, { tab: 'channels', title: 'New channel', body, status });
@@ -182,13 +182,13 @@ function sendOne(
   const { shown: settings, secrets } = channels.settingsOf(channel);
   const stored = storedTemplate(channel.template);
   const saved = { name: channel.name, settings, template: stored };
-  const given = error === undefined ? saved : givenIn(reply.request, type);
+  const input = error === undefined ? saved : channelInputIn(reply.request, type);
   const isActive = error === undefined ? channel.is_active : formOf(reply.request).has('active');
   const body = html`<h1>${channel.name}</h1><p class="lead">${labelOf(type)} ${stateTag(channel)}</p>
 ${news}${otherFault(type, error ?? null)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${base}">${visit.token}
-${channelFields(type, given, secrets, error ?? null)}
-${templateFields(type, given.template, faultIn(error ?? null))}
+${channelFields(type, input, secrets, error ?? null)}
+${templateFields(type, input.template, faultIn(error ?? null))}
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive channel receives no messages. A step without another target reaches nobody.</span></div></label>
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends a message that is marked as a test.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test message', 'second')}
@@ -211,7 +211,7 @@ const faultIn = (error: RequestRefused | null) => (field: string) =>
 
 function channelFields(
   type: DestinationType,
-  given: { readonly name: string; readonly settings: Readonly<Record<string, string>> },
+  input: { readonly name: string; readonly settings: Readonly<Record<string, string>> },
   secrets: readonly string[],
   error: RequestRefused | null,
 ): Html {
@@ -223,11 +223,11 @@ function channelFields(
     return textField({
       name: `setting-${name}`,
       label,
-      value: given.settings[name],
+      value: input.settings[name],
       hint: isSaved ? 'Saved and hidden. Leave it empty to keep it.' : hint,
       required: isRequired && !isSaved,
       fault: faultOf(name),
     });
   });
-  return html`${textField({ name: 'name', label: 'Name', value: given.name, hint: 'For example, the chat or the team.', fault: faultOf('name') })}${fields}`;
+  return html`${textField({ name: 'name', label: 'Name', value: input.name, hint: 'For example, the chat or the team.', fault: faultOf('name') })}${fields}`;
 }

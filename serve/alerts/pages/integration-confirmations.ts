@@ -12,7 +12,11 @@ import { ago, type ProjectFrame, type Visit } from './frame.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 
 /** Redirects to the page that shows a new key once. */
-export type ShowKey = (visit: Visit, reply: FastifyReply, made: IntegrationWithKey) => Promise<FastifyReply>;
+export type ShowKey = (
+  visit: Visit,
+  reply: FastifyReply,
+  created: IntegrationWithKey,
+) => Promise<FastifyReply>;
 
 interface IntegrationConfirmationParts extends Pick<AlertDomain, 'integrations' | 'receivedDeliveries'> {
   readonly frame: ProjectFrame;

@@ -65,8 +65,8 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     const chosen = preset?.type ?? form.text('type');
     const type = OFFERED_TYPES.find(({ name }) => name === chosen) ?? httpIntegration;
     try {
-      const given = { name: form.text('name'), api_url: form.text('api_url') };
-      const created = await integrations.create(visit.membership.project, type, given, preset);
+      const input = { name: form.text('name'), api_url: form.text('api_url') };
+      const created = await integrations.create(visit.membership.project, type, input, preset);
       return await showKey(visit, reply, created);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;

@@ -122,11 +122,11 @@ function filterForm(
   sources: readonly Option[],
 ): Html {
   const own = filters.assignee;
-  const known = assignees.some(([value]) => value === own) || own === '' || own === 'none';
+  const isListed = assignees.some(([value]) => value === own) || own === '' || own === 'none';
   return html`<form class="picker" method="get" action="/projects/${id}/alerts" role="search">
 <input type="hidden" name="status" value="${status}">${(['severity', ...CHIP_NAMES] as const).map((name) => filters[name] !== '' && html`<input type="hidden" name="${name}" value="${filters[name]}">`)}
 <label class="wide">Search<input type="search" name="search" value="${filters.search}" placeholder="Title, description, service or tool"></label>
-${select('assignee', 'Assignee', [['', 'Any'], ['none', 'Unassigned'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as Option])], own)}
+${select('assignee', 'Assignee', [['', 'Any'], ['none', 'Unassigned'], ...assignees, ...(isListed ? [] : [[own, `User ${own}`] as Option])], own)}
 ${sources.length > 1 && select('integration', 'Integration', [['', 'Any'], ...sources], filters.integration)}
 ${select('sort', 'Sort by', SORT_LABELS, sort)}
 <button class="second">Apply filters</button></form>`;

@@ -69,7 +69,7 @@ async function send(
   ]);
   const nameOf = nameIn(users);
   const form = formOf(reply.request);
-  const given =
+  const input =
     error === null ? { name: '', description: '', time_zone: readerZoneOf(reply.request) } : scheduleIn(form);
   const body = html`<h1>On call</h1><p class="lead">Who is on call now, and who is next.</p>
 ${boards.flatMap(usedGaps)}
@@ -84,7 +84,7 @@ ${
     title: 'New schedule',
     action: `/projects/${project.id}/oncall`,
     token: visit.token,
-    fields: html`${scheduleFields(given, error)}${timeZoneList}`,
+    fields: html`${scheduleFields(input, error)}${timeZoneList}`,
     submit: 'Create schedule',
   })
 }`;

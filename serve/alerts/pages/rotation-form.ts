@@ -12,7 +12,7 @@ const PRIORITIES = 10;
 /** Lines for the turns of a new rotation. */
 const NEW_TURNS = 3;
 const EXTRA_TURNS = 5;
-/** The server refuses forms with many more fields. */
+/** A form may have up to 200 parameters. */
 const PEOPLE_FIELDS_MAX = 150;
 /** The choice of a turn without anybody on call. */
 const OFF = 'off';

@@ -120,7 +120,7 @@ async function send(
   const { request } = reply;
   const form = formOf(request);
   const all = await members.list(schedule.project_id);
-  const known = await users.byId([
+  const people = await users.byId([
     ...all.map(({ user }) => user.id),
     ...(changes ?? []).map(({ user }) => user),
   ]);
@@ -138,7 +138,7 @@ async function send(
   const save = rotation === null ? 'Add rotation' : 'Save changes';
   const body = html`<p class="under"><a href="/projects/${schedule.project_id}/oncall">On call</a> › <a href="${schedulePath(schedule)}">${schedule.name}</a></p><h1>${title}</h1>
 ${error && (error.field === null || error.field === 'effective_at') && html`<p class="note bad" role="alert">${error.message}</p>`}
-${changes && preview(changes, clocksOf(request, schedule.time_zone, lookAhead(clock.now())), nameIn(known))}
+${changes && preview(changes, clocksOf(request, schedule.time_zone, lookAhead(clock.now())), nameIn(people))}
 <section class="card"><form method="post" action="${base}">${visit.token}<button class="unseen" name="do" value="preview" tabindex="-1" aria-hidden="true">Preview</button>
 ${rotationFields({ project: schedule.project_id, draft, candidates: candidatesOf(all), zone: schedule.time_zone, error, asksForMore: form.text('do') === 'more' })}
 ${rotation !== null && when(!isEnd, 'Takes effect')}

@@ -3,20 +3,20 @@ import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { RequestRefused } from '../model/access.ts';
 
-interface GivenSchedule {
+interface ScheduleInput {
   readonly name: string;
   readonly description: string;
   readonly time_zone: string;
 }
 
-export const scheduleIn = (form: Form): GivenSchedule => ({
+export const scheduleIn = (form: Form): ScheduleInput => ({
   name: form.text('name'),
   description: form.text('description'),
   time_zone: form.text('time_zone'),
 });
 
 export function scheduleFields(
-  { name, description, time_zone }: GivenSchedule,
+  { name, description, time_zone }: ScheduleInput,
   error: RequestRefused | null,
 ): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);

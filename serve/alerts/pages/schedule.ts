@@ -117,12 +117,12 @@ async function scheduleBody(
     policies.list(schedule.project_id),
   ]);
   const people = [...new Set(rotations.flatMap(({ turns }) => turns.flat()))];
-  const known = await users.byId([
+  const accounts = await users.byId([
     ...people,
     ...all.map(({ user }) => user.id),
     ...overrides.flatMap(({ user_id, replaces_id }) => [user_id, replaces_id]),
   ]);
-  const nameOf = nameIn(known);
+  const nameOf = nameIn(accounts);
   const clocks = clocksOf(request, schedule.time_zone, ahead);
   const shown = { now, nameOf, clocks };
   const weeks =
@@ -163,13 +163,13 @@ function settings(
   error: RequestRefused | null,
 ): Html {
   const base = schedulePath(schedule);
-  const given = error === null ? schedule : scheduleIn(formOf(request));
+  const input = error === null ? schedule : scheduleIn(formOf(request));
   const has = schedule.calendar_hash !== '';
   return html`<div class="columns even">${formCard({
     title: 'Settings',
     action: `${base}/save`,
     token,
-    fields: html`${error && error.field === null && html`<p class="fault" role="alert">${error.message}</p>`}${scheduleFields(given, error)}`,
+    fields: html`${error && error.field === null && html`<p class="fault" role="alert">${error.message}</p>`}${scheduleFields(input, error)}`,
     submit: 'Save changes',
   })}
 <div><section class="card"><h2>Calendar</h2><p>The shifts of the next 90 days for a calendar application. Anyone with the address can read it. It is shown once.${has && ' A new address replaces the old one.'}</p>${button(`${base}/calendar`, token, has ? 'Renew the address' : 'Create an address', 'Create an address of the calendar', 'second')}</section>

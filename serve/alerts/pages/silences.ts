@@ -109,8 +109,8 @@ function sendForm(
 /** The states in the URL; active and pending by default. */
 function statesIn(request: FastifyRequest): readonly SilenceState[] {
   const { state } = request.query as { readonly state?: unknown };
-  const asked = SILENCE_STATES.filter((name) => name === state);
-  return asked.length > 0 ? asked : ['active', 'pending'];
+  const chosen = SILENCE_STATES.filter((name) => name === state);
+  return chosen.length > 0 ? chosen : ['active', 'pending'];
 }
 
 async function sendList(parts: SilencePageParts, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {

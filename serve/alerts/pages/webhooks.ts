@@ -141,12 +141,12 @@ async function sendList(
   const form = formOf(request);
   const chosen =
     error === null ? WEBHOOK_EVENTS : WEBHOOK_EVENTS.filter((event) => form.has(`event-${event}`));
-  const given = { name: form.text('name'), url: form.text('url'), events: chosen };
+  const input = { name: form.text('name'), url: form.text('url'), events: chosen };
   const body = html`<h1>Webhooks</h1><p class="lead">A webhook sends a request to a URL when an alert is created, raised to a higher severity, acknowledged or resolved.</p>
 ${error && error.field === null && html`<p class="note bad" role="alert">${error.message}</p>`}
 ${table({ caption: 'Webhooks', head: ['Webhook', 'Last delivery', 'Status', 'Events'], rows, empty: 'No webhooks yet.' })}
 <section class="card"><h2>Add webhook</h2><form method="post" action="/projects/${project.id}/hooks">${visit.token}
-${fieldsOf(given, error)}<button>Add webhook</button></form></section>`;
+${fieldsOf(input, error)}<button>Add webhook</button></form></section>`;
   return frame.send(reply, visit, {
     tab: 'hooks',
     title: 'Webhooks',
@@ -170,12 +170,12 @@ async function sendOne(
 ): Promise<FastifyReply> {
   const { request } = reply;
   const attempts = await webhookSender.attempts(webhook.id, ATTEMPTS_MAX);
-  const given = error === undefined ? webhook : changesIn(request);
+  const input = error === undefined ? webhook : changesIn(request);
   const base = pathOf(webhook);
   const body = html`<h1>${webhook.name || 'Webhook'}</h1><p class="lead">${webhook.url} ${webhook.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p>
 ${news}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${base}/save">${visit.token}
-${fieldsOf(given, error ?? null)}
+${fieldsOf(input, error ?? null)}
 <label class="choice"><input type="checkbox" name="active" value="on"${webhook.is_active && html` checked`}><div><b>Active</b><span>An inactive webhook sends no events, and does not send them later.</span></div></label>
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send test request', 'second')}

@@ -122,12 +122,12 @@ function intervalIn(draft: IntervalDraft, i: number): LocatedInterval {
   const lists = LISTS.map((name) => [name, partsOf(draft[name])] as const).filter(
     ([, list]) => list.length > 0,
   );
-  const given = {
+  const input = {
     ...(times.length > 0 && { times }),
     ...Object.fromEntries(lists),
     location: draft.location.trim(),
   };
-  const { data, error } = locatedIntervalSchema.safeParse(given);
+  const { data, error } = locatedIntervalSchema.safeParse(input);
   if (data !== undefined) return data;
   const [issue] = error.issues;
   throw new RequestRefused('bad_request', issue?.message ?? '', `${String(issue?.path[0])}-${i}`);

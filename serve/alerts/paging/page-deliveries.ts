@@ -268,8 +268,8 @@ export class PageDeliveries {
     const { store } = this.#deps;
     const [first] = marked;
     if (first?.kind !== 'triggered') return marked;
-    const known = await store.ofMessage(first.project, first.destination, first.message);
-    const calling = new Set(known.flatMap(({ id, isCalling }) => (isCalling ? [id] : [])));
+    const notifications = await store.ofMessage(first.project, first.destination, first.message);
+    const calling = new Set(notifications.flatMap(({ id, isCalling }) => (isCalling ? [id] : [])));
     const ended = marked.filter(({ id }) => !calling.has(id));
     if (ended.length > 0) await store.change(ended.map((one) => ({ ...one, state: 'cancelled' })));
     return marked.filter(({ id }) => calling.has(id));

@@ -299,8 +299,8 @@ class StepBatch {
     const hasFallback = this.#settings.PAGE_FALLBACK_EMAIL !== undefined;
     const all = [...maintainers, ...(hasFallback ? [{ destination: FALLBACK, user: '' }] : [])];
     for (const { destination, user } of all) {
-      const told = { kind: 'exhausted' as const, destination, user, reason, due_ms: now, now };
-      this.notifications.push(newNotification(page, told));
+      const fields = { kind: 'exhausted' as const, destination, user, reason, due_ms: now, now };
+      this.notifications.push(newNotification(page, fields));
     }
   }
 }

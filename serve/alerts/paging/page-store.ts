@@ -52,12 +52,12 @@ const ROWS_PER_INSERT = 10_000;
 
 /** Calls since the last round with a notification of the end, one per destination. */
 function calledSinceEnd(
-  told: readonly (CallRecipient & { readonly kind: string })[],
+  sent: readonly (CallRecipient & { readonly kind: string })[],
   current: number,
 ): CallRecipient[] {
-  const ends = told.filter(({ kind, round }) => kind === 'resolved' && round < current);
+  const ends = sent.filter(({ kind, round }) => kind === 'resolved' && round < current);
   const ended = Math.max(0, ...ends.map(({ round }) => round));
-  const calls = told.filter(({ kind, round }) => kind === 'triggered' && round > ended && round <= current);
+  const calls = sent.filter(({ kind, round }) => kind === 'triggered' && round > ended && round <= current);
   return [...new Map(calls.map((call) => [call.destination, call])).values()];
 }
 

@@ -81,8 +81,8 @@ export class Pager implements EventConsumer {
     await store.log(batch.entries);
     await store.save(batch.changed);
     // A call that was marked as `sending` since then can no longer be dropped, so its person needs the update too.
-    const known = new Set(updates.map(({ id }) => id));
-    const late = (await this.#updatesOf(project, batch.updates)).filter(({ id }) => !known.has(id));
+    const storedIds = new Set(updates.map(({ id }) => id));
+    const late = (await this.#updatesOf(project, batch.updates)).filter(({ id }) => !storedIds.has(id));
     await store.add(late);
     if (batch.changed.some(({ next_ms }) => next_ms > 0)) this.#deps.steps.wake([project]);
     this.#deps.deliveries.wake([...updates, ...late]);

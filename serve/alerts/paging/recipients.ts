@@ -59,9 +59,9 @@ export class Recipients {
 
   #ofTarget(target: PolicyTarget, isImportant: boolean): Promise<readonly Recipient[]> {
     const key = `${target.type}/${target.id}/${isImportant}`;
-    const known = this.#targets.get(key) ?? this.#find(target, isImportant);
-    this.#targets.set(key, known);
-    return known;
+    const cached = this.#targets.get(key) ?? this.#find(target, isImportant);
+    this.#targets.set(key, cached);
+    return cached;
   }
 
   async #find({ type, id }: PolicyTarget, isImportant: boolean): Promise<readonly Recipient[]> {

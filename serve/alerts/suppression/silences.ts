@@ -136,10 +136,10 @@ export class Silences {
     return this.#deps.locks.run(`silences/${projectId}`, work);
   }
 
-  async #add(projectId: string, author: string, given: SilenceFields): Promise<Silence> {
+  async #add(projectId: string, author: string, input: SilenceFields): Promise<Silence> {
     const { clock, records } = this.#deps;
     const now = clock.now();
-    const fields = validFields(given, now);
+    const fields = validFields(input, now);
     await this.#requireRoom(projectId, fields, now);
     const times = { created_ms: now, updated_ms: now };
     const silence = { ...fields, ...times, id: randomUUID(), project_id: projectId, author_id: author };
@@ -206,19 +206,19 @@ const notFound = () => new RequestRefused('not_found', 'Silence Not Found');
 const stateOf = (now: number): Sql =>
   sql`multiIf(ends_ms <= ${now}, 'expired', starts_ms > ${now}, 'pending', 'active')`;
 
-function validFields(given: SilenceFields, now: number): SilenceFields {
+function validFields(input: SilenceFields, now: number): SilenceFields {
   const refused = (text: string, field: string) => new RequestRefused('bad_request', text, field);
-  const { starts_ms, ends_ms, annotations } = given;
+  const { starts_ms, ends_ms, annotations } = input;
   if (ends_ms <= starts_ms) throw refused('The end must be after the start.', 'ends_at');
   if (ends_ms <= now) throw refused('The end must be in the future.', 'ends_at');
   if (ends_ms > TIME_MAX) throw refused('The end must be before the year 10000.', 'ends_at');
-  const created_by = visible(given.created_by).trim();
+  const created_by = visible(input.created_by).trim();
   if (created_by.length > CREATOR_CHARACTERS_MAX)
     throw refused(`Enter at most ${CREATOR_CHARACTERS_MAX} characters.`, 'created_by');
-  const comment = visible(given.comment).trim();
+  const comment = visible(input.comment).trim();
   if (comment.length > COMMENT_CHARACTERS_MAX)
     throw refused(`Enter at most ${COMMENT_CHARACTERS_MAX} characters.`, 'comment');
   if (Buffer.byteLength(JSON.stringify(annotations)) > ANNOTATIONS_BYTES_MAX)
     throw refused(`Annotations may take up to ${ANNOTATIONS_BYTES_MAX} bytes.`, 'annotations');
-  return { ...given, starts_ms: Math.max(starts_ms, now), created_by, comment };
+  return { ...input, starts_ms: Math.max(starts_ms, now), created_by, comment };
 }

@@ -86,8 +86,8 @@ export class Suppressor {
       silences.nextChange(projectId, now),
       windows.nextChange(projectId, now),
     ]);
-    const known = changes.filter((at) => at !== null);
-    return known.length === 0 ? null : Math.min(...known);
+    const times = changes.filter((at) => at !== null);
+    return times.length === 0 ? null : Math.min(...times);
   }
 
   async #matcherAt(projectId: string, now: number): Promise<(labels: MatchLabels) => Promise<Suppression>> {

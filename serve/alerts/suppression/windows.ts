@@ -75,13 +75,13 @@ export class Windows {
     return this.#cache.nextChange(projectId, now);
   }
 
-  create(projectId: string, author: string, given: WindowFields): Promise<MaintenanceWindow> {
+  create(projectId: string, author: string, input: WindowFields): Promise<MaintenanceWindow> {
     return this.#changing(projectId, async (windows) => {
       if (windows.length >= WINDOWS_PER_PROJECT) {
         const text = `A project can have up to ${WINDOWS_PER_PROJECT} maintenance windows. Delete one first.`;
         throw new RequestRefused('conflict', text);
       }
-      const fields = validFields(given, windows);
+      const fields = validFields(input, windows);
       const now = this.#deps.clock.now();
       if (fields.until_ms !== 0 && fields.until_ms <= now)
         throw new RequestRefused('bad_request', 'The end must be in the future.', 'until');
@@ -167,11 +167,11 @@ const windowOf = (row: Omit<MaintenanceWindowRow, 'version'>): MaintenanceWindow
   created_ms: row.created_ms,
 });
 
-function validFields(given: WindowFields, others: readonly MaintenanceWindow[]): WindowFields {
+function validFields(input: WindowFields, others: readonly MaintenanceWindow[]): WindowFields {
   const refused = (text: string, field: string) => new RequestRefused('bad_request', text, field);
-  const name = enteredLine(given.name);
-  const comment = visible(given.comment).trim();
-  const { matchers, time_intervals, from_ms, until_ms, is_active } = given;
+  const name = enteredLine(input.name);
+  const comment = visible(input.comment).trim();
+  const { matchers, time_intervals, from_ms, until_ms, is_active } = input;
   if (name === '') throw refused('Enter a name.', 'name');
   if (name.length > NAME_CHARACTERS_MAX)
     throw refused(`Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');

@@ -57,7 +57,7 @@ describe('a template is refused', () => {
     expect(faultOf(() => checkTemplate(body('{}'), 'slack'))).toBe(
       'Templates of the type slack have these parts: title, text.',
     );
-    expect(faultOf(() => checkTemplate(text('x'), 'webhook'))).toContain('only: body');
+    expect(faultOf(() => checkTemplate(text('x'), 'webhook'))).toContain('have these parts: body');
   });
 });
 

@@ -94,7 +94,7 @@ describe('the grammar', () => {
   });
 
   test.each([
-    [{ location: 'Europe/Berlin' }, 'location: only times, weekdays'],
+    [{ location: 'Europe/Berlin' }, 'Unknown field: location. A time interval has times, weekdays'],
     [{ times: [] }, 'Leave it out'],
     [{ times: [{ start_time: '24:00', end_time: '06:00' }] }, '00:00 to 23:59'],
     [{ times: [{ start_time: '9:00', end_time: '10:00' }] }, '00:00 to 23:59'],

@@ -83,7 +83,7 @@ describe('the location of an interval', () => {
     expect(locatedIntervalSchema.parse({})).toEqual({ location: 'UTC' });
     expect(locatedIntervalSchema.parse({ location: 'Asia/Tokyo' })).toEqual({ location: 'Asia/Tokyo' });
     expect(locatedIntervalSchema.safeParse({ zone: 'UTC' }).error?.issues[0]?.message).toContain(
-      'zone: only times, weekdays, days_of_month, months, years, location',
+      'Unknown field: zone. A time interval has times, weekdays, days_of_month, months, years, location',
     );
   });
 });
