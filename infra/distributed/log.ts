@@ -12,7 +12,7 @@ import { GroupMember } from './consumer.ts';
 import { isConsumed, type KafkaClient, type OutgoingMessage, type PartitionEnds } from './kafka-client.ts';
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
 import { KafkajsClient } from './kafkajs-client.ts';
-import { RenewedProducer } from './renewed-producer.ts';
+import { SelfReplacingProducer } from './self-replacing-producer.ts';
 import type { DistributedSettings } from './settings.ts';
 import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
@@ -41,7 +41,7 @@ export class DistributedLog implements Log {
   readonly #config: DistributedSettings;
   readonly #logger: Logger;
   readonly #client: KafkaClient;
-  readonly #producers: readonly RenewedProducer[];
+  readonly #producers: readonly SelfReplacingProducer[];
   readonly #closing = new AbortController();
   readonly #connected = Promise.withResolvers<void>();
   #isConnected = false;
@@ -61,7 +61,10 @@ export class DistributedLog implements Log {
     this.#consumed = [...consumed];
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
     this.#client = new KafkajsClient(config, logger);
-    this.#producers = Array.from({ length: PRODUCERS }, () => new RenewedProducer(this.#client, logger));
+    this.#producers = Array.from(
+      { length: PRODUCERS },
+      () => new SelfReplacingProducer(this.#client, logger),
+    );
     markHandled(this.#connected.promise);
   }
 
@@ -248,7 +251,7 @@ export class DistributedLog implements Log {
   }
 
   #send(topic: string, messages: readonly OutgoingMessage[], index = 0): Promise<string | null> {
-    return (this.#producers[index] as RenewedProducer).send(topic, messages);
+    return (this.#producers[index] as SelfReplacingProducer).send(topic, messages);
   }
 
   /** Retries a call to the brokers until it succeeds, the log is closed or the caller aborts. */

@@ -2,8 +2,8 @@ import { closePorts } from '../close-ports.ts';
 import { JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../config/settings.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { withTimeout } from '../coordination/with-timeout.ts';
+import { DamageRegister } from '../damage-register.ts';
 import { ProductError, reasonOf } from '../errors.ts';
-import { FoundDamage } from '../found-damage.ts';
 import { markHandled } from '../ignore.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
@@ -61,7 +61,7 @@ export function openDistributed(
     ...ports,
     clock,
     warnings: [],
-    damage: new FoundDamage(),
+    damage: new DamageRegister(),
     location: config.CLICKHOUSE_URL,
     connect: (needed, used = new Set(Object.keys(connections) as Service[])) =>
       connectAll(connections, needed, used, logger),

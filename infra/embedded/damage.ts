@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { DamageRegister } from '../damage-register.ts';
 import { logPath, spoolPath } from '../data-directory.ts';
 import { reasonOf } from '../errors.ts';
 import { formatBytes } from '../format.ts';
-import { FoundDamage } from '../found-damage.ts';
 import type { Damage } from '../ports.ts';
 
 const ENDING = '.damaged';
@@ -12,7 +12,7 @@ const ENDING = '.damaged';
 const CORRUPT = new Set([11, 26]);
 
 /** Damage in a data directory: found damage whose file still exists, and files that were set aside. */
-export class DamagedFiles extends FoundDamage {
+export class DamagedFiles extends DamageRegister {
   readonly #directory: string;
 
   constructor(dataDirectory: string) {

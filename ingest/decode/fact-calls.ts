@@ -27,5 +27,5 @@ export const FACT_CALLS: readonly string[] = [
 
 const pallets = new Set(FACT_PALLETS);
 const calls = new Set(FACT_CALLS);
-export const holdsFacts = ({ pallet, call }: { readonly pallet: string; readonly call: string }): boolean =>
+export const isFactCall = ({ pallet, call }: { readonly pallet: string; readonly call: string }): boolean =>
   pallets.has(pallet) || calls.has(`${pallet}.${call}`);

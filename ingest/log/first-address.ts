@@ -28,7 +28,7 @@ export class FirstAddress {
     this.#registry = registry;
   }
 
-  lookAt(read: ReadResult): void {
+  inspect(read: ReadResult): void {
     if (this.#blocksLeft === 0 || !(read instanceof BlockEnvelope)) return;
     this.#blocksLeft--;
     const prefix = printedPrefix(read.payload);

@@ -3,7 +3,7 @@ import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import type { Chain } from '../chains/chain.ts';
 import { placeOfSnapshot, type Registry } from '../chains/registry.ts';
 import { type DecodedBlock, decodeBlock, decodeExtrinsics } from '../decode/calls.ts';
-import { holdsFacts } from '../decode/fact-calls.ts';
+import { isFactCall } from '../decode/fact-calls.ts';
 import { parseExact } from '../decode/json.ts';
 import { asRecord } from '../decode/names.ts';
 import { extrinsicsToParse, mayHoldNestedCalls } from '../decode/scan.ts';
@@ -99,7 +99,7 @@ function decodedFacts(payload: Buffer): object {
       position.set(extrinsic_index, next);
       try {
         // Arguments of other calls are not read; those of wrappers would repeat the arguments of all nested calls.
-        const text = holdsFacts({ pallet, call }) ? JSON.stringify(args) : '';
+        const text = isFactCall({ pallet, call }) ? JSON.stringify(args) : '';
         return [{ extrinsic_index, position: next, path, pallet, call, actor: actor ?? '', args: text }];
       } catch (error) {
         const fact = `extrinsic ${extrinsic_index} ${path} ${pallet}.${call}`;

@@ -50,7 +50,7 @@ export async function readUnreadCalls(store: Pick<Store, 'rows'>): Promise<Unrea
 }
 
 /** `12 calls inside unknown wrappers: council.propose of kusama (12)`. */
-export function unreadCallsText({ calls, wrappers }: UnreadCalls): string {
+export function formatUnreadCalls({ calls, wrappers }: UnreadCalls): string {
   const names = wrappers.map(({ chain, wrapper, calls }) => `${wrapper} of ${chain} (${calls})`);
   const of = names.length === 0 ? '' : `: ${names.join(', ')}`;
   return `${plural(calls, 'call')} inside unknown wrappers${of}`;

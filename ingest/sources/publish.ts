@@ -120,7 +120,7 @@ async function readSource(
           : explain(read.refused, { chain, name: chainName ?? bareName(name), registry }, line.bytes);
         batches.refuse(origin, reason, line.bytes);
       } else {
-        address.lookAt(read);
+        address.inspect(read);
         batches.add(read);
       }
       if (batches.isFull) await batches.flush();

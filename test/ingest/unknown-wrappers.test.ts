@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readStatus } from '../../aggregate/status/status.ts';
-import { unreadCallsText } from '../../ingest/raw/unknown-wrappers.ts';
+import { formatUnreadCalls } from '../../ingest/raw/unknown-wrappers.ts';
 import { type ShapedExtrinsic, shapeBlock, shapeCall, shapeHash } from '../reference/shaped.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../support/pipeline.ts';
 
@@ -52,7 +52,7 @@ describe('calls inside unknown wrappers', () => {
     });
     const text =
       '5 calls inside unknown wrappers: council.propose of kusama (2), future.all of kusama (2), council.propose of polkadot (1)';
-    expect(unreadCallsText(await counted())).toBe(text);
+    expect(formatUnreadCalls(await counted())).toBe(text);
   });
 
   test('go with their block when another one takes its height, also in another month', async () => {

@@ -1,4 +1,4 @@
-import { Turn } from '../../../infra/turn.ts';
+import { EventLoopYielder } from '../../../infra/event-loop-yielder.ts';
 import type { Matcher, MatchLabels } from './matcher.ts';
 import { compileMatchers, isIndexed } from './matcher-list.ts';
 
@@ -35,9 +35,9 @@ export class MatchIndex<T> {
   /** In no particular order. Yields to other work at least every 10 ms. */
   async matching(labels: MatchLabels): Promise<readonly T[]> {
     const found: T[] = [];
-    const turn = new Turn();
+    const turn = new EventLoopYielder();
     for (const { item, matches } of this.#candidates(labels)) {
-      await turn.next();
+      await turn.yieldIfDue();
       if (matches(labels)) found.push(item);
     }
     return found;

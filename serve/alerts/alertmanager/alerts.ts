@@ -4,8 +4,8 @@ import { matchesWhole, requireExpression } from '../../../aggregate/alerts/match
 import { MatcherError, type MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { EventLoopYielder } from '../../../infra/event-loop-yielder.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { Turn } from '../../../infra/turn.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
@@ -72,7 +72,7 @@ class OpenAlerts {
   async *inParts(): AsyncGenerator<readonly AlertmanagerAlert[]> {
     const { alertRoutes, clock, policies, projectId, query, suppressor, reader, url } = this.#deps;
     const [routes, list] = await Promise.all([alertRoutes.load(projectId), policies.list(projectId)]);
-    const turn = new Turn();
+    const turn = new EventLoopYielder();
     const labelsOf = await suppressor.labelReader();
     const names = new Map(list.map(({ id, name }) => [id, name]));
     for await (const part of reader.openInParts(Number(projectId))) {
@@ -80,7 +80,7 @@ class OpenAlerts {
       const reasons = await suppressor.suppressions(projectId, part, now);
       const shown: AlertmanagerAlert[] = [];
       for (const alert of part) {
-        await turn.next();
+        await turn.yieldIfDue();
         const why = reasons.get(alert.iid);
         const labels = labelsOf(alert);
         if (!(why === undefined ? query.active : query.silenced) || !this.#matches(labels)) continue;

@@ -1,7 +1,7 @@
 import type { Matcher, MatchLabels } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { compileMatchers } from '../../../aggregate/alerts/matchers/matcher-list.ts';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { Turn } from '../../../infra/turn.ts';
+import { EventLoopYielder } from '../../../infra/event-loop-yielder.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Suppressor } from './suppressor.ts';
 
@@ -20,11 +20,11 @@ export async function countMatching(
   let matching = 0;
   let open = 0;
   const labelsOf = await suppressor.labelReader();
-  const turn = new Turn();
+  const turn = new EventLoopYielder();
   for await (const part of reader.openInParts(Number(projectId))) {
     open += part.length;
     for (const alert of part) {
-      await turn.next();
+      await turn.yieldIfDue();
       if (matches(labelsOf(alert))) matching++;
     }
   }

@@ -6,7 +6,7 @@ import { countHeights, type Heights } from '../../../ingest/sources/heights.ts';
 import type { ValueBackfill } from '../../../ingest/sources/values/value-backfill.ts';
 import { EXIT } from './failure.ts';
 import { failedWords } from './ingest-inputs.ts';
-import { alignedTable, duration, number, plural } from './words.ts';
+import { alignedTable, formatDuration, formatNumber, plural } from './words.ts';
 
 /** What became of one chain. Heights are null where no service was there to tell them. */
 interface ChainReport {
@@ -118,9 +118,9 @@ function notesOf({ undecoded_calls, unchecked }: ChainReport): string[] {
 export function textOfOne(report: BackfillReport): string {
   const { blocks, refused, missing, skipped, seconds, failed_metrics } = report;
   const lacking = missing ? `; ${plural(missing, 'height')} still missing` : '';
-  const why = skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
+  const why = skipped === 0 ? '' : `, ${formatNumber(skipped)} skipped: \`chain-metrics gaps\` says why`;
   return (
-    `${plural(blocks, 'block')} in ${duration(seconds)}, metrics included; ${number(refused)} refused${lacking}${why}\n` +
+    `${plural(blocks, 'block')} in ${formatDuration(seconds)}, metrics included; ${formatNumber(refused)} refused${lacking}${why}\n` +
     notesOf(report)
       .map((text) => `${text}\n`)
       .join('') +
@@ -141,7 +141,7 @@ export function textOfAll(report: SourcesReport): string {
   const hint = isWhole ? '' : '`chain-metrics gaps` and `dead-letters list` say what is missing and why\n';
   return (
     `${chainTable(chains)}${valueTable(values)}${failures.join('')}${refused}${hint}${failedWords(failed_metrics)}` +
-    `in ${duration(seconds)}, metrics included\n`
+    `in ${formatDuration(seconds)}, metrics included\n`
   );
 }
 
@@ -149,10 +149,10 @@ function chainTable(chains: SourcesReport['chains']): string {
   const rows = chains.map(({ chain, from, to, blocks, refused, missing, skipped }) => [
     chain,
     from === null || to === null ? '' : `${from} to ${to}`,
-    number(blocks),
-    number(refused),
-    missing === null ? '?' : number(missing),
-    number(skipped),
+    formatNumber(blocks),
+    formatNumber(refused),
+    missing === null ? '?' : formatNumber(missing),
+    formatNumber(skipped),
   ]);
   const names = ['chain', 'heights', 'blocks', 'refused', 'missing', 'skipped'];
   return rows.length === 0 ? '' : `${alignedTable([names, ...rows], [2, 3, 4, 5])}\n`;
@@ -164,7 +164,7 @@ export function valueTable(values: readonly SeriesReport[]): string {
     kind,
     symbol || chain,
     adapter,
-    number(missing_days),
+    formatNumber(missing_days),
   ]);
   const names = ['value', 'of', 'feed', 'days missing'];
   return rows.length === 0 ? '' : `${alignedTable([names, ...rows], [3])}\n`;

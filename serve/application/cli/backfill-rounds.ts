@@ -9,7 +9,7 @@ import { pausingCompute } from '../operations/pausing.ts';
 import type { Display, ProgressStep } from './display.ts';
 import { showComputation } from './ingest-inputs.ts';
 import type { Displays } from './several-displays.ts';
-import { bytes, number, plural } from './words.ts';
+import { formatBytes, formatNumber, plural } from './words.ts';
 
 /** Blocks and time between two computations: metrics of what is there appear while a long backfill still runs. */
 const ROUND_BLOCKS = 50_000;
@@ -172,7 +172,10 @@ function stepOf(
   const secondsLeft = done === null || done === 0 ? undefined : (seconds / done) * (1 - done);
   const words =
     stage === 'fetching'
-      ? [`${number(part)} of ${plural(total ?? 0, unit)}`, `${number(part / seconds)} ${unit}s/s`]
-      : [`${bytes(part)}${total === null ? '' : ` of ${bytes(total)}`} of ${source}`, plural(got, unit)];
+      ? [`${formatNumber(part)} of ${plural(total ?? 0, unit)}`, `${formatNumber(part / seconds)} ${unit}s/s`]
+      : [
+          `${formatBytes(part)}${total === null ? '' : ` of ${formatBytes(total)}`} of ${source}`,
+          plural(got, unit),
+        ];
   return { done, words: words.join(', '), secondsLeft };
 }

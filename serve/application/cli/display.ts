@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import progress from 'cli-progress';
-import { duration } from './words.ts';
+import { formatDuration } from './words.ts';
 
 /** Reports the progress of a long operation, stage by stage. */
 export interface Display {
@@ -120,5 +120,5 @@ const percentOf = (done: number) => Math.floor(done * 100);
 function leftWords(seconds: number | undefined): string {
   if (seconds === undefined) return '';
   const whole = Math.max(1, Math.round(seconds));
-  return `, ${whole < 10 ? `${whole} s` : duration(whole)} left`;
+  return `, ${whole < 10 ? `${whole} s` : formatDuration(whole)} left`;
 }

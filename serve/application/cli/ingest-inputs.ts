@@ -9,7 +9,7 @@ import type { IngestReport } from '../operations/ingest.ts';
 
 import { pausingCompute } from '../operations/pausing.ts';
 import type { Display, ProgressStep } from './display.ts';
-import { bytes, number, plural } from './words.ts';
+import { formatBytes, formatNumber, plural } from './words.ts';
 
 export interface RunReport extends IngestReport {
   readonly files: number;
@@ -74,7 +74,8 @@ export async function showComputation(
   let windows = 0;
   const onProgress = ({ done, total }: ComputeProgress) => {
     windows = Math.max(windows, total);
-    const words = total === 0 ? 'looking for what changed' : `${number(done)} of ${plural(total, 'window')}`;
+    const words =
+      total === 0 ? 'looking for what changed' : `${formatNumber(done)} of ${plural(total, 'window')}`;
     display.show('computing metrics', { done: total === 0 ? 0 : done / total, words });
   };
   const { failed_metrics } = await client.call('waitUntilComputed', {}, { onProgress });
@@ -148,10 +149,10 @@ class Pace {
   #words(seconds: number): string {
     const files = this.#inputs.length;
     return [
-      `${bytes(this.#read)}${this.#total === null ? '' : ` of ${bytes(this.#total)}`}`,
+      `${formatBytes(this.#read)}${this.#total === null ? '' : ` of ${formatBytes(this.#total)}`}`,
       `${(this.#read / 1e6 / seconds).toFixed(1)} MB/s`,
-      `${number(this.#blocks / seconds)} blocks/s`,
-      files === 1 ? this.file : `${this.file} (${number(this.#file)} of ${number(files)})`,
+      `${formatNumber(this.#blocks / seconds)} blocks/s`,
+      files === 1 ? this.file : `${this.file} (${formatNumber(this.#file)} of ${formatNumber(files)})`,
     ].join(', ');
   }
 }

@@ -7,7 +7,7 @@ import { userUmask } from '../../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { ignore } from '../../../infra/ignore.ts';
 import { RowWatch } from './no-rows.ts';
-import { bytes } from './words.ts';
+import { formatBytes } from './words.ts';
 
 const BINARY = ['parquet', 'arrow', 'zst'];
 const BY_ENDING: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ export async function putWatchedRows(
 /** Writes rows to a file, and says how many bytes they are, or to standard output. */
 export async function putRows(rows: Readable, output: string | undefined): Promise<void> {
   if (output === undefined) await printRows(rows);
-  else process.stderr.write(`${output}: ${bytes(await save(rows, output))}\n`);
+  else process.stderr.write(`${output}: ${formatBytes(await save(rows, output))}\n`);
 }
 
 async function printRows(rows: Readable): Promise<void> {

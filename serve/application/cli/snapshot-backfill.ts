@@ -15,7 +15,7 @@ import { refuseDemo } from './ingest-target.ts';
 import { type ServiceOptions, sourcesOfOptions } from './service-plan.ts';
 import { openDisplays } from './several-displays.ts';
 import { stopOnSignal } from './stop.ts';
-import { duration, number, plural } from './words.ts';
+import { formatDuration, formatNumber, plural } from './words.ts';
 
 interface SnapshotOptions extends ServiceOptions {
   /** First and last UTC day; the last day that has ended when the second is absent. */
@@ -159,7 +159,7 @@ function textOf({
   const why =
     skipped === 0 ? '' : `; ${plural(skipped, 'snapshot')} skipped: \`chain-metrics gaps\` says why`;
   return (
-    `state of ${plural(days, 'day')} in ${duration(seconds)}, metrics included; ${number(refused)} refused${why}\n` +
+    `state of ${plural(days, 'day')} in ${formatDuration(seconds)}, metrics included; ${formatNumber(refused)} refused${why}\n` +
     failedWords(failed_metrics)
   );
 }

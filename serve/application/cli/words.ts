@@ -2,10 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { Help } from 'commander';
 
 export {
-  formatAge as age,
-  formatBytes as bytes,
-  formatDuration as duration,
-  formatNumber as number,
+  formatAge,
+  formatBytes,
+  formatDuration,
+  formatNumber,
   plural,
 } from '../../../infra/format.ts';
 

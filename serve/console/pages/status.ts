@@ -3,7 +3,7 @@ import { metrics } from '../../../aggregate/metrics/index.ts';
 import type { PendingReason } from '../../../aggregate/runner/pending.ts';
 import type { ChainCoverage, ChainStatus, SystemStatus } from '../../../aggregate/status/status.ts';
 import { memoizeFor } from '../../../infra/coordination/memoize-for.ts';
-import { unreadCallsText } from '../../../ingest/raw/unknown-wrappers.ts';
+import { formatUnreadCalls } from '../../../ingest/raw/unknown-wrappers.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { wideTable } from '../../pages/wide-table.ts';
 import { type CoveredDays, coverage } from '../charts/coverage.ts';
@@ -221,7 +221,7 @@ function refused(status: SystemStatus): Html {
     html`<bdi>${plainText(reason)}</bdi>`,
   ]);
   const inconsistent = chains.reduce((sum, { inconsistent_blocks }) => sum + inconsistent_blocks, 0);
-  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version. ${plainText(unreadCallsText(unknown_wrappers))}.${inconsistent > 0 && ` ${count(inconsistent)} blocks have extrinsics that end with no outcome event, or with several: whether these succeeded is unknown.`}${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
+  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version. ${plainText(formatUnreadCalls(unknown_wrappers))}.${inconsistent > 0 && ` ${count(inconsistent)} blocks have extrinsics that end with no outcome event, or with several: whether these succeeded is unknown.`}${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
 ${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
 }
 

@@ -3,7 +3,7 @@ import type { BackupManifest } from '../../../../infra/embedded/backup.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { bytes, duration, plural } from '../words.ts';
+import { formatBytes, formatDuration, plural } from '../words.ts';
 
 export const backup = command<[path: string], { json?: boolean }>({
   name: 'backup',
@@ -38,11 +38,11 @@ Examples:
             onProgress: ({ done, total }) =>
               display.show('copying', {
                 done: done / Math.max(1, total),
-                words: `${bytes(done)} of ${bytes(total)}`,
+                words: `${formatBytes(done)} of ${formatBytes(total)}`,
               }),
           },
         );
-        display.complete(bytes(manifest.bytes));
+        display.complete(formatBytes(manifest.bytes));
         const seconds = Math.round(performance.now() - started) / 1000;
         print({ path, ...manifest, seconds }, options, () => textOf(path, manifest, seconds));
         return EXIT.ok;
@@ -55,8 +55,8 @@ Examples:
 function textOf(path: string, manifest: BackupManifest, seconds: number): string {
   const { files, bytes: size, taken_at, held_ms, secrets_key, damage } = manifest;
   return [
-    `${path}: ${plural(files, 'file')}, ${bytes(size)} in ${duration(seconds)}; contains the data accepted until ${taken_at}`,
-    `Writes were paused for ${duration(held_ms / 1000)}.`,
+    `${path}: ${plural(files, 'file')}, ${formatBytes(size)} in ${formatDuration(seconds)}; contains the data accepted until ${taken_at}`,
+    `Writes were paused for ${formatDuration(held_ms / 1000)}.`,
     ...(secrets_key === 'setting'
       ? ['The backup does not contain SECRETS_KEY. Keep a copy of it: a restore needs the same key.']
       : []),

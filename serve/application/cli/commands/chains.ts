@@ -6,7 +6,7 @@ import type { Config } from '../../../settings/settings.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, number } from '../words.ts';
+import { alignedTable, formatNumber } from '../words.ts';
 
 interface StoredHeights {
   readonly relay_chain: string;
@@ -50,7 +50,7 @@ Examples:
         chain.token,
         chain.lowest_block === null || chain.highest_block === null
           ? 'none'
-          : `${number(chain.lowest_block)} to ${number(chain.highest_block)}`,
+          : `${formatNumber(chain.lowest_block)} to ${formatNumber(chain.highest_block)}`,
         chain.aliases.join(', '),
       ]);
       return `${alignedTable([headings(head), ...rows])}\n`;

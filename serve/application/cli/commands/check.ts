@@ -2,7 +2,7 @@ import type { Damage } from '../../../../infra/ports.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { number, plural } from '../words.ts';
+import { formatNumber, plural } from '../words.ts';
 
 export const check = command<[], { json?: boolean }>({
   name: 'check',
@@ -27,7 +27,7 @@ Exit code 1: something is damaged.`,
           onProgress: ({ done, total }) =>
             display.show('checking', {
               done: done / total,
-              words: `${number(done)} of ${plural(total, 'part')}`,
+              words: `${formatNumber(done)} of ${plural(total, 'part')}`,
             }),
         },
       );

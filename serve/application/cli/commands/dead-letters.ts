@@ -9,7 +9,7 @@ import { parseWithin } from '../arguments.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, cut, number, plural } from '../words.ts';
+import { alignedTable, cut, formatNumber, plural } from '../words.ts';
 
 interface Options {
   readonly all?: boolean;
@@ -107,7 +107,7 @@ const listFacts = ({ chain, limit = 20, json = false }: Options, config: Config)
         reason,
         cut(raw),
       ]);
-      const more = `${number(facts.length)} of ${plural(total, 'refused fact')}${facts.length < total ? '; --limit shows more' : ''}`;
+      const more = `${formatNumber(facts.length)} of ${plural(total, 'refused fact')}${facts.length < total ? '; --limit shows more' : ''}`;
       return `${alignedTable([headings(['chain', 'height', 'fact', 'reason', 'refused']), ...rows], [1])}\n\n${more}\n`;
     });
     return EXIT.ok;
@@ -118,11 +118,11 @@ const ID_SHOWN = 12;
 function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
   const { total, letters, outcomes } = answer;
   if (request.action === 'drop')
-    return `${plural(letters.length, 'dead letter')} dropped, ${number(total)} left\n`;
+    return `${plural(letters.length, 'dead letter')} dropped, ${formatNumber(total)} left\n`;
   if (outcomes) {
     const again = outcomes.filter(({ refused }) => refused !== null);
     return [
-      `${plural(outcomes.length - again.length, 'dead letter')} accepted, ${number(again.length)} refused again`,
+      `${plural(outcomes.length - again.length, 'dead letter')} accepted, ${formatNumber(again.length)} refused again`,
       ...again.map(({ id, refused }) => `  ${id.slice(0, ID_SHOWN)}  ${refused}`),
       '',
     ].join('\n');
@@ -134,12 +134,14 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
     letter.id.slice(0, ID_SHOWN),
     letter.received_at.replace('T', ' ').slice(0, 19),
     `${letter.origin}:${letter.line}`,
-    number(letter.attempts),
-    number(letter.size),
+    formatNumber(letter.attempts),
+    formatNumber(letter.size),
     cut(letter.reason),
   ]);
   const more =
-    total > letters.length ? `\n\n${number(letters.length)} of ${number(total)}; --limit shows more` : '';
+    total > letters.length
+      ? `\n\n${formatNumber(letters.length)} of ${formatNumber(total)}; --limit shows more`
+      : '';
   return `${alignedTable([headings(['id', 'refused (UTC)', 'origin', 'tries', 'bytes', 'reason']), ...rows], [3, 4])}${more}\n`;
 }
 
@@ -149,8 +151,8 @@ function shown(letter: DeadLetterResult['letters'][number]): string {
     ['topic', letter.topic],
     ['origin', `${letter.origin}:${letter.line}`],
     ['refused', letter.received_at],
-    ['tries', number(letter.attempts)],
-    ['bytes', number(letter.size)],
+    ['tries', formatNumber(letter.attempts)],
+    ['bytes', formatNumber(letter.size)],
     ['reason', letter.reason],
   ];
   return `${alignedTable(facts)}\n\n${letter.text ?? ''}\n`;

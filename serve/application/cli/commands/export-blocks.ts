@@ -9,7 +9,7 @@ import { type Display, openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
 import { putRows, refuseBinaryTerminal } from '../rows-output.ts';
 import { stopOnSignal } from '../stop.ts';
-import { bytes, number, plural } from '../words.ts';
+import { formatBytes, formatNumber, plural } from '../words.ts';
 
 interface ExportBlocksOptions {
   readonly node: string;
@@ -120,7 +120,7 @@ async function* blockLines(
     const perSecond = blocks / ((now - began) / 1000);
     display.show('fetching', {
       done: blocks / total,
-      words: `${number(blocks)} of ${plural(total, 'block')}, ${number(Math.round(perSecond))} blocks/s`,
+      words: `${formatNumber(blocks)} of ${plural(total, 'block')}, ${formatNumber(Math.round(perSecond))} blocks/s`,
       secondsLeft: (total - blocks) / perSecond,
     });
   }
@@ -129,11 +129,11 @@ async function* blockLines(
 async function putBlocks(lines: Readable, output: string | undefined): Promise<void> {
   if (!output?.startsWith('s3://')) return putRows(lines, output);
   const { putObject } = await import('../../../raw-export/put-object.ts');
-  process.stderr.write(`${output}: ${bytes(await putObject(lines, output))}\n`);
+  process.stderr.write(`${output}: ${formatBytes(await putObject(lines, output))}\n`);
 }
 
 function textOf(missing: readonly MissingBlock[]): string {
   const shown = missing.slice(0, SHOWN_MAX).map(({ number: height, reason }) => `  ${height}: ${reason}\n`);
   const more = missing.length - shown.length;
-  return `${plural(missing.length, 'height')} left out:\n${shown.join('')}${more > 0 ? `  and ${number(more)} more\n` : ''}`;
+  return `${plural(missing.length, 'height')} left out:\n${shown.join('')}${more > 0 ? `  and ${formatNumber(more)} more\n` : ''}`;
 }

@@ -5,7 +5,7 @@ import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
 import type { RawExportReport } from '../raw-exporter.ts';
-import { bytes, duration, number, plural } from '../words.ts';
+import { formatBytes, formatDuration, formatNumber, plural } from '../words.ts';
 
 interface ExportRawOptions {
   readonly to: string;
@@ -55,7 +55,7 @@ Examples:
           onProgress: ({ chain, date, done, total, bytes: written }) =>
             display.show('exporting', {
               done: done / total,
-              words: `${chain} ${date}, ${number(done)} of ${number(total)} days of tables, ${bytes(written)} written`,
+              words: `${chain} ${date}, ${formatNumber(done)} of ${formatNumber(total)} days of tables, ${formatBytes(written)} written`,
             }),
         });
         display.complete();
@@ -76,6 +76,6 @@ function textOf(to: string, { tables, rows, bytes: size }: RawExportReport, seco
   const sum = (of: 'written' | 'unchanged' | 'removed') =>
     Object.values(tables).reduce((all, table) => all + table[of], 0);
   const [written, unchanged, removed] = [sum('written'), sum('unchanged'), sum('removed')];
-  const gone = removed === 0 ? '' : `, ${number(removed)} removed`;
-  return `${to}: ${plural(written, 'file')} written (${plural(rows, 'row')}, ${bytes(size)}), ${number(unchanged)} unchanged${gone}, in ${duration(seconds)}\n`;
+  const gone = removed === 0 ? '' : `, ${formatNumber(removed)} removed`;
+  return `${to}: ${plural(written, 'file')} written (${plural(rows, 'row')}, ${formatBytes(size)}), ${formatNumber(unchanged)} unchanged${gone}, in ${formatDuration(seconds)}\n`;
 }

@@ -4,7 +4,7 @@ import type { SkippedDays } from '../../../../ingest/raw/skipped-snapshots.ts';
 import { headings } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, number, plural } from '../words.ts';
+import { alignedTable, formatNumber, plural } from '../words.ts';
 
 export const gaps = command<[], { chain?: string; json?: boolean }>({
   name: 'gaps',
@@ -66,12 +66,12 @@ function describe(
   const rows = chains.map((chain) => [
     chain.chain,
     `${chain.lowest_block} to ${chain.highest_block}`,
-    number(chain.missing_blocks.total),
-    number(chain.skipped_heights.total),
+    formatNumber(chain.missing_blocks.total),
+    formatNumber(chain.skipped_heights.total),
     chain.first_day === null ? 'none' : `${chain.first_day} to ${chain.last_day}`,
-    number(chain.missing_days.total),
-    number(chain.days_without_price.total),
-    number(chain.untimed_blocks),
+    formatNumber(chain.missing_days.total),
+    formatNumber(chain.days_without_price.total),
+    formatNumber(chain.untimed_blocks),
   ]);
   const parts = [
     alignedTable([headings(head), ...rows], [2, 3, 5, 6, 7]),

@@ -5,7 +5,7 @@ import { openDisplay } from '../display.ts';
 import { EXIT, killSelf } from '../failure.ts';
 import { failedWords, ingestInputs, type RunReport } from '../ingest-inputs.ts';
 import { findInputs } from '../inputs.ts';
-import { duration, number, plural } from '../words.ts';
+import { formatDuration, formatNumber, plural } from '../words.ts';
 
 export const ingest = command<[paths: string[]], { chain?: string; json?: boolean }>({
   name: 'ingest',
@@ -78,7 +78,7 @@ const REASONS_SHOWN = 20;
 
 function describe(report: RunReport, place: string): string {
   const lines = [
-    `${plural(report.files, 'file')}, ${plural(report.lines, 'line')} in ${duration(report.seconds)}, metrics included: ` +
+    `${plural(report.files, 'file')}, ${plural(report.lines, 'line')} in ${formatDuration(report.seconds)}, metrics included: ` +
       `${plural(report.blocks, 'block')}, ${plural(report.snapshots, 'snapshot')} into ${place}`,
   ];
   if (report.refused_lines > 0) {
@@ -88,8 +88,8 @@ function describe(report: RunReport, place: string): string {
     lines.push(
       report.refused_lines === 1
         ? '1 line was refused and stored as a dead letter:'
-        : `${number(report.refused_lines)} lines were refused and stored as dead letters:`,
-      ...shown.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
+        : `${formatNumber(report.refused_lines)} lines were refused and stored as dead letters:`,
+      ...shown.map(({ reason, lines }) => `  ${formatNumber(lines)} × ${reason}`),
       ...(kinds > 0 ? [`  and ${plural(kinds, 'more kind')}, ${plural(rest, 'line')}`] : []),
       'see `chain-metrics dead-letters list`',
     );

@@ -4,7 +4,7 @@ import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { duration, number, plural } from '../words.ts';
+import { formatDuration, formatNumber, plural } from '../words.ts';
 
 export const rebuild = command<[metrics: string[]], { from?: string; until?: string; json?: boolean }>({
   name: 'rebuild',
@@ -38,7 +38,7 @@ Examples:
               if (total === 0) return;
               display.show('rebuilding', {
                 done: done / total,
-                words: `${number(done)} of ${plural(total, 'window')}`,
+                words: `${formatNumber(done)} of ${plural(total, 'window')}`,
               });
             },
           },
@@ -49,7 +49,7 @@ Examples:
         print(
           { ...rebuilt, seconds },
           { json },
-          () => `${plural(rebuilt.windows, 'window')} of ${names} rebuilt in ${duration(seconds)}\n`,
+          () => `${plural(rebuilt.windows, 'window')} of ${names} rebuilt in ${formatDuration(seconds)}\n`,
         );
         return EXIT.ok;
       } finally {

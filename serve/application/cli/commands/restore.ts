@@ -4,7 +4,7 @@ import { ProductError } from '../../../../infra/errors.ts';
 import { command, jsonOption, print } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { age, bytes, number, plural } from '../words.ts';
+import { formatAge, formatBytes, formatNumber, plural } from '../words.ts';
 
 export const restore = command<[backup: string], { json?: boolean }>({
   name: 'restore',
@@ -34,7 +34,7 @@ Examples:
         shown = stage;
         display.show(stage, {
           done: done / Math.max(1, total),
-          words: `${number(done)} of ${plural(total, 'file')}`,
+          words: `${formatNumber(done)} of ${plural(total, 'file')}`,
         });
       });
       display.complete();
@@ -54,7 +54,7 @@ Examples:
 });
 
 const textOf = (directory: string, { files, bytes: size, taken_at, product_version }: BackupManifest) =>
-  `${directory}: ${plural(files, 'file')}, ${bytes(size)} restored, of version ${product_version}.
-It contains the data accepted until ${taken_at} (${age(taken_at, Date.now())}). Later data are missing:
+  `${directory}: ${plural(files, 'file')}, ${formatBytes(size)} restored, of version ${product_version}.
+It contains the data accepted until ${taken_at} (${formatAge(taken_at, Date.now())}). Later data are missing:
 \`chain-metrics gaps\` lists them, and \`chain-metrics backfill\` fetches blocks again.
 `;

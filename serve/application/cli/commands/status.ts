@@ -5,11 +5,11 @@ import type { SystemStatus } from '../../../../aggregate/status/status.ts';
 import { sizeOf } from '../../../../infra/embedded/directory-check.ts';
 import { type Restored, readRestored } from '../../../../infra/embedded/restore.ts';
 import type { Damage } from '../../../../infra/ports.ts';
-import { unreadCallsText } from '../../../../ingest/raw/unknown-wrappers.ts';
+import { formatUnreadCalls } from '../../../../ingest/raw/unknown-wrappers.ts';
 import { headings, paint } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { age, alignedTable, bytes, duration, number, plural } from '../words.ts';
+import { alignedTable, formatAge, formatBytes, formatDuration, formatNumber, plural } from '../words.ts';
 
 export const status = command<[], { json?: boolean }>({
   name: 'status',
@@ -54,14 +54,14 @@ function describe({ status, damage, restored, place, now }: StatusReport): strin
 }
 
 const restoredText = ({ taken_at, restored_at }: Restored, now: number) =>
-  `restored        ${age(restored_at, now)} from a backup with the data accepted until ${taken_at}`;
+  `restored        ${formatAge(restored_at, now)} from a backup with the data accepted until ${taken_at}`;
 
 /** The size of a data directory and the free space of its disk; empty if this process may not read them. */
 function diskUsageOf(directory: string): string {
   try {
     const { bytes: size, isWhole } = sizeOf(directory);
     const { bavail, bsize } = statfsSync(directory);
-    return `: ${isWhole ? '' : 'at least '}${bytes(size)}, ${bytes(bavail * bsize)} free`;
+    return `: ${isWhole ? '' : 'at least '}${formatBytes(size)}, ${formatBytes(bavail * bsize)} free`;
   } catch {
     // The line shows the path without the figures.
     return '';
@@ -92,14 +92,14 @@ function chains({ chains }: SystemStatus, now: number): string {
   const rows = chains.map((chain) => [
     chain.relay_chain,
     chain.chain,
-    number(chain.blocks),
-    number(chain.lowest_block),
-    number(chain.highest_block),
-    number(chain.missing_blocks.total),
-    number(chain.skipped_heights),
-    chain.newest_block_at === null ? 'none' : age(chain.newest_block_at, now),
-    chain.lag_seconds === null ? 'none' : duration(chain.lag_seconds),
-    number(chain.untimed_blocks),
+    formatNumber(chain.blocks),
+    formatNumber(chain.lowest_block),
+    formatNumber(chain.highest_block),
+    formatNumber(chain.missing_blocks.total),
+    formatNumber(chain.skipped_heights),
+    chain.newest_block_at === null ? 'none' : formatAge(chain.newest_block_at, now),
+    chain.lag_seconds === null ? 'none' : formatDuration(chain.lag_seconds),
+    formatNumber(chain.untimed_blocks),
   ]);
   const head = [
     'relay chain',
@@ -124,7 +124,7 @@ function chains({ chains }: SystemStatus, now: number): string {
 
 function ranges({ ranges, ranges_total }: Missing<number>): string {
   const shown = ranges.map(({ from, to }) =>
-    from === to ? number(from) : `${number(from)} to ${number(to)}`,
+    from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`,
   );
   const more = ranges_total - ranges.length;
   return `${shown.join('; ')}${more > 0 ? `; and ${plural(more, 'range')} more` : ''}`;
@@ -134,8 +134,8 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
   const rows = metrics.map((metric) => [
     kebab(metric.metric),
     metric.version,
-    metric.computed_at === null ? 'never' : age(metric.computed_at, now),
-    number(metric.windows),
+    metric.computed_at === null ? 'never' : formatAge(metric.computed_at, now),
+    formatNumber(metric.windows),
     metric.pending_from === null
       ? ''
       : `${metric.pending_reason?.replaceAll('_', ' ')}, ${metric.pending_from} on`,
@@ -146,7 +146,7 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
   ];
   if (computing.windows_total > 0) {
     lines.push(
-      `computing       ${number(computing.windows_done)} of ${plural(computing.windows_total, 'window')}`,
+      `computing       ${formatNumber(computing.windows_done)} of ${plural(computing.windows_total, 'window')}`,
     );
   }
   const pause = computing.held ? ', paused until the running load ends' : '';
@@ -170,9 +170,9 @@ function failing(metrics: SystemStatus['metrics'], now: number): string[] {
     const next =
       failure.next_attempt_at === null
         ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${name}\``
-        : `tried again ${age(failure.next_attempt_at, now)}`;
+        : `tried again ${formatAge(failure.next_attempt_at, now)}`;
     return [
-      `${paint('bad', 'FAILING')}         ${name}, first ${age(failure.failed_since, now)}, ${plural(failure.attempts, 'attempt')}; ${next}`,
+      `${paint('bad', 'FAILING')}         ${name}, first ${formatAge(failure.failed_since, now)}, ${plural(failure.attempts, 'attempt')}; ${next}`,
       `  ${failure.reason}`,
     ];
   });
@@ -181,15 +181,15 @@ function failing(metrics: SystemStatus['metrics'], now: number): string[] {
 function refused(status: SystemStatus, now: number): string {
   const { dead_letters, refused_facts, unknown_wrappers } = status;
   const latest = dead_letters.latest.map(({ received_at, file, line, reason }) => [
-    `  ${age(received_at, now)}`,
+    `  ${formatAge(received_at, now)}`,
     `${file}:${line}`,
     reason,
   ]);
   return [
-    `dead letters    ${number(dead_letters.total)}${latest.length > 0 ? ', the latest:' : ''}`,
+    `dead letters    ${formatNumber(dead_letters.total)}${latest.length > 0 ? ', the latest:' : ''}`,
     ...(latest.length > 0 ? [alignedTable(latest)] : []),
-    `refused facts   ${number(refused_facts)}`,
-    `unknown         ${unreadCallsText(unknown_wrappers)}`,
+    `refused facts   ${formatNumber(refused_facts)}`,
+    `unknown         ${formatUnreadCalls(unknown_wrappers)}`,
     ...deleted(status),
     ...inconsistent(status),
     ...outdated(status),
@@ -205,7 +205,9 @@ function deleted({ retention: { blocks_from, raw_rows_from } }: SystemStatus): s
 function inconsistent({ chains }: SystemStatus): string[] {
   const found = chains.filter(({ inconsistent_blocks }) => inconsistent_blocks > 0);
   if (found.length === 0) return [];
-  const counts = found.map(({ chain, inconsistent_blocks }) => `${chain} ${number(inconsistent_blocks)}`);
+  const counts = found.map(
+    ({ chain, inconsistent_blocks }) => `${chain} ${formatNumber(inconsistent_blocks)}`,
+  );
   return [
     `inconsistent    ${counts.join(', ')}: blocks with extrinsics that have no outcome event, or several`,
   ];

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { readColourOption } from '../../../../serve/application/cli/colour.ts';
 import {
-  age,
   alignedTable,
-  bytes,
   cut,
-  duration,
-  number,
+  formatAge,
+  formatBytes,
+  formatDuration,
+  formatNumber,
   wrapped,
 } from '../../../../serve/application/cli/words.ts';
 
 describe('numbers for people', () => {
   it.each([
-    [number(1_234_567), '1,234,567'],
-    [bytes(1_234_567_890), '1.2 GB'],
-    [bytes(999), '999 B'],
-    [duration(245), '4 min 5 s'],
+    [formatNumber(1_234_567), '1,234,567'],
+    [formatBytes(1_234_567_890), '1.2 GB'],
+    [formatBytes(999), '999 B'],
+    [formatDuration(245), '4 min 5 s'],
   ])('%s', (text, wanted) => expect(text).toBe(wanted));
 
   it.each([
@@ -25,7 +25,7 @@ describe('numbers for people', () => {
     ['2026-02-01T12:00:00Z', '28 d ago'],
     ['2020-03-01T12:00:00Z', '6 y ago'],
     ['2026-03-01T12:05:00Z', 'in 5 min'],
-  ])('%s was %s', (time, wanted) => expect(age(time, Date.parse('2026-03-01T12:00:00Z'))).toBe(wanted));
+  ])('%s was %s', (time, wanted) => expect(formatAge(time, Date.parse('2026-03-01T12:00:00Z'))).toBe(wanted));
 });
 
 it('a long cell says that it is cut', () => {

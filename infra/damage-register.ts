@@ -1,7 +1,7 @@
 import type { Damage, DamageList } from './ports.ts';
 
 /** Damage that this process found, one entry per file. */
-export class FoundDamage implements DamageList {
+export class DamageRegister implements DamageList {
   readonly #found = new Map<string, Damage>();
 
   add(found: Damage): void {

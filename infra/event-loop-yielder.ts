@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 const TURN_MS = 10;
 
 /** Yields to the event loop during a long loop: about every 10 ms if each pass is short. */
-export class Turn {
+export class EventLoopYielder {
   #endMs = performance.now() + TURN_MS;
 
-  async next(): Promise<void> {
+  async yieldIfDue(): Promise<void> {
     if (performance.now() < this.#endMs) return;
     await setImmediate();
     this.#endMs = performance.now() + TURN_MS;

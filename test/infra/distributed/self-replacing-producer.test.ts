@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KafkaProducer } from '../../../infra/distributed/kafka-client.ts';
-import { RenewedProducer } from '../../../infra/distributed/renewed-producer.ts';
+import { SelfReplacingProducer } from '../../../infra/distributed/self-replacing-producer.ts';
 import { openLogger } from '../../../infra/logger.ts';
 
 const message = { key: 'a', value: Buffer.from('1') };
@@ -37,9 +37,9 @@ class Broker {
   }
 }
 
-async function connected(): Promise<[Broker, RenewedProducer]> {
+async function connected(): Promise<[Broker, SelfReplacingProducer]> {
   const broker = new Broker();
-  const producer = new RenewedProducer(broker, openLogger({ LOG_LEVEL: 'silent' }));
+  const producer = new SelfReplacingProducer(broker, openLogger({ LOG_LEVEL: 'silent' }));
   await producer.connect();
   return [broker, producer];
 }

@@ -9,7 +9,7 @@ const PRODUCER_ERRORS =
   /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
 
 /** A producer that replaces itself once the brokers no longer know it. */
-export class RenewedProducer implements KafkaProducer {
+export class SelfReplacingProducer implements KafkaProducer {
   readonly #client: Pick<KafkaClient, 'producer'>;
   readonly #logger: Logger;
   #producer: KafkaProducer;
