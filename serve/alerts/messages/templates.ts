@@ -22,7 +22,7 @@ export const TEMPLATE_PARTS: Readonly<Record<DestinationType, readonly TemplateP
 
 const TEMPLATE_BYTES_MAX = 4096;
 const RESULT_CHARACTERS_MAX = 16_384;
-/** Of a message in a chat. */
+/** Limit of a message in a chat. */
 const CHAT_CHARACTERS_MAX = 3000;
 const TITLE_CHARACTERS_MAX = 300;
 const DEPTH_MAX = 2;

@@ -6,9 +6,9 @@ import type { MessageAlert, PageMessage } from './message.ts';
 const TITLE_CHARACTERS = 300;
 const DESCRIPTION_LINES = 20;
 const FACT_CHARACTERS = 300;
-/** Of the name of a project or a user, and of a reason. */
+/** Limit of names of projects and users, and of reasons. */
 const NAME_CHARACTERS = 100;
-/** Of a title in a list of alerts. */
+/** Limit of titles in a list of alerts. */
 const ITEM_CHARACTERS = 100;
 
 interface Fact {

@@ -48,7 +48,7 @@ export interface EditOptions {
 export interface RotationEdit {
   /** Null if it has ended. */
   readonly rotation: Rotation | null;
-  /** Of the next 8 weeks. */
+  /** Changes in the next 8 weeks. */
   readonly changes: readonly PersonChange[];
 }
 

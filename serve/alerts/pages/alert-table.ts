@@ -48,7 +48,7 @@ export function liveParts(
     )}</ul></nav>`,
     severities: severityCounts(query, counts, urlTo),
     table: html`<div data-part="alerts">${table}
-${pagination({ page: query.page, size: PAGE_SIZE, total, of: 'alerts' }, (page) => urlTo({ page: String(page) }))}</div>`,
+${pagination({ page: query.page, size: PAGE_SIZE, total, noun: 'alerts' }, (page) => urlTo({ page: String(page) }))}</div>`,
   };
 }
 

@@ -86,17 +86,17 @@ ${tiles(days, range)}
 function tiles(days: readonly AlertDay[], { from, until }: TimeRange): Html {
   const byDate = new Map(days.map((day) => [day.date, day]));
   const dates = datesBetween(from, until);
-  const count = (label: string, of: 'alerts' | 'events' | 'resolved') =>
+  const count = (label: string, field: 'alerts' | 'events' | 'resolved') =>
     tile(
       label,
-      days.reduce((total, day) => total + day[of], 0).toLocaleString('en-US'),
-      dates.map((date) => byDate.get(date)?.[of] ?? 0),
+      days.reduce((total, day) => total + day[field], 0).toLocaleString('en-US'),
+      dates.map((date) => byDate.get(date)?.[field] ?? 0),
     );
-  const median = (label: string, of: 'median_seconds_to_acknowledge' | 'median_seconds_to_resolve') =>
+  const median = (label: string, field: 'median_seconds_to_acknowledge' | 'median_seconds_to_resolve') =>
     tile(
       `${label}, newest day`,
-      duration(days.findLast((day) => day[of] !== null)?.[of] ?? null),
-      dates.map((date) => byDate.get(date)?.[of] ?? null),
+      duration(days.findLast((day) => day[field] !== null)?.[field] ?? null),
+      dates.map((date) => byDate.get(date)?.[field] ?? null),
     );
   return html`<div class="tiles">${count('Alerts', 'alerts')}${count('Events', 'events')}${count('Resolved', 'resolved')}${median('Median time to acknowledge', 'median_seconds_to_acknowledge')}${median('Median time to resolve', 'median_seconds_to_resolve')}</div>`;
 }

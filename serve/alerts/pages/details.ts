@@ -140,7 +140,7 @@ ${assignForm(base, token, alert, projectMembers)}
 ${incidentCard(base, project.id, token, alert)}
 ${notesCard(base, token, notes, refused, nameOf)}
 <section class="card"><h2>History</h2><ol class="history">${history.entries.map((entry) => html`<li>${timeOfEvent(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol>
-${pagination({ page, size: HISTORY_PER_PAGE, total: history.total, of: 'events' }, (to) => `${base}?history=${to}`)}</section>
+${pagination({ page, size: HISTORY_PER_PAGE, total: history.total, noun: 'events' }, (to) => `${base}?history=${to}`)}</section>
 </div></div>`;
 }
 

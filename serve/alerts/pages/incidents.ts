@@ -31,7 +31,7 @@ export function serveIncidentPages(
       time(incident.created_ms),
     ]);
     const body = html`<h1>Incidents</h1>${table({ caption: 'Incidents', head: ['Incident', 'Severity', 'Status', 'Created'], rows, empty: 'No incidents yet. Create one from an alert, or let the project settings create them automatically.' })}
-${pagination({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => `/projects/${project.id}/incidents?page=${to}`)}`;
+${pagination({ page, size: PAGE_SIZE, total: found.total, noun: 'incidents' }, (to) => `/projects/${project.id}/incidents?page=${to}`)}`;
     return frame.send(reply, visit, { tab: 'incidents', title: 'Incidents', body });
   });
   pages.get(`${PATH}/:iid`, async (request, reply) => {

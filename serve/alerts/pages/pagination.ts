@@ -11,12 +11,12 @@ interface PagedList {
   readonly size: number;
   readonly total: number;
   /** Plural noun of the listed items. */
-  readonly of: string;
+  readonly noun: string;
 }
 
 /** Links to the pages around one page of a list; null when there is only one. */
 export function pagination(
-  { page, size, total, of }: PagedList,
+  { page, size, total, noun }: PagedList,
   urlOf: (page: number) => string,
 ): Html | null {
   const last = Math.ceil(total / size);
@@ -24,5 +24,5 @@ export function pagination(
   const link = (to: number, label: string) =>
     html`<a class="button second small" href="${urlOf(to)}">${label}</a>`;
   return html`<nav class="pager" aria-label="Pages">${page > 1 && link(page - 1, 'Previous')}
-<span>Page ${page} of ${last} (${total} ${of})</span>${page < last && link(page + 1, 'Next')}</nav>`;
+<span>Page ${page} of ${last} (${total} ${noun})</span>${page < last && link(page + 1, 'Next')}</nav>`;
 }

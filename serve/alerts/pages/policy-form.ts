@@ -124,7 +124,7 @@ ${more}<button>${submit}</button></form>`;
 
 interface StepContext extends Pick<PolicyFormParts, 'groups' | 'action'> {
   readonly faultOf: (field: string) => string | null;
-  /** Whether the policy has no other step. */
+  /** True if the policy has no other step. */
   readonly isOnly: boolean;
 }
 

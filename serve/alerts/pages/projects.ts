@@ -91,14 +91,14 @@ function serveMembers(pages: FastifyInstance, frame: ProjectFrame, { members }: 
     const mayChange = level >= PROJECT_ROLES.Maintainer;
     const found = await members.list(project.id);
     const base = `/projects/${project.id}/members`;
-    const rows = found.map(({ user, level: of, since }) => [
+    const rows = found.map(({ user, level: memberLevel, since }) => [
       html`@${user.username} <span class="under">${user.name}</span>`,
-      mayChange && of <= level
+      mayChange && memberLevel <= level
         ? html`<form class="inline" method="post" action="${base}/change">${visit.token}<input type="hidden" name="user" value="${user.id}">
-<select name="level" aria-label="Role of ${user.username}">${LEVEL_OPTIONS.filter(([value]) => Number(value) <= level).map(([value, label]) => html`<option value="${value}"${Number(value) === of && html` selected`}>${label}</option>`)}</select><button class="second small">Update role</button></form>`
-        : html`${roleOf(of)}`,
+<select name="level" aria-label="Role of ${user.username}">${LEVEL_OPTIONS.filter(([value]) => Number(value) <= level).map(([value, label]) => html`<option value="${value}"${Number(value) === memberLevel && html` selected`}>${label}</option>`)}</select><button class="second small">Update role</button></form>`
+        : html`${roleOf(memberLevel)}`,
       time(since),
-      (mayChange && of <= level) || user.id === visit.user.id
+      (mayChange && memberLevel <= level) || user.id === visit.user.id
         ? html`<form method="post" action="${base}/remove">${visit.token}<input type="hidden" name="user" value="${user.id}"><button class="danger small">${user.id === visit.user.id ? 'Leave' : 'Remove'}</button></form>`
         : html``,
     ]);

@@ -66,7 +66,7 @@ ${turnFields(turns, lines, candidates, faultOf('turns'))}
 ${select(
   'unit',
   'Unit',
-  ROTATION_UNITS.map((of) => [of, of]),
+  ROTATION_UNITS.map((unit) => [unit, unit]),
   unit,
 )}</div>
 <div class="fields">${textField({ name: 'starts_at', label: 'First handoff', type: 'datetime-local', value: starts_at, hint: `In the time zone ${zone}. Later handoffs are counted from it.`, fault: faultOf('starts_at') })}

@@ -129,24 +129,24 @@ function requirePath(text: string, field: Field): Path {
 
 /** The fields of the form, with the fault of the one that was refused. */
 export const rulesFields = (texts: RulesTexts, error?: RequestRefused): Html => {
-  const of = { texts, error };
+  const state = { texts, error };
   return html`
-${input(of, 'tool', 'Monitoring tool', 'For payloads that name no tool.')}
-${area(of, 'fields', 'Fields', 'One per line, with one or more paths: title = data.title, data.name. The first path with a value counts. Fields: title, description, start_time, end_time, service, monitoring_tool, hosts, environment.')}
-${input(of, 'status_path', 'Path of the status', 'Every word fires, except the words below. Without a status, an end time resolves.')}
-${area(of, 'resolved', 'Words that resolve', 'One per line. Case does not matter. Numbers, true and false are words too.')}
-${area(of, 'acknowledged', 'Words that acknowledge', 'One per line.')}
-${area(of, 'ignored', 'Words that are ignored', 'One per line.')}
-${area(of, 'fingerprint', 'Fingerprint', 'One alternative per line, each with one or more paths: monitor.id, host. The first alternative without a blank value counts.')}
-${input(of, 'severity_path', 'Path of the severity', 'Without it, the field severity is read.')}
-${area(of, 'severity_words', 'Severities', `One per line: P1 = critical. Severities: ${SEVERITIES.join(', ')}.`)}
+${input(state, 'tool', 'Monitoring tool', 'For payloads that name no tool.')}
+${area(state, 'fields', 'Fields', 'One per line, with one or more paths: title = data.title, data.name. The first path with a value counts. Fields: title, description, start_time, end_time, service, monitoring_tool, hosts, environment.')}
+${input(state, 'status_path', 'Path of the status', 'Every word fires, except the words below. Without a status, an end time resolves.')}
+${area(state, 'resolved', 'Words that resolve', 'One per line. Case does not matter. Numbers, true and false are words too.')}
+${area(state, 'acknowledged', 'Words that acknowledge', 'One per line.')}
+${area(state, 'ignored', 'Words that are ignored', 'One per line.')}
+${area(state, 'fingerprint', 'Fingerprint', 'One alternative per line, each with one or more paths: monitor.id, host. The first alternative without a blank value counts.')}
+${input(state, 'severity_path', 'Path of the severity', 'Without it, the field severity is read.')}
+${area(state, 'severity_words', 'Severities', `One per line: P1 = critical. Severities: ${SEVERITIES.join(', ')}.`)}
 <div class="picker">${select(
     'severity_otherwise',
     'Severity of every other word',
     SEVERITIES.map((severity): [string, string] => [severity, severity]),
     texts.severity_otherwise,
   )}</div>
-${area(of, 'labels', 'Labels', 'One per line: team = data.owner. Routes and silences match these labels before those of the payload.')}`;
+${area(state, 'labels', 'Labels', 'One per line: team = data.owner. Routes and silences match these labels before those of the payload.')}`;
 };
 
 interface Entered {

@@ -133,7 +133,7 @@ ${mayChange && html`<a class="button" href="${listPath(visit)}/new">New silence<
       html`<li><a href="${listPath(visit)}${state && `?state=${state}`}"${state === chosen && html` aria-current="page"`}>${label}</a></li>`,
   )}</ul></nav>
 ${table({ caption: 'Silences', head: ['Silence', ''], rows, empty: 'No silences.' })}
-${pagination({ page, size: PER_PAGE, total: listed.total, of: 'silences' }, (to) => `${listPath(visit)}?${new URLSearchParams({ ...(chosen === '' ? {} : { state: chosen }), page: String(to) })}`)}`;
+${pagination({ page, size: PER_PAGE, total: listed.total, noun: 'silences' }, (to) => `${listPath(visit)}?${new URLSearchParams({ ...(chosen === '' ? {} : { state: chosen }), page: String(to) })}`)}`;
   return frame.send(reply, visit, { tab: 'silences', title: 'Silences', body });
 }
 

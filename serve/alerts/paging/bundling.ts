@@ -31,12 +31,12 @@ export function departureOf(
   waiting: readonly Waiting[],
   windowMs: number,
 ): number {
-  const due = Math.min(...waiting.map((of) => of.due));
+  const earliest = Math.min(...waiting.map(({ due }) => due));
   const { first, last, window } = burstOf(sent, windowMs);
-  if (last === undefined || due >= last.at + window) return due;
+  if (last === undefined || earliest >= last.at + window) return earliest;
   const worst = Math.min(...sent.slice(first).map(({ rank }) => rank));
   const urgent = waiting.filter(({ rank }) => rank < worst);
-  if (urgent.length > 0) return Math.min(...urgent.map((of) => of.due));
+  if (urgent.length > 0) return Math.min(...urgent.map(({ due }) => due));
   return last.at + window;
 }
 

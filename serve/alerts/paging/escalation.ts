@@ -93,7 +93,7 @@ const LOOK_MS = 5_000;
 const UNREACHED_REMINDER_MS = 15 * MINUTE_MS;
 
 export function newPage(
-  of: Pick<AlertPage, 'project' | 'alert' | 'policy' | 'route' | 'severity'>,
+  fields: Pick<AlertPage, 'project' | 'alert' | 'policy' | 'route' | 'severity'>,
   { position, at }: AlertChange,
   {
     delayMs,
@@ -102,7 +102,7 @@ export function newPage(
   }: { readonly delayMs: number; readonly suppression: Suppression | null; readonly now: number },
 ): AlertPage {
   const page: AlertPage = {
-    ...{ ...of, position, suppressed_by: [] },
+    ...{ ...fields, position, suppressed_by: [] },
     state: 'waiting',
     ...{ round: 1, cycle: 1, step: 0, step_ms: 0, next_ms: at + delayMs, created_ms: at },
     ...{ acknowledged_by: '', acknowledged_ms: 0, closed_ms: 0, version: 0 },

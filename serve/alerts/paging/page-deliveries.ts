@@ -40,10 +40,10 @@ interface PageDeliveriesDependencies extends PeopleDependencies {
   readonly settings: PageDeliverySettings;
 }
 
-/** Destinations that a server sends to at the same time; a project has a quarter of them. */
+/** Concurrency of a server. A project may use a quarter of it. */
 const DESTINATIONS = 64;
 const RETRY_MS_MAX = 60_000;
-/** Interval at which a destination is tried again while another process sends to it. */
+/** Retry interval while another process sends to the destination. */
 const LOCKED_MS = 5000;
 /** Window of channels, which people read together. */
 const CHANNEL_WINDOW_MS = 10_000;
@@ -300,6 +300,6 @@ const GONE: SendOutcome = { status: 0, fault: 'the alert is gone', isRefused: tr
 
 /** The oldest notification of each alert. Otherwise a late resolve would close a reopened incident. */
 const firstOfAlerts = (open: readonly DueNotification[]): DueNotification[] =>
-  [...Map.groupBy(open, ({ alert }) => alert).values()].map((of) =>
-    of.reduce((first, one) => (one.created_ms < first.created_ms ? one : first)),
+  [...Map.groupBy(open, ({ alert }) => alert).values()].map((notifications) =>
+    notifications.reduce((first, one) => (one.created_ms < first.created_ms ? one : first)),
   );

@@ -59,8 +59,8 @@ export class PageRetention {
   }
 
   /**
-   * Deletes pages last, so a kill repeats the work. Older versions go too, else an open one would reappear. A newer row
-   * stays: the page was reopened.
+   * Deletes pages last, so a kill repeats the work. Deletes older versions, too: otherwise an open one would reappear.
+   * Keeps newer versions, because those pages were reopened.
    */
   async #delete(old: readonly OldPage[], before: number): Promise<void> {
     const { store } = this.#deps;

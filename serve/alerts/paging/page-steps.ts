@@ -237,7 +237,7 @@ function reachedBy(
     round.filter(({ cycle }) => cycle === page.cycle),
     ({ step }) => step,
   );
-  const reaches = [...steps.values()].map((of) => reachOf(of, now, unreachedMs));
+  const reaches = [...steps.values()].map((stepCalls) => reachOf(stepCalls, now, unreachedMs));
   return {
     reach: reachOf(steps.get(page.step) ?? [], now, unreachedMs),
     cycleReach: reachOfAll(reaches),
@@ -284,7 +284,7 @@ class StepBatch {
       this.notifications.push(newNotification(page, call));
     }
     if (exhaustion !== '') this.#notifyMaintainers(page, maintainers, exhaustion);
-    // Nobody to wait for: the next step is due at once.
+    // Without recipients, the next step is due at once.
     const isEmpty = carriesOut && called.length === 0;
     this.put(isEmpty ? { ...page, next_ms: now } : page);
     if (setsBack) this.toSetBack.push(page);

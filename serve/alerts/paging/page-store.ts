@@ -44,7 +44,7 @@ const DUE_ROWS_MAX = 20_000;
 /** 0 is the most severe. */
 export const rankOf = (severity: string): number => (SEVERITIES as readonly string[]).indexOf(severity);
 
-/** The lock under which notifications of a destination are sent and changed, by one process at a time. */
+/** Name of the lock of a destination. Its holder sends and changes notifications of the destination. */
 export const destinationLock = (project: number, destination: string): string =>
   `page/${project}/${destination}`;
 
@@ -70,7 +70,7 @@ export class PageStore extends PageReader {
     this.#store = store;
   }
 
-  /** Pages with something to do, the longest due first. */
+  /** Due pages, the longest due first. */
   due(project: number, now: number, limit: number): Promise<AlertPage[]> {
     return this.#store.rows<AlertPage>(
       sql`SELECT * FROM ${pages} FINAL
@@ -209,7 +209,7 @@ export class PageStore extends PageReader {
     return rows;
   }
 
-  /** Destinations with something that is due. */
+  /** Destinations with due notifications. */
   destinationsWithDue(now: number): Promise<{ readonly project: number; readonly destination: string }[]> {
     return this.#store.rows(
       sql`SELECT DISTINCT project, destination FROM ${pageNotifications} FINAL
@@ -217,7 +217,7 @@ export class PageStore extends PageReader {
     );
   }
 
-  /** The notifications of a message. */
+  /** Notifications of a message. */
   ofMessage(project: number, destination: string, message: string): Promise<DueNotification[]> {
     return this.#withPages(project, destination, sql`message = ${message}`);
   }

@@ -80,7 +80,7 @@ export class Pager implements EventConsumer {
     await store.add(updates);
     await store.log(batch.entries);
     await store.save(batch.changed);
-    // A call that was marked as `sending` since then can no longer be dropped, so its person needs the update too.
+    // Calls marked as `sending` meanwhile can no longer be dropped, so their recipients need the update, too.
     const storedIds = new Set(updates.map(({ id }) => id));
     const late = (await this.#updatesOf(project, batch.updates)).filter(({ id }) => !storedIds.has(id));
     await store.add(late);
@@ -99,7 +99,7 @@ export class Pager implements EventConsumer {
     return targets;
   }
 
-  /** A project without policies, or with an external on-call tool, pages nobody on purpose. */
+  /** Skips projects without policies or with an external on-call tool: they page nobody on purpose. */
   async #countUnrouted(projectId: string, count: number): Promise<void> {
     const { routes, policies, metrics } = this.#deps;
     if (count === 0 || !(await routes.isApplied(projectId))) return;
@@ -151,7 +151,7 @@ interface FollowContext {
   readonly now: number;
 }
 
-/** Changes that open a page for each matching route that has none. */
+/** Changes that open a page for each routed policy without a page. */
 const OPENING: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
 
 /** `triggered` opens no new page, but a closed one starts again if the alert is still routed. */
