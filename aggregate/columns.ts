@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SHOWN_BY_UNIT, type Shown, type Unit } from './units.ts';
+import { type ColumnDisplay, DISPLAY_BY_UNIT, type Unit } from './units.ts';
 
 /**
  * A column is a zod schema of the served value, plus its ClickHouse type, rendering and display. A registry holds these,
@@ -14,7 +14,7 @@ interface ColumnFacts {
   /** ClickHouse type of a value that is stored as JSON text. */
   readonly nested?: string;
   /** Undefined for columns that only other metrics read. */
-  readonly shown: Shown | undefined;
+  readonly shown: ColumnDisplay | undefined;
   readonly total: string | undefined;
 }
 
@@ -43,7 +43,7 @@ interface Names extends Omit<Options, 'nullable'>, Values {
   readonly total?: string;
 }
 /** Overrides of the defaults of the unit. */
-export type NumberOptions = Options & Partial<Pick<Shown, 'overTime' | 'overChains' | 'isDrawn'>>;
+export type NumberOptions = Options & Partial<Pick<ColumnDisplay, 'overTime' | 'overChains' | 'isDrawn'>>;
 interface Measured<U extends Unit> {
   readonly unit: U;
 }
@@ -66,16 +66,17 @@ function column(schema: z.ZodType, doc: string, options: NumberOptions, kind: Ki
   return described;
 }
 
-function shownAs(unit: Unit | null, { title, ...own }: NumberOptions): Shown | undefined {
+function shownAs(unit: Unit | null, { title, ...own }: NumberOptions): ColumnDisplay | undefined {
   if (title === undefined) return undefined;
-  const { overTime, overChains, isDrawn } = unit === null ? NOT_A_NUMBER : { ...SHOWN_BY_UNIT[unit], ...own };
+  const { overTime, overChains, isDrawn } =
+    unit === null ? NOT_A_NUMBER : { ...DISPLAY_BY_UNIT[unit], ...own };
   return { title, unit, overTime, overChains, isDrawn };
 }
 
 const NOT_A_NUMBER = { overTime: 'none', overChains: 'none', isDrawn: false } as const;
 
 /** The display of a column in the OpenAPI document. */
-const publicMeta = ({ title, unit, overTime, overChains }: Shown) => ({
+const publicMeta = ({ title, unit, overTime, overChains }: ColumnDisplay) => ({
   title,
   ...(unit !== null && { 'x-unit': unit, 'x-over-time': overTime, 'x-over-chains': overChains }),
 });
@@ -126,17 +127,17 @@ export const nested = (
   options: Options = {},
 ) => column(schema, doc, options, { type: 'String', unit: null, nested, ...more });
 
-export function shownOf(column: Column): Shown {
+export function displayOf(column: Column): ColumnDisplay {
   const { shown } = factsOf(column);
   if (!shown) throw new Error(`a served column needs a title: add one to the column "${column.description}"`);
   return shown;
 }
 
 /** The column with the USD amounts of a column in native tokens. */
-export function usdTwin(columns: Columns, name: string): string | undefined {
+export function usdColumnOf(columns: Columns, name: string): string | undefined {
   const twin = `${name}_usd`;
   const [native, usd] = [columns[name], columns[twin]];
-  const isPair = native && usd && shownOf(native).unit === 'native' && shownOf(usd).unit === 'usd';
+  const isPair = native && usd && displayOf(native).unit === 'native' && displayOf(usd).unit === 'usd';
   return isPair ? twin : undefined;
 }
 
@@ -152,7 +153,7 @@ export function clickhouseType(column: Column): string {
 }
 
 /** SQL that renders a stored column as the served value, under its own name. */
-export function rendered(name: string, column: Column, shape: Shape = 'json'): string {
+export function renderColumn(name: string, column: Column, shape: Shape = 'json'): string {
   const { clickhouse, render, columnar, nested } = factsOf(column);
   if (columnar && shape === 'columnar') return `${columnar(name)} AS ${name}`;
   if (nested && (shape === 'json' || shape === 'columnar')) {
@@ -168,7 +169,7 @@ const FORMULA = '^[-=+@\\t\\r\\n＝＋－＠]';
 const withoutFormula = (text: string) => `if(match(${text}, '${FORMULA}'), concat('\\'', ${text}), ${text})`;
 
 /** SQL of a stored column in a cursor. It is exact: parsing it gives the stored value. */
-export function pointedAt(name: string, column: Column): string {
+export function cursorValueSql(name: string, column: Column): string {
   return /UInt128|UInt256|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }
 

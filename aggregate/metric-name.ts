@@ -1,7 +1,7 @@
 /** The table name of a record: `daily_fees` for `DailyFees`. */
-export function snake(record: string): string {
+export function toSnakeCase(record: string): string {
   return record.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();
 }
 
 /** The command-line name of a table: `daily-fees` for `daily_fees`. */
-export const kebab = (name: string): string => name.replaceAll('_', '-');
+export const toKebabCase = (name: string): string => name.replaceAll('_', '-');

@@ -3,7 +3,7 @@ import { ident, type Sql, sql } from '../infra/sql.ts';
 import { type Table, table } from '../infra/table.ts';
 import type { ChainKey, Window } from '../ingest/raw/canonical.ts';
 import { type Column, type Columns, clickhouseType, isName } from './columns.ts';
-import { snake } from './metric-name.ts';
+import { toSnakeCase } from './metric-name.ts';
 
 /**
  * The unit of a window: hours, days, months, or the whole history of a relay chain, for metrics whose entities may
@@ -81,7 +81,7 @@ interface Definition<C extends Columns> {
   /** The column that charts draw by default; when absent, the one with the title of the metric, or the first. */
   readonly mainColumn?: keyof C & string;
   /** SQL of columns whose value differs while the day is running. */
-  readonly whileDayRuns?: Readonly<Record<string, string>>;
+  readonly provisionalColumns?: Readonly<Record<string, string>>;
   /** Columns that other metrics read and the API does not serve, with their ClickHouse types. */
   readonly internal?: Readonly<Record<string, string>>;
   /** Columns that identify a row, internal ones included. */
@@ -124,12 +124,13 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
 const IN_TIME = new Set(['date', 'month', 'relay_chain', 'chain']);
 
 /** The key columns besides time and chain, such as the vote type; most metrics have none. */
-export const lineParts = ({ key }: Metric): readonly string[] => key.filter((name) => !IN_TIME.has(name));
+export const seriesDimensions = ({ key }: Metric): readonly string[] =>
+  key.filter((name) => !IN_TIME.has(name));
 
 /** Tells metrics that charts can draw: a row for each chain and day or month, or for each of a few parts of it. */
-export const isSeries = (metric: Metric): boolean =>
+export const isTimeSeries = (metric: Metric): boolean =>
   (metric.key.includes('date') || metric.key.includes('month')) &&
-  lineParts(metric).every((name) => isName(metric.columns[name]));
+  seriesDimensions(metric).every((name) => isName(metric.columns[name]));
 
 /** The columns of the table without `version` and `is_deleted`. */
 export const computedColumns = ({ columns, internal = {} }: MaterializedMetric): string[] => [
@@ -137,7 +138,7 @@ export const computedColumns = ({ columns, internal = {} }: MaterializedMetric):
   ...Object.keys(internal),
 ];
 
-export const isOfOneRelay = ({ fold, entities }: MaterializedMetric): boolean =>
+export const hasOneRelayPerWindow = ({ fold, entities }: MaterializedMetric): boolean =>
   fold !== undefined || entities !== undefined;
 
 /** Identifies an entity: a referendum by its index, a month by its last day. */
@@ -184,7 +185,7 @@ const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2
 
 /** Declares a metric that is materialized in a table, window by window. */
 export function metric<const C extends Columns>(declared: Declared<C>): MaterializedMetric {
-  const name = snake(declared.record);
+  const name = toSnakeCase(declared.record);
   const erased = declared as unknown as Declared<Columns>;
   const internal = { ...erased.internal, ...(erased.fold && { [DIGEST]: 'UInt64' }) };
   const served = Object.entries(declared.columns).map(([column, schema]) => [
@@ -251,7 +252,7 @@ const byTime = (name: string) => `INDEX by_${name} ${name} TYPE minmax GRANULARI
 
 /** Declares a metric whose rows each query computes. */
 export function viewMetric<const C extends Columns>(declared: Omit<ViewMetric<C>, 'name'>): ViewMetric {
-  return { ...(declared as unknown as Omit<ViewMetric, 'name'>), name: snake(declared.record) };
+  return { ...(declared as unknown as Omit<ViewMetric, 'name'>), name: toSnakeCase(declared.record) };
 }
 
 /** The tables that a metric reads: raw tables and tables of other metrics. */

@@ -17,7 +17,7 @@ interface Slicing {
  * Tells metrics whose changes can be listed. A view has no stored rows. If another table decides which rows are served,
  * an answer can change without a row of the metric.
  */
-export const tellsChanges = (metric: Metric): metric is MaterializedMetric =>
+export const supportsChanges = (metric: Metric): metric is MaterializedMetric =>
   metric.materialized !== false &&
   metric.endpoints.length > 0 &&
   (metric.served?.(undefined).tables.size ?? 0) === 0;

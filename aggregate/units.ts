@@ -38,7 +38,7 @@ export type Unit = (typeof UNITS)[number];
 export const MERGES = ['sum', 'mean', 'last', 'max', 'min', 'none'] as const;
 export type Merge = (typeof MERGES)[number];
 
-export interface Shown {
+export interface ColumnDisplay {
   /** A short noun phrase without the unit. */
   readonly title: string;
   /** Null for values that are not numbers. */
@@ -50,7 +50,7 @@ export interface Shown {
 }
 
 /** Defaults by unit, which a column can override. Tokens of different chains do not add up. */
-export const SHOWN_BY_UNIT: Readonly<Record<Unit, Omit<Shown, 'title' | 'unit'>>> = {
+export const DISPLAY_BY_UNIT: Readonly<Record<Unit, Omit<ColumnDisplay, 'title' | 'unit'>>> = {
   count: { overTime: 'sum', overChains: 'sum', isDrawn: true },
   native: { overTime: 'sum', overChains: 'none', isDrawn: true },
   // Charts draw the native column instead.

@@ -2,8 +2,8 @@ import { alertsModule } from '../alerts/module.ts';
 import { materializedMetrics, metrics } from '../metrics/index.ts';
 import { tablesWithRecipes } from '../metrics/recipes.ts';
 import { frozenRows } from '../retention/frozen-rows.ts';
+import { foldedEntities } from '../runner/compute-entities.ts';
 import { ledgerTables, resetWatermark } from '../runner/ledger.ts';
-import { foldedEntities } from '../runner/refold.ts';
 import { aggregateSettings } from '../settings.ts';
 
 export const aggregateModule = {

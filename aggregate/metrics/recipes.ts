@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Table } from '../../infra/table.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
-import { byLevel } from '../planner/levels.ts';
+import { sortByLevel } from '../planner/levels.ts';
 
 /** Any days and hours do, because the text of a statement differs only in the dates themselves. */
 const RANGES = [
@@ -17,7 +17,7 @@ const RANGES = [
  */
 export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table[] {
   const recipes = new Map<string, string>();
-  for (const { metric } of byLevel(metrics)) {
+  for (const { metric } of sortByLevel(metrics)) {
     const ranges = metric.materialized === 'hourly' ? RANGES : RANGES.slice(0, 1);
     const statements = RELAY_CHAINS.flatMap((relay_chain) =>
       ranges.map((range) => metric.select({ relays: [relay_chain], ...range }).text),

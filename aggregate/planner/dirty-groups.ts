@@ -19,7 +19,7 @@ export interface DirtyGroup {
   readonly ofAnyChain: readonly DirtyDay[];
 }
 
-export const groupsOf = (dirty: readonly DirtyDay[]): DirtyGroup[] =>
+export const groupDirtyDays = (dirty: readonly DirtyDay[]): DirtyGroup[] =>
   [
     ...Map.groupBy(
       dirty,

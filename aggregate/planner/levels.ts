@@ -1,6 +1,6 @@
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 
-export interface Leveled {
+export interface LeveledMetric {
   readonly metric: MaterializedMetric;
   readonly reads: ReadonlySet<string>;
   /** Distance from the raw tables. */
@@ -8,7 +8,7 @@ export interface Leveled {
 }
 
 /** Sorts metrics so that each one follows those that it reads. */
-export function byLevel(metrics: readonly MaterializedMetric[]): Leveled[] {
+export function sortByLevel(metrics: readonly MaterializedMetric[]): LeveledMetric[] {
   const names = new Set(metrics.map((metric) => metric.name));
   const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
   const levels = new Map<string, number>();

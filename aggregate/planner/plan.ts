@@ -2,23 +2,28 @@ import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { DELETABLE } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
-import { type InvalidationScope, isOfOneRelay, type MaterializedMetric, type WindowSize } from '../metric.ts';
-import { type DirtyDay, type DirtyGroup, groupsOf } from './dirty-groups.ts';
-import { byLevel, type Leveled } from './levels.ts';
 import {
+  hasOneRelayPerWindow,
+  type InvalidationScope,
+  type MaterializedMetric,
+  type WindowSize,
+} from '../metric.ts';
+import { type DirtyDay, type DirtyGroup, groupDirtyDays } from './dirty-groups.ts';
+import { type LeveledMetric, sortByLevel } from './levels.ts';
+import {
+  addDays,
   countBefore,
+  countDaysIn,
   DAY_HOURS,
   dayNumber,
-  daysIn,
   daysWithin,
+  formatHour,
   type HourRange,
   hoursOfDays,
-  merge,
-  textOfHour,
-  unitedDays,
+  mergeRanges,
+  unionOfDays,
   wholeDays,
   wholeMonths,
-  withDays,
 } from './ranges.ts';
 
 /** Days with blocks by `relay chain/chain`, as sorted numbers since the epoch. */
@@ -70,7 +75,7 @@ export function plan(input: PlanInput): PlannedWindow[] {
   const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
   // The same for all relay chains, so that they share windows up to the end; days without data cost nothing.
   const last = Math.max(...relays.map(({ all }) => all.at(-1) as number));
-  return byLevel(input.metrics).flatMap((leveled) => {
+  return sortByLevel(input.metrics).flatMap((leveled) => {
     for (const days of relays)
       days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, last, input));
     return windowsOf(leveled, relays, input);
@@ -80,14 +85,14 @@ export function plan(input: PlanInput): PlannedWindow[] {
 /** Undefined for a relay chain without data. */
 function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
   const byChain = chainDays(input, relay);
-  const all = unitedDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
+  const all = unionOfDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
   if (all.length === 0) return undefined;
-  const dirty = groupsOf(input.dirtyDays.filter((day) => isOfRelay(day, relay)));
+  const dirty = groupDirtyDays(input.dirtyDays.filter((day) => isOfRelay(day, relay)));
   return { relay, byChain, all, dirty, ranges: new Map() };
 }
 
 function invalidRanges(
-  { metric, reads }: Leveled,
+  { metric, reads }: LeveledMetric,
   days: RelayDays,
   last: number,
   { streams, validDaysMax }: PlanInput,
@@ -120,7 +125,7 @@ function invalidRanges(
   const invalid = [...own, ...inherited]
     .map(([a, b]): HourRange => [a, Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
-  return merge(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
+  return mergeRanges(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
 }
 
 /** Widens a range to whole units of a metric. */
@@ -133,7 +138,7 @@ const WIDENED: Readonly<Record<WindowSize, (range: HourRange) => HourRange>> = {
 
 /** The windows of a metric. A window covers as many relay chains as possible. */
 function windowsOf(
-  { metric, level, reads }: Leveled,
+  { metric, level, reads }: LeveledMetric,
   relays: readonly RelayDays[],
   input: PlanInput,
 ): PlannedWindow[] {
@@ -151,11 +156,11 @@ function windowsOf(
       relays: together.map(({ relay }) => relay).sort(),
       level,
     };
-    if (metric.materialized === 'whole') return [{ ...window, ...EVERYTHING }];
+    if (metric.materialized === 'whole') return [{ ...window, ...ALL_TIME }];
     return split(range, together, daysMaxOf(metric, input)).map(([from, until]) => ({
       ...window,
-      from: textOfHour(from),
-      until: textOfHour(until + 1),
+      from: formatHour(from),
+      until: formatHour(until + 1),
     }));
   });
 }
@@ -180,7 +185,7 @@ function joined(
   invalid: readonly Invalid[],
   validDaysMax: number,
 ): readonly Joined[] {
-  const ofOneRelay = isOfOneRelay(metric);
+  const ofOneRelay = hasOneRelayPerWindow(metric);
   if (metric.materialized === 'whole') {
     const groups = Map.groupBy(invalid, ({ days }) => (ofOneRelay ? days.relay : ''));
     return [...groups.values()].map((group) => ({ range: (group[0] as Invalid).range, invalid: group }));
@@ -199,7 +204,7 @@ function joined(
 
 /** Days with data in a range that are outside of the invalid part. */
 const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: HourRange): number =>
-  daysIn([a, first - 1], all) + daysIn([last + 1, b], all);
+  countDaysIn([a, first - 1], all) + countDaysIn([last + 1, b], all);
 
 /** A fold holds all facts of a window in the memory of this process. */
 const FOLDED_DAYS_MAX = 7;
@@ -211,7 +216,7 @@ function daysMaxOf({ materialized, fold }: MaterializedMetric, input: PlanInput)
 }
 
 /** Every value of the type `Date`. */
-export const EVERYTHING = { from: FIRST_DAY, until: LAST_DAY } as const;
+export const ALL_TIME = { from: FIRST_DAY, until: LAST_DAY } as const;
 
 /** A price belongs to a token, not to the chain that recorded it. */
 const isOfRelay = (day: DirtyDay, relay: string) => day.stream === 'prices' || day.relay_chain === relay;
@@ -243,7 +248,7 @@ function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, r
   const ofDirty = [...Map.groupBy(dirty, ({ chain }) => chain)].map(
     ([chain, own]) => [`${relay}/${chain}`, own.map(({ day }) => dayNumber(day))] as const,
   );
-  const known = withDays(days, new Map(ofDirty));
+  const known = addDays(days, new Map(ofDirty));
   return new Map(
     [...known].flatMap(([key, own]) => {
       const [of, chain] = key.split('/') as [string, string];

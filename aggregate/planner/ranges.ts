@@ -6,7 +6,7 @@ export const DAY_HOURS = 24;
 /** Days as numbers since the epoch. */
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 /** Formats the start of an hour; midnight as a day. */
-export function textOfHour(hour: number): string {
+export function formatHour(hour: number): string {
   const text = new Date(hour * HOUR_MS).toISOString();
   return hour % DAY_HOURS === 0 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
 }
@@ -31,11 +31,15 @@ export function wholeMonths([a, b]: HourRange): HourRange {
 }
 
 /** Joins ranges with at most `between` days with data between them. */
-export function merge(ranges: readonly HourRange[], days: readonly number[], between: number): HourRange[] {
+export function mergeRanges(
+  ranges: readonly HourRange[],
+  days: readonly number[],
+  between: number,
+): HourRange[] {
   const merged: [number, number][] = [];
   for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
     const open = merged.at(-1);
-    if (open && daysIn([open[1] + 1, a - 1], days) <= between) open[1] = Math.max(open[1], b);
+    if (open && countDaysIn([open[1] + 1, a - 1], days) <= between) open[1] = Math.max(open[1], b);
     else merged.push([a, b]);
   }
   return merged;
@@ -45,7 +49,7 @@ export function merge(ranges: readonly HourRange[], days: readonly number[], bet
 export const daysWithin = (range: HourRange, days: readonly number[]): readonly number[] =>
   days.slice(...placesOf(range, days));
 
-export function daysIn(range: HourRange, days: readonly number[]): number {
+export function countDaysIn(range: HourRange, days: readonly number[]): number {
   const [first, end] = placesOf(range, days);
   return end - first;
 }
@@ -54,14 +58,14 @@ const placesOf = ([a, b]: HourRange, days: readonly number[]): [first: number, e
   a > b ? [0, 0] : [countBefore(days, dayOfHour(a)), countBefore(days, dayOfHour(b) + 1)];
 
 /** The sorted union of these days. */
-export function unitedDays(lists: readonly (readonly number[])[]): number[] {
+export function unionOfDays(lists: readonly (readonly number[])[]): number[] {
   const days = new Set<number>();
   for (const list of lists) for (const day of list) days.add(day);
   return [...days].sort((a, b) => a - b);
 }
 
 /** Adds days to the sorted days of each key. Reuses lists without new days, because most lists are long. */
-export function withDays(
+export function addDays(
   days: ReadonlyMap<string, readonly number[]>,
   more: ReadonlyMap<string, readonly number[]>,
 ): ReadonlyMap<string, readonly number[]> {
@@ -69,7 +73,7 @@ export function withDays(
   for (const [key, own] of more) {
     const known = joined.get(key) ?? [];
     const isNew = own.some((day) => known[countBefore(known, day)] !== day);
-    joined.set(key, isNew ? unitedDays([known, own]) : known);
+    joined.set(key, isNew ? unionOfDays([known, own]) : known);
   }
   return joined;
 }

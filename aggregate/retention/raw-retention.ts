@@ -12,7 +12,7 @@ import type { MaterializedMetric } from '../metric.ts';
 import { blockDays, materializedMetrics } from '../metrics/index.ts';
 import { palletsOf } from '../runner/dirty-days.ts';
 import { readLedger } from '../runner/ledger.ts';
-import { lowestMark } from '../runner/marks.ts';
+import { findLowestWatermark } from '../runner/watermarks.ts';
 import { deleteRawRows } from './delete-raw.ts';
 
 /** Longer than any load or computation that began before a stage. */
@@ -129,7 +129,7 @@ export class RawRetention {
     if (failures.length > 0) return false;
     const dirty = await runtime.store.rows(
       sql`SELECT 1 FROM ${dirtyDays} AS dirty
-        WHERE dirty.day < ${before} AND dirty.sequence > ${lowestMark(metrics, marks)} AND pallet IN ${palletsOf(metrics)} LIMIT 1`,
+        WHERE dirty.day < ${before} AND dirty.sequence > ${findLowestWatermark(metrics, marks)} AND pallet IN ${palletsOf(metrics)} LIMIT 1`,
     );
     return dirty.length === 0;
   }

@@ -9,9 +9,10 @@ import { loadedUpTo } from '../../ingest/load/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { tellsChanges } from '../slices.ts';
-import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
+import { supportsChanges } from '../slices.ts';
+import { type ChainAsOf, readChainsAsOf } from './chains-as-of.ts';
 import { Claims } from './claims.ts';
+import { resetEntities } from './compute-entities.ts';
 import { WindowComputer } from './compute-window.ts';
 import { DataSignal } from './data-signal.ts';
 import {
@@ -19,11 +20,10 @@ import {
   type FailedMetric,
   type MetricAttempts,
   readFailedMetrics,
-  tryAtOnce,
+  retryNow,
 } from './failures.ts';
 import { readNewestNumber } from './ledger.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
-import { forgetEntities } from './refold.ts';
 import { RoundRequests } from './round-requests.ts';
 import { RoundStateReader } from './round-state.ts';
 import { Rounds } from './rounds.ts';
@@ -170,12 +170,12 @@ export class Aggregator {
    * another error if a round used up its attempts.
    */
   async waitUntilComputed(): Promise<void> {
-    const failures = await this.settled();
+    const failures = await this.waitForFailures();
     if (failures.length > 0) throw new ProductError('metrics_failed', describeFailures(failures));
   }
 
   /** As `waitUntilComputed`, but returns the failed metrics. */
-  async settled(): Promise<readonly FailedMetric[]> {
+  async waitForFailures(): Promise<readonly FailedMetric[]> {
     this.#waiters++;
     try {
       return await this.#settled();
@@ -220,8 +220,8 @@ export class Aggregator {
   async rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
     const ports = { store: this.#runtime.store, numbers: this.#options.numbers };
-    const count = await this.#requests.exclusively(async () => {
-      await forgetEntities(ports, metrics, RELAY_CHAINS);
+    const count = await this.#requests.runExclusive(async () => {
+      await resetEntities(ports, metrics, RELAY_CHAINS);
       const windows = await this.#roundState.planRebuild(names, from, until);
       const options = { queue: 'others', meanwhile: () => this.#rounds.computeLastDays() } as const;
       const [failure] = (await this.#compute(windows, options)).failures.values();
@@ -230,8 +230,8 @@ export class Aggregator {
     });
     const failed = (await readFailedMetrics(ports.store)).filter(({ metric }) => names.has(metric));
     if (failed.length > 0) {
-      await tryAtOnce(ports, failed);
-      const again = (await this.settled()).filter(({ metric }) => names.has(metric));
+      await retryNow(ports, failed);
+      const again = (await this.waitForFailures()).filter(({ metric }) => names.has(metric));
       if (again.length > 0) throw new ProductError('metrics_failed', describeFailures(again));
     }
     return count;
@@ -274,7 +274,7 @@ export class Aggregator {
   }
 
   async changeProgress(): Promise<ChangeProgress> {
-    const told = this.#metrics.filter(tellsChanges).map(({ name }) => name);
+    const told = this.#metrics.filter(supportsChanges).map(({ name }) => name);
     const stored = await readNewestNumber(this.#runtime.store);
     const visible = await this.#claims.visibleUpTo(await this.#options.numbers.take(1), told);
     return { visible, passed: lowestOf([stored], visible) };

@@ -6,11 +6,11 @@ import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, hasEntities, type MaterializedMetric } from '../metric.ts';
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import type { Claims } from './claims.ts';
+import { computeChangedEntities } from './compute-entities.ts';
 import type { LedgerEntry } from './ledger.ts';
-import { refold } from './refold.ts';
 import type { RunnerMetrics } from './runner-metrics.ts';
-import { partsOf } from './window-parts.ts';
-import { VERSIONS, writeRows } from './write-rows.ts';
+import { splitWindow } from './split-window.ts';
+import { VERSIONS_PER_WINDOW, writeRows } from './write-rows.ts';
 
 interface WindowComputerOptions {
   readonly runtime: Runtime;
@@ -102,7 +102,7 @@ export class WindowComputer {
     try {
       return await this.#computeUnfrozen(computation);
     } catch (error) {
-      const parts = isTooLarge(error) ? await partsOf(this.#options.runtime.store, metric, window) : [];
+      const parts = isTooLarge(error) ? await splitWindow(this.#options.runtime.store, metric, window) : [];
       if (parts.length < 2) throw error;
       let last: bigint | null = null;
       for (const part of parts) last = (await this.#computeFitting({ ...computation, window: part })) ?? last;
@@ -124,12 +124,12 @@ export class WindowComputer {
   async #computeAtOnce({ metric, window, writesEqualRows, attempt }: Computation): Promise<bigint | null> {
     const { runtime, numbers, claims } = this.#options;
     const { store } = runtime;
-    const version = await numbers.take(VERSIONS);
+    const version = await numbers.take(VERSIONS_PER_WINDOW);
     const writing = { version, writesEqualRows };
-    const newest = version + BigInt(VERSIONS - 1);
+    const newest = version + BigInt(VERSIONS_PER_WINDOW - 1);
     if (hasEntities(metric)) {
       const isWritten = (table: string) => this.#metrics.has(table);
-      const { isChanged, since } = await refold(
+      const { isChanged, since } = await computeChangedEntities(
         { store, claims, isWritten },
         { metric, window, ...attempt },
         writing,

@@ -37,7 +37,7 @@ export async function readDirtyHours(
  * Adds the changed hours to each day. A load records hours together with days. A day that is newer than its hours comes
  * from a rebuild, or from a load that wrote only a part, and stays a whole day.
  */
-export function withHours(
+export function addHours(
   days: readonly NumberedDirtyDay[],
   dirty: readonly NumberedDirtyHours[],
   isLacking: (sequence: bigint) => boolean,
@@ -55,7 +55,7 @@ export function withHours(
 }
 
 /** The start of the earliest day or hour with blocks; undefined if none has blocks. */
-export const firstOf = (days: readonly NumberedDirtyDay[]): string | undefined =>
+export const earliestStart = (days: readonly NumberedDirtyDay[]): string | undefined =>
   days
     .filter(({ stream }) => stream === 'blocks')
     .map(({ day, hours }) => (hours ? `${day} ${String(Math.min(...hours)).padStart(2, '0')}:00:00` : day))

@@ -2,16 +2,16 @@ import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { kebab } from '../metric-name.ts';
+import { toKebabCase } from '../metric-name.ts';
 import {
   type FailedMetric,
   type FailureTexts,
-  failedAgain,
   type MetricAttempts,
+  nextFailure,
   type ReadsByMetric,
-  stalledBy,
+  stalledMetrics,
   type WindowFailure,
-  withReaders,
+  withDependents,
   writeFailedMetrics,
 } from './failures.ts';
 import { computedChains, laggingChains } from './ledger.ts';
@@ -43,10 +43,10 @@ export class FailureRecords {
     const now = runtime.clock.now();
     const records = [...failed].map(([metric, { detail: _detail, ...failure }]) => {
       const known = failures.find((one) => one.metric === metric);
-      return failedAgain(known, { metric, ...failure }, now, attempts);
+      return nextFailure(known, { metric, ...failure }, now, attempts);
     });
-    const before = stalledBy(failures, this.#reads);
-    const lagging = [...withReaders(failed.keys(), this.#reads)].filter((name) => !before.has(name));
+    const before = stalledMetrics(failures, this.#reads);
+    const lagging = [...withDependents(failed.keys(), this.#reads)].filter((name) => !before.has(name));
     if (lagging.length > 0)
       await runtime.store.run(sql`INSERT INTO ${laggingChains} (metric, relay_chain, chain, as_of, sequence)
         SELECT arrayJoin(${lagging}), relay_chain, chain, as_of, ${loaded} FROM ${computedChains} FINAL`);
@@ -54,7 +54,7 @@ export class FailureRecords {
     for (const record of records) {
       const advice =
         record.next_attempt_at === null
-          ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${kebab(record.metric)}\``
+          ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${toKebabCase(record.metric)}\``
           : 'this metric and the metrics that read it wait for the next attempt';
       logger.error({ ...record, detail: failed.get(record.metric)?.detail }, `a metric failed: ${advice}`);
     }

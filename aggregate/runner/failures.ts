@@ -3,7 +3,7 @@ import type { Numbers, Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import { table } from '../../infra/table.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
-import { kebab } from '../metric-name.ts';
+import { toKebabCase } from '../metric-name.ts';
 
 const time = "DateTime64(3, 'UTC')";
 
@@ -52,7 +52,7 @@ export interface FailureTexts {
   readonly detail?: string | undefined;
 }
 
-export const textsOf = (error: unknown): FailureTexts => ({
+export const failureTexts = (error: unknown): FailureTexts => ({
   reason: reasonOf(error),
   detail: error instanceof ProductError ? error.detail : undefined,
 });
@@ -86,7 +86,7 @@ export interface MetricAttempts {
 const WAIT_MS = 1000;
 
 /** The failure after one more attempt. The wait doubles; half of it is random, so that retries spread out. */
-export function failedAgain(
+export function nextFailure(
   known: FailedMetric | undefined,
   failed: WindowFailure & Pick<FailedMetric, 'metric'>,
   now: number,
@@ -113,7 +113,7 @@ export const isDue = ({ next_attempt_at, tried_at }: FailedMetric, now: number):
 export type ReadsByMetric = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** These metrics and all that read them, directly or through others. */
-export function withReaders(names: Iterable<string>, reads: ReadsByMetric): Set<string> {
+export function withDependents(names: Iterable<string>, reads: ReadsByMetric): Set<string> {
   const reached = new Set(names);
   for (let size = -1; size !== reached.size; ) {
     size = reached.size;
@@ -125,22 +125,22 @@ export function withReaders(names: Iterable<string>, reads: ReadsByMetric): Set<
 }
 
 /** The metrics that a round skips: failed ones, unless `isTried`, and all metrics that read them. */
-export const stalledBy = (
+export const stalledMetrics = (
   failures: readonly FailedMetric[],
   reads: ReadsByMetric,
   isTried: (failure: FailedMetric) => boolean = () => false,
 ): Set<string> =>
-  withReaders(
+  withDependents(
     failures.filter((failure) => !isTried(failure)).map(({ metric }) => metric),
     reads,
   );
 
 /** The failed metrics that a metric reads, itself included. */
-export const causesOf = (
+export const failuresBehind = (
   metric: string,
   failures: readonly FailedMetric[],
   reads: ReadsByMetric,
-): FailedMetric[] => failures.filter((failure) => withReaders([failure.metric], reads).has(metric));
+): FailedMetric[] => failures.filter((failure) => withDependents([failure.metric], reads).has(metric));
 
 /**
  * The time of the next retry of any failed metric, in milliseconds since the epoch. A metric waits for those that it
@@ -148,7 +148,7 @@ export const causesOf = (
  */
 export function nextAttemptAt(failures: readonly FailedMetric[], reads: ReadsByMetric): number | null {
   const attempts = failures.map(({ metric }) => {
-    const times = causesOf(metric, failures, reads).map(({ next_attempt_at: at }) =>
+    const times = failuresBehind(metric, failures, reads).map(({ next_attempt_at: at }) =>
       at === null ? Infinity : Date.parse(at),
     );
     return Math.max(...times);
@@ -157,19 +157,19 @@ export function nextAttemptAt(failures: readonly FailedMetric[], reads: ReadsByM
   return first === Infinity ? null : first;
 }
 
-export const readsOf = (metrics: readonly MaterializedMetric[]): ReadsByMetric =>
+export const readsByMetric = (metrics: readonly MaterializedMetric[]): ReadsByMetric =>
   new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
 
 export function describeFailures(failures: readonly FailedMetric[]): string {
   const texts = failures.map(({ metric, reason, next_attempt_at: at }) => {
-    const name = kebab(metric);
+    const name = toKebabCase(metric);
     return `${name} (${at === null ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${name}\`` : `next attempt at ${at}`}): ${reason}`;
   });
   return `these metrics failed, all others are computed: ${texts.join('; ')}`;
 }
 
 /** Resets the attempts of these failures, so that the next round retries them. */
-export const tryAtOnce = (
+export const retryNow = (
   ports: { readonly store: Store; readonly numbers: Numbers },
   failures: readonly FailedMetric[],
 ): Promise<void> =>

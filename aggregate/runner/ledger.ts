@@ -4,7 +4,7 @@ import { type Table, table } from '../../infra/table.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
 import { type FailedMetric, failedMetrics, readFailedMetrics } from './failures.ts';
-import type { Marks } from './marks.ts';
+import type { Watermarks } from './watermarks.ts';
 
 export const computedWindows = table({
   name: 'windows',
@@ -66,17 +66,17 @@ export const emptiedMetrics = table({
 });
 
 interface Ledger {
-  readonly marks: Marks;
+  readonly marks: Watermarks;
   readonly failures: readonly FailedMetric[];
 }
 
 export const readLedger = async (store: Pick<Store, 'rows'>): Promise<Ledger> => {
-  const [marks, failures] = await Promise.all([readMarks(store), readFailedMetrics(store)]);
+  const [marks, failures] = await Promise.all([readWatermarks(store), readFailedMetrics(store)]);
   return { marks, failures };
 };
 
 /** Reads the number up to which each metric is computed. */
-export async function readMarks(store: Pick<Store, 'rows'>): Promise<Marks> {
+export async function readWatermarks(store: Pick<Store, 'rows'>): Promise<Watermarks> {
   const rows = await store.rows<{ metric: string; newest: string }>(
     sql`SELECT metric, toString(max(mark.sequence)) AS newest FROM ${watermarks} AS mark GROUP BY metric`,
   );

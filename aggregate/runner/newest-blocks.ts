@@ -1,7 +1,7 @@
 import type { Store } from '../../infra/ports.ts';
 import { raw, sql } from '../../infra/sql.ts';
 import { canonicalBlocks, isOfEnded } from '../../ingest/raw/canonical.ts';
-import { type DaysWithBlocks, EVERYTHING } from '../planner/plan.ts';
+import { ALL_TIME, type DaysWithBlocks } from '../planner/plan.ts';
 import { dayNumber } from '../planner/ranges.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
 
@@ -31,7 +31,7 @@ interface NewestOptions {
  */
 export async function readNewestBlocks(
   store: Store,
-  { isOfLastDays, lastDaysFrom, loaded, days, known, from = EVERYTHING.until }: NewestOptions,
+  { isOfLastDays, lastDaysFrom, loaded, days, known, from = ALL_TIME.until }: NewestOptions,
 ): Promise<readonly ComputedChain[]> {
   const dirty = new Set(days.flatMap(({ stream, relay_chain }) => (stream === 'blocks' ? relay_chain : [])));
   const isOfThese = (day: number) => day >= dayNumber(lastDaysFrom) === isOfLastDays;
@@ -42,7 +42,7 @@ export async function readNewestBlocks(
   });
   if (chains.length === 0) return [];
   const relays = [...new Set(chains.map(([relay]) => relay))].sort();
-  const window = { ...EVERYTHING, relays, from: isOfLastDays && from < lastDaysFrom ? lastDaysFrom : from };
+  const window = { ...ALL_TIME, relays, from: isOfLastDays && from < lastDaysFrom ? lastDaysFrom : from };
   // A list of the heights of years would take gigabytes.
   const found = isOfLastDays ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
   const newest = await store.rows<ComputedChain>(

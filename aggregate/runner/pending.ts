@@ -6,10 +6,10 @@ import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
-import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
-import { type FailedMetric, readsOf, stalledBy } from './failures.ts';
-import { readMarks } from './ledger.ts';
-import { byMark, lowestMark, type Marks } from './marks.ts';
+import { addHours, type NumberedDirtyHours } from './dirty-hours.ts';
+import { type FailedMetric, readsByMetric, stalledMetrics } from './failures.ts';
+import { readWatermarks } from './ledger.ts';
+import { findLowestWatermark, groupByWatermark, type Watermarks } from './watermarks.ts';
 
 /**
  * Why rows are pending. `loaded`: new data. `never_computed`: the metric is new in this store. `recipe_changed`: its rows
@@ -52,14 +52,14 @@ export async function readPending(
   store: Pick<Store, 'rows'>,
   { metrics, failures, hasFailed }: PendingOptions,
 ): Promise<PendingByMetric> {
-  const marks = await readMarks(store);
-  const stalled = stalledBy(failures, readsOf(metrics));
+  const marks = await readWatermarks(store);
+  const stalled = stalledMetrics(failures, readsByMetric(metrics));
   const pending = new Map<string, Pending[]>();
   let calendar: Calendar | undefined;
-  for (const [mark, ofMark] of byMark(metrics, marks)) {
+  for (const [mark, ofMark] of groupByWatermark(metrics, marks)) {
     const days = await readEndsOfDirtyDays(store, { after: mark ?? 0n, pallets: palletsOf(ofMark) });
     if (days.length === 0) continue;
-    calendar ??= await readCalendar(store, blockDays, lowestMark(metrics, marks));
+    calendar ??= await readCalendar(store, blockDays, findLowestWatermark(metrics, marks));
     // Windows of one metric invalidate metrics that read it, so the plan covers all metrics.
     const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
     for (const { name } of ofMark) {
@@ -110,14 +110,14 @@ export function planPending(
   metrics: readonly MaterializedMetric[],
   active: readonly MaterializedMetric[],
   dirty: DirtyInput,
-  marks: Marks,
+  marks: Watermarks,
   calendar: Calendar,
 ): PlannedWindow[] {
-  return [...byMark(active, marks)].flatMap(([mark = 0n, ofMark]) => {
+  return [...groupByWatermark(active, marks)].flatMap(([mark = 0n, ofMark]) => {
     const isLacking = (sequence: bigint) => sequence > mark;
     const lacking = dirty.days.filter(({ sequence }) => isLacking(BigInt(sequence)));
     const names = new Set(ofMark.map(({ name }) => name));
-    const days = withHours(lacking, dirty.hours, isLacking);
+    const days = addHours(lacking, dirty.hours, isLacking);
     return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
   });
 }

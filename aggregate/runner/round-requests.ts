@@ -82,7 +82,7 @@ export class RoundRequests {
   }
 
   /** Runs a round or a rebuild, one at a time over all processes. */
-  exclusively<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+  runExclusive<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     return this.#locks.run(QUEUE, work);
   }
 
@@ -108,7 +108,7 @@ export class RoundRequests {
       if (await isLoading(runtime.keyValue)) loadedAt = now;
       const followsLoad = now - loadedAt < QUIET_MS && now < waitsUntil;
       const onlyLastDays = !isAwaited() && (isPaused() || followsLoad);
-      const round = await this.exclusively((lease) => rounds.run(lease, { cause, onlyLastDays }));
+      const round = await this.runExclusive((lease) => rounds.run(lease, { cause, onlyLastDays }));
       if (round !== null) {
         await this.#publish(round.computedUpTo);
         this.#planAttempt(round.nextAttemptAt);

@@ -11,11 +11,11 @@ import {
   readDaysToRebuild,
   readDirty,
 } from './dirty-days.ts';
-import { type FailedMetric, isDue, type ReadsByMetric, readsOf, stalledBy } from './failures.ts';
+import { type FailedMetric, isDue, type ReadsByMetric, readsByMetric, stalledMetrics } from './failures.ts';
 import { readLedger } from './ledger.ts';
-import { firstOfLastDays, lowestMark, type Marks } from './marks.ts';
 import { planDays } from './pending.ts';
 import type { RunnerMetrics } from './runner-metrics.ts';
+import { findLowestWatermark, firstOfLastDays, type Watermarks } from './watermarks.ts';
 
 /** The input of a round. */
 export interface RoundState {
@@ -23,7 +23,7 @@ export interface RoundState {
   readonly lastDaysFrom: string;
   /** All loads up to this number have ended. */
   readonly loaded: bigint;
-  readonly marks: Marks;
+  readonly marks: Watermarks;
   readonly lowestWatermark: bigint;
   readonly failures: readonly FailedMetric[];
   /** The metrics that the round computes. */
@@ -48,7 +48,7 @@ export class RoundStateReader {
 
   constructor(options: RoundStateOptions) {
     this.#options = options;
-    this.#reads = readsOf(options.metrics);
+    this.#reads = readsByMetric(options.metrics);
     this.#pallets = palletsOf(options.metrics);
   }
 
@@ -65,9 +65,9 @@ export class RoundStateReader {
     // Only whole rounds retry failed metrics, because they count the attempts.
     const active = this.#activeOf(ledger.failures, now, isWhole);
     const marks = isWhole ? ledger.marks : withFloor(metrics, ledger.marks, lastDaysAfter);
-    const lowestWatermark = lowestMark(metrics, ledger.marks);
+    const lowestWatermark = findLowestWatermark(metrics, ledger.marks);
     const days = await readDirty(store, {
-      after: lowestMark(active, marks),
+      after: findLowestWatermark(active, marks),
       pallets: this.#pallets,
       ...(isWhole ? {} : { from: lastDaysFrom }),
     });
@@ -82,7 +82,7 @@ export class RoundStateReader {
     now: number,
     triesAgain = true,
   ): readonly MaterializedMetric[] {
-    const stalled = stalledBy(failures, this.#reads, (failure) => triesAgain && isDue(failure, now));
+    const stalled = stalledMetrics(failures, this.#reads, (failure) => triesAgain && isDue(failure, now));
     return this.#options.metrics.filter(({ name }) => !stalled.has(name));
   }
 
@@ -91,7 +91,7 @@ export class RoundStateReader {
     const { store, clock } = this.#options.runtime;
     const { marks, failures } = await readLedger(store);
     const active = this.#activeOf(failures, clock.now());
-    const dirty = { after: lowestMark(active, marks), pallets: this.#pallets };
+    const dirty = { after: findLowestWatermark(active, marks), pallets: this.#pallets };
     return (await countDirtyDays(store, before === undefined ? dirty : { ...dirty, before })) > 0;
   }
 
@@ -99,14 +99,14 @@ export class RoundStateReader {
   async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
     const { runtime, metrics } = this.#options;
     const { marks } = await readLedger(runtime.store);
-    const calendar = await readCalendar(runtime.store, blockDays, lowestMark(metrics, marks));
+    const calendar = await readCalendar(runtime.store, blockDays, findLowestWatermark(metrics, marks));
     const days = await readDaysToRebuild(runtime.store, from, until);
     return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
   }
 }
 
 /** Raises every watermark to at least `floor`. */
-const withFloor = (metrics: readonly MaterializedMetric[], marks: Marks, floor: bigint): Marks =>
+const withFloor = (metrics: readonly MaterializedMetric[], marks: Watermarks, floor: bigint): Watermarks =>
   new Map(
     metrics.map(({ name }) => {
       const mark = marks.get(name) ?? 0n;

@@ -8,25 +8,25 @@ import type { MaterializedMetric } from '../metric.ts';
 import { blockDays } from '../metrics/index.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
+import { resetEntities } from './compute-entities.ts';
 import type { DataSignal } from './data-signal.ts';
-import { firstOf, readDirtyHours, withHours } from './dirty-hours.ts';
+import { addHours, earliestStart, readDirtyHours } from './dirty-hours.ts';
 import { FailureRecords } from './failure-records.ts';
 import {
   type FailureTexts,
   type MetricAttempts,
   nextAttemptAt,
   type ReadsByMetric,
-  readsOf,
+  readsByMetric,
   type WindowFailure,
-  withReaders,
+  withDependents,
 } from './failures.ts';
 import { computedChains, watermarks } from './ledger.ts';
-import { firstOfLastDays, lowestMark } from './marks.ts';
 import { type ComputedChain, readNewestBlocks } from './newest-blocks.ts';
 import { planPending } from './pending.ts';
-import { forgetEntities } from './refold.ts';
 import type { RoundState, RoundStateReader } from './round-state.ts';
 import type { RunnerMetrics } from './runner-metrics.ts';
+import { findLowestWatermark, firstOfLastDays } from './watermarks.ts';
 import type { ComputedRound, ComputeOptions } from './window-queue.ts';
 
 const LOCK_LOST =
@@ -81,7 +81,7 @@ export class Rounds {
 
   constructor(options: RoundsOptions) {
     this.#options = options;
-    this.#reads = readsOf(options.metrics);
+    this.#reads = readsByMetric(options.metrics);
     this.#failures = new FailureRecords(options, this.#reads);
   }
 
@@ -104,7 +104,7 @@ export class Rounds {
     if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
     // The order matters: after a kill at any point, no response claims blocks that its rows lack.
     const recorded = await this.#failures.record(state, failures);
-    const without = withReaders(failures.keys(), this.#reads);
+    const without = withDependents(failures.keys(), this.#reads);
     const done = active.filter(({ name }) => !without.has(name));
     // Before the watermarks move, because callers that wait for them then read the failures.
     const left = [...(await this.#failures.end(state.failures, done, recorded)), ...recorded];
@@ -163,11 +163,11 @@ export class Rounds {
     const { store } = runtime;
     // The tables of these metrics are empty, so progress from before does not apply.
     const empty = active.filter(({ name }) => !marks.get(name));
-    await forgetEntities({ store, numbers }, empty, RELAY_CHAINS);
-    const hours = await readDirtyHours(store, days, lowestMark(active, marks));
+    await resetEntities({ store, numbers }, empty, RELAY_CHAINS);
+    const hours = await readDirtyHours(store, days, findLowestWatermark(active, marks));
     const calendar = await readCalendar(store, blockDays, lowestWatermark);
-    const daysWithHours = withHours(days, hours, () => true);
-    const from = firstOf(daysWithHours);
+    const daysWithHours = addHours(days, hours, () => true);
+    const from = earliestStart(daysWithHours);
     const chains = { ...state, days: daysWithHours, known: calendar.days, from };
     const newest = [
       ...(await readNewestBlocks(store, { ...chains, isOfLastDays: true })),

@@ -1,6 +1,6 @@
 import { daysOf } from '../../ingest/raw/canonical.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { type FailureTexts, type ReadsByMetric, type WindowFailure, withReaders } from './failures.ts';
+import { type FailureTexts, type ReadsByMetric, type WindowFailure, withDependents } from './failures.ts';
 
 /**
  * Orders the windows of a round, newest first. A window is ready when all windows of the metrics that it reads are
@@ -48,7 +48,7 @@ export class Schedule {
     this.#taken--;
     if (!this.failures.has(metric))
       this.failures.set(metric, { relay_chains: relays, from_day: from, until_day: until, ...texts });
-    this.#stalled = withReaders(this.failures.keys(), this.#reads);
+    this.#stalled = withDependents(this.failures.keys(), this.#reads);
     const before = this.#waiting.length;
     for (let i = before - 1; i >= 0; i--) {
       if (this.#stalled.has((this.#waiting[i] as PlannedWindow).metric)) this.#waiting.splice(i, 1);

@@ -5,7 +5,7 @@ import { activeTraceparent } from '../../infra/tracing/spans.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import type { WindowComputer } from './compute-window.ts';
-import { type FailureTexts, readsOf, textsOf, type WindowFailure } from './failures.ts';
+import { type FailureTexts, failureTexts, readsByMetric, type WindowFailure } from './failures.ts';
 import { computedWindows, type LedgerEntry } from './ledger.ts';
 import { Schedule } from './schedule.ts';
 import { publishVersion } from './versions.ts';
@@ -92,7 +92,7 @@ export class WindowQueue {
       }
       return { entry };
     } catch (error) {
-      return { failure: textsOf(error) };
+      return { failure: failureTexts(error) };
     }
   }
 
@@ -112,7 +112,7 @@ export class WindowQueue {
       id: `${run}/${idOf(window)}`,
       data: { window, run, ...traced },
     });
-    const schedule = new Schedule(windows, readsOf(metrics));
+    const schedule = new Schedule(windows, readsByMetric(metrics));
     const queued = new Map<string, PlannedWindow>();
     const ledger = new LedgerWriter(runtime);
     let computed = 0;

@@ -15,7 +15,7 @@ const ANY_MONTHS = 'max_partitions_per_insert_block = 0';
 const ROW_SETTINGS = `precise_float_parsing = 1, enable_shared_storage_snapshot_in_query = 1, ${ANY_MONTHS}`;
 
 /** Rows of a fold have a version above the tombstones of its window, because a tombstone can have the key of a new row. */
-export const VERSIONS = 2;
+export const VERSIONS_PER_WINDOW = 2;
 
 /** The rows of a window, or of some of its entities. */
 interface Replaced {

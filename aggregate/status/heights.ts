@@ -22,7 +22,7 @@ export interface MissingRow<Point = string> {
   readonly ranges: readonly (readonly [Point, Point])[];
 }
 
-export function missing<Point>(row: MissingRow<Point> | undefined): Missing<Point> {
+export function toMissing<Point>(row: MissingRow<Point> | undefined): Missing<Point> {
   return {
     total: row?.total ?? 0,
     ranges_total: row?.ranges_total ?? 0,
@@ -142,7 +142,7 @@ function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<S
 
 const chainHeights = ({ partition: _, total, ranges_total, ranges, ...chain }: ScannedRow): ChainHeights => ({
   ...chain,
-  missing_blocks: missing({ total, ranges_total, ranges }),
+  missing_blocks: toMissing({ total, ranges_total, ranges }),
 });
 
 /** Joins the heights of all partitions; null if two partitions of a chain overlap, which should not happen. */

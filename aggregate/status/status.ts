@@ -19,17 +19,17 @@ import { dailyUptime } from '../metrics/activity/daily-uptime.ts';
 import { blockDays, materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
 import { countDirtyDays, palletsOf } from '../runner/dirty-days.ts';
-import { causesOf, type FailedMetric, readFailedMetrics, readsOf } from '../runner/failures.ts';
-import { computedWindows, readMarks } from '../runner/ledger.ts';
-import { lowestMark } from '../runner/marks.ts';
+import { type FailedMetric, failuresBehind, readFailedMetrics, readsByMetric } from '../runner/failures.ts';
+import { computedWindows, readWatermarks } from '../runner/ledger.ts';
 import type { PendingReason } from '../runner/pending.ts';
+import { findLowestWatermark } from '../runner/watermarks.ts';
 import {
   type ChainHeights,
   type Missing,
   type MissingRow,
-  missing,
   RANGES_MAX,
   readHeights,
+  toMissing,
 } from './heights.ts';
 
 export interface ChainStatus extends ChainHeights {
@@ -221,8 +221,8 @@ export async function readCoverage(
         last_day: day?.last_day ?? null,
         untimed_blocks,
         missing_blocks,
-        missing_days: missing(day),
-        days_without_price: { token, ...missing(price) },
+        missing_days: toMissing(day),
+        days_without_price: { token, ...toMissing(price) },
         skipped_heights: {
           total: skippedCounts.find(isOfChain)?.heights ?? 0,
           heights: skipped
@@ -263,7 +263,7 @@ async function readMetricVersions(
   );
   const pending = await aggregator.pending(store);
   const failures = await readFailedMetrics(store);
-  const reads = readsOf(materializedMetrics);
+  const reads = readsByMetric(materializedMetrics);
   return materializedMetrics.map(({ name }) => {
     const row = rows.find(({ metric }) => metric === name);
     const waiting = pending.get(name) ?? [];
@@ -275,13 +275,13 @@ async function readMetricVersions(
       windows: row?.windows ?? 0,
       pending_from: since ?? null,
       pending_reason: (waiting.find(({ reason }) => reason === 'failed') ?? waiting[0])?.reason ?? null,
-      failures: causesOf(name, failures, reads),
+      failures: failuresBehind(name, failures, reads),
     };
   });
 }
 
 /** Counts the days that some metric lacks. */
 async function readDaysWaiting(store: Pick<Store, 'rows'>): Promise<number> {
-  const after = lowestMark(materializedMetrics, await readMarks(store));
+  const after = findLowestWatermark(materializedMetrics, await readWatermarks(store));
   return countDirtyDays(store, { after, pallets: palletsOf(materializedMetrics) });
 }

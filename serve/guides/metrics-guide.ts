@@ -1,4 +1,4 @@
-import { shownOf } from '../../aggregate/columns.ts';
+import { displayOf } from '../../aggregate/columns.ts';
 import { METRIC_DOMAINS, type Metric } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 
@@ -22,7 +22,7 @@ ${groups.join('\n\n')}
 function section({ title, doc, endpoints, columns }: Metric): string {
   const paths = endpoints.map(({ path, summary }) => `- \`GET ${path}\`: ${summary}`);
   const fields = Object.entries(columns).map(([name, column]) => {
-    const { unit } = shownOf(column);
+    const { unit } = displayOf(column);
     return `| \`${name}\` | ${unit ?? ''} | ${cell(column.description ?? '')} |`;
   });
   return `### ${title}

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { firstOpenDay, hasChanged } from '../../aggregate/changes/read.ts';
-import { type Column, pointedAt, rendered, type Shape } from '../../aggregate/columns.ts';
+import { firstOpenDay, hasChanged } from '../../aggregate/changes/select-changes.ts';
+import { type Column, cursorValueSql, renderColumn, type Shape } from '../../aggregate/columns.ts';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { tellsChanges } from '../../aggregate/slices.ts';
+import { supportsChanges } from '../../aggregate/slices.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
 import { DAY_MS } from '../../infra/days.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
@@ -171,7 +171,7 @@ export class AnswerCache {
   }
 
   #changedRows(metric: Metric, { changedSince: after }: Query): readonly Sql[] {
-    if (after === undefined || !tellsChanges(metric)) return [];
+    if (after === undefined || !supportsChanges(metric)) return [];
     return [hasChanged(metric, { after, openDay: firstOpenDay(this.#clock.now()) })];
   }
 
@@ -182,7 +182,7 @@ export class AnswerCache {
   version(metric: Metric, { changedSince }: Pick<Query, 'changedSince'>): string {
     const versions = sourceTables(metric).map((table) => this.#versions.version(table));
     if (changedSince !== undefined) versions.push(firstOpenDay(this.#clock.now()));
-    if (metric.whileDayRuns) versions.push(`day ${Math.floor(this.#clock.now() / DAY_MS)}`);
+    if (metric.provisionalColumns) versions.push(`day ${Math.floor(this.#clock.now() / DAY_MS)}`);
     return versions.join('-');
   }
 }
@@ -231,7 +231,7 @@ async function nextCursor(
   const key = join(
     order.map(({ column }) => {
       const served = metric.columns[column];
-      return served === undefined ? ident(column) : raw(pointedAt(column, served));
+      return served === undefined ? ident(column) : raw(cursorValueSql(column, served));
     }),
   );
   const found = await store.rows<Record<string, unknown>>(
@@ -278,7 +278,7 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
 };
 
 function columnsOf(metric: Metric, shape: Shape): Sql {
-  return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, shape))));
+  return join(Object.entries(metric.columns).map(([name, column]) => raw(renderColumn(name, column, shape))));
 }
 
 function orderByOf(order: readonly OrderColumn[]): Sql {
@@ -301,9 +301,9 @@ function rowsOf(
 
 /** Replaces columns of today's rows by their values for an incomplete day. */
 function whileDayRuns(metric: Metric, today: string): Sql {
-  if (metric.materialized === false || metric.period === null || !metric.whileDayRuns) return raw('');
+  if (metric.materialized === false || metric.period === null || !metric.provisionalColumns) return raw('');
   const isToday = sql`toDate(${ident(metric.period)}) = ${today}`;
-  const columns = Object.entries(metric.whileDayRuns).map(
+  const columns = Object.entries(metric.provisionalColumns).map(
     ([column, value]) => sql`if(${isToday}, ${raw(value)}, ${ident(column)}) AS ${ident(column)}`,
   );
   return sql` REPLACE (${join(columns)})`;

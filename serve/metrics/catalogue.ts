@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Column, shownOf } from '../../aggregate/columns.ts';
-import { isSeries, type Metric, type WindowSize } from '../../aggregate/metric.ts';
+import { type Column, displayOf } from '../../aggregate/columns.ts';
+import { isTimeSeries, type Metric, type WindowSize } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
@@ -120,7 +120,7 @@ export async function serveCatalogue(
 }
 
 function fieldOf(metric: Metric, name: string, column: Column) {
-  const { title, unit, overTime, overChains, isDrawn } = shownOf(column);
+  const { title, unit, overTime, overChains, isDrawn } = displayOf(column);
   return {
     name,
     title,
@@ -129,7 +129,7 @@ function fieldOf(metric: Metric, name: string, column: Column) {
     unit,
     over_time: overTime,
     over_chains: overChains,
-    drawn: isDrawn && isSeries(metric),
+    drawn: isDrawn && isTimeSeries(metric),
   };
 }
 

@@ -5,7 +5,7 @@ import {
   endOfOpenDay,
   firstOpenDay,
   metricsWithChanges,
-} from '../../aggregate/changes/read.ts';
+} from '../../aggregate/changes/select-changes.ts';
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';

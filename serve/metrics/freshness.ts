@@ -1,7 +1,7 @@
 import type { Metric } from '../../aggregate/metric.ts';
 import { blockDays } from '../../aggregate/metrics/index.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
+import type { ChainAsOf } from '../../aggregate/runner/chains-as-of.ts';
 import {
   PENDING_REASONS,
   type Pending,

@@ -1,5 +1,5 @@
 import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
-import { kebab, snake } from '../../aggregate/metric-name.ts';
+import { toKebabCase, toSnakeCase } from '../../aggregate/metric-name.ts';
 import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
@@ -38,13 +38,13 @@ function isCalled(metric: Metric, name: string): boolean {
 }
 
 function unknown(name: string, among: readonly Metric[]): ProductError {
-  const known = among.map((metric) => kebab(metric.name));
-  const near = didYouMean(kebab(plain(name)), known);
+  const known = among.map((metric) => toKebabCase(metric.name));
+  const near = didYouMean(toKebabCase(plain(name)), known);
   const others = near ? `: ${near}` : `; use one of ${known.join(', ')}`;
   return new ProductError('unknown_metric', `no metric is called ${name}${others}`);
 }
 
 /** `DailyFees`, `daily-fees`, `/api/daily-fees` and `daily_fees` are one name. */
 function plain(name: string): string {
-  return snake(name.replace(/^\/?(api\/)?/, '').replaceAll(/[-/]/g, '_')).replaceAll(/_+/g, '_');
+  return toSnakeCase(name.replace(/^\/?(api\/)?/, '').replaceAll(/[-/]/g, '_')).replaceAll(/_+/g, '_');
 }

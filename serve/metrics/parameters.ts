@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
-import { slicingOf, tellsChanges } from '../../aggregate/slices.ts';
+import { slicingOf, supportsChanges } from '../../aggregate/slices.ts';
 import { clampDay, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
@@ -108,7 +108,7 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, bounds: R
 }
 
 function changedSince(metric: Metric): Parameter[] {
-  if (!tellsChanges(metric)) return [];
+  if (!supportsChanges(metric)) return [];
   return [
     {
       name: 'changed_since',

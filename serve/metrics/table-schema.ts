@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Column, shownOf } from '../../aggregate/columns.ts';
+import { type Column, displayOf } from '../../aggregate/columns.ts';
 import type { Metric } from '../../aggregate/metric.ts';
 import { MERGES, UNITS } from '../../aggregate/units.ts';
 import { callerResponses, noParameters, problemResponse, validationResponse } from '../http/responses.ts';
@@ -50,7 +50,7 @@ export function tableSchemaOf({ title, doc, columns, key }: Metric): z.output<ty
     title,
     description: doc,
     fields: Object.entries(columns).map(([name, column]) => {
-      const { title, unit, overTime, overChains } = shownOf(column);
+      const { title, unit, overTime, overChains } = displayOf(column);
       return {
         ...{ name, type: typeOf(column), title, description: column.description ?? '' },
         constraints: { required: !column.safeParse(null).success },

@@ -4,16 +4,16 @@ import {
   type Column,
   clickhouseType,
   count,
+  cursorValueSql,
   day,
+  displayOf,
   flag,
   name,
   nested,
   planck,
-  pointedAt,
   real,
-  rendered,
+  renderColumn,
   type Shape,
-  shownOf,
   text,
   timestamp,
 } from '../../aggregate/columns.ts';
@@ -76,7 +76,7 @@ describe('a column', () => {
 
   test('is shown as its unit is, unless it says otherwise', () => {
     const fees = real('fees, exact', { unit: 'native', title: 'Fees', overTime: 'last' });
-    expect(shownOf(fees)).toEqual({
+    expect(displayOf(fees)).toEqual({
       title: 'Fees',
       unit: 'native',
       overTime: 'last',
@@ -89,23 +89,23 @@ describe('a column', () => {
       'x-over-time': 'last',
       'x-over-chains': 'none',
     });
-    expect(shownOf(day('a day', { title: 'Day' }))).toMatchObject({ unit: null, isDrawn: false });
-    expect(() => shownOf(day('a day'))).toThrow('add one to the column "a day"');
+    expect(displayOf(day('a day', { title: 'Day' }))).toMatchObject({ unit: null, isDrawn: false });
+    expect(() => displayOf(day('a day'))).toThrow('add one to the column "a day"');
   });
 
   test('is rendered under its own name; amounts as text, since JSON numbers would round them', () => {
-    expect(rendered('total_fees', real('x', { unit: 'native' }))).toBe('total_fees');
-    expect(rendered('total_fees_planck', planck('x'))).toBe(
+    expect(renderColumn('total_fees', real('x', { unit: 'native' }))).toBe('total_fees');
+    expect(renderColumn('total_fees_planck', planck('x'))).toBe(
       'toString(total_fees_planck) AS total_fees_planck',
     );
   });
 
   test('is no formula in a spreadsheet if it is a text, and the same number if it is one', () => {
-    const inSheet = (column: Column) => rendered('a', column, 'spreadsheet');
+    const inSheet = (column: Column) => renderColumn('a', column, 'spreadsheet');
     for (const texts of [text('x'), text('x', { nullable: true }), name('x')])
       expect(inSheet(texts)).toMatch(/^if\(match\(a, .*\) AS a$/);
     for (const numbers of [real('x', { unit: 'usd' }), planck('x'), count('x'), day('x'), timestamp('x')])
-      expect(inSheet(numbers)).toBe(rendered('a', numbers, 'text'));
+      expect(inSheet(numbers)).toBe(renderColumn('a', numbers, 'text'));
   });
 
   test('must be made by a function of columns.ts', () => {
@@ -139,7 +139,7 @@ describe('a list or an object', () => {
     const stored = sql`(SELECT '{"core":7}' AS region, '[{"core":1},{"core":2}]' AS parts)`;
     const rows = (shape: Shape) =>
       opened.store.rows(
-        sql`SELECT ${raw([rendered('region', region, shape), rendered('parts', parts, shape)].join(', '))}
+        sql`SELECT ${raw([renderColumn('region', region, shape), renderColumn('parts', parts, shape)].join(', '))}
           FROM ${stored}`,
       );
     for (const shape of ['json', 'columnar'] as const)
@@ -151,7 +151,7 @@ describe('a list or an object', () => {
   test('is null in JSON where nothing is stored', async () => {
     const task = nested(z.int(), { type: 'Nullable(UInt32)' }, 'a task', { nullable: true });
     const rows = await opened.store.rows(
-      sql`SELECT ${raw(rendered('task', task))} FROM (SELECT CAST(NULL, 'Nullable(String)') AS task)`,
+      sql`SELECT ${raw(renderColumn('task', task))} FROM (SELECT CAST(NULL, 'Nullable(String)') AS task)`,
     );
     expect(rows).toEqual([{ task: null }]);
   });
@@ -159,9 +159,9 @@ describe('a list or an object', () => {
   test('a cursor value is parsed as the same value', async () => {
     const amount = planck('an amount');
     const moment = timestamp('a moment');
-    expect(pointedAt('height', count('a height'))).toBe('height');
+    expect(cursorValueSql('height', count('a height'))).toBe('height');
     const [pointed] = await opened.store.rows<{ amount: string; moment: string }>(
-      sql`SELECT ${raw([pointedAt('amount', amount), pointedAt('moment', moment)].join(', '))}
+      sql`SELECT ${raw([cursorValueSql('amount', amount), cursorValueSql('moment', moment)].join(', '))}
         FROM (SELECT toUInt128('340282366920938463463374607431768211455') AS amount,
           toDateTime64('2026-01-02 03:04:05.678', 3, 'UTC') AS moment)`,
     );

@@ -13,7 +13,7 @@ const PATH = `/api/daily-tps?relay_chain=polkadot&chain=polkadot&start_date=${YE
 const sizes = readSizes();
 const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history);
 // A round beside the load would take its processor, and change the ETag.
-await pipeline.aggregator.settled();
+await pipeline.aggregator.waitForFailures();
 const app = await buildServer(pipeline);
 const origin = await app.listen({ port: 0 });
 // Encoded as for a load that names no coding: another one has an ETag of its own.

@@ -1,5 +1,5 @@
 /** One touched day: its rows compared with the stored ones, and written, against the statement by hand for that day. */
-import { VERSIONS, writeRows } from '../../aggregate/runner/write-rows.ts';
+import { VERSIONS_PER_WINDOW, writeRows } from '../../aggregate/runner/write-rows.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { byHand, createHandTable, expectSameRows, FINAL, runByHand } from './by-hand.ts';
 import { ONE_DAY, openHistory } from './history.ts';
@@ -15,7 +15,7 @@ const figures: Figure[] = [];
 let version = sequenceAt(Date.now());
 for (const hand of byHand) {
   const computeDay = async () => {
-    version += BigInt(VERSIONS);
+    version += BigInt(VERSIONS_PER_WINDOW);
     // Of rows that are stored already, so that there are some to write.
     await writeRows(store, { metric: hand.metric, window: ONE_DAY }, { version, writesEqualRows: true });
   };

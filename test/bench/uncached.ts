@@ -12,7 +12,7 @@ const sizes = readSizes();
 // No answer fits into a cache of one byte.
 const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history, { CACHE_BYTES: '1' });
 // A round beside the load would take its processor, and change the ETag.
-await pipeline.aggregator.settled();
+await pipeline.aggregator.waitForFailures();
 const app = await buildServer(pipeline);
 await app.listen({ port: 0 });
 /** So many that no two connections ask for the same one at a time. */

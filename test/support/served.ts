@@ -1,4 +1,4 @@
-import { rendered } from '../../aggregate/columns.ts';
+import { renderColumn } from '../../aggregate/columns.ts';
 import type { MaterializedMetric, Metric, Ordering, ViewMetric } from '../../aggregate/metric.ts';
 import { raw, type Sql, sql } from '../../infra/sql.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
@@ -51,7 +51,7 @@ async function rowsOfChains(pipeline: Pipeline, metric: ViewMetric, columns: Sql
 
 function columnsOf(metric: Metric, left: readonly string[]): Sql {
   const served = Object.entries(metric.columns).filter(([name]) => !left.includes(name));
-  return raw(served.map(([name, column]) => rendered(name, column)).join(', '));
+  return raw(served.map(([name, column]) => renderColumn(name, column)).join(', '));
 }
 
 function orderOf(metric: Metric): Sql {

@@ -56,7 +56,7 @@ export const dailyTps = metric({
     ),
   },
   internal: { covered_seconds: 'Float64' },
-  whileDayRuns: { transactions_per_second: 'num_transactions_combined / greatest(covered_seconds, 1)' },
+  provisionalColumns: { transactions_per_second: 'num_transactions_combined / greatest(covered_seconds, 1)' },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
   select: (window) => sql`

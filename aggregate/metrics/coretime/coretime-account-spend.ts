@@ -4,8 +4,13 @@ import { count, name, text, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { accountFilter } from './coretime-filters.ts';
-import { brokerEvents, type CoretimeFact, type Happened, oldestFirst } from './folds/coretime-facts.ts';
-import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
+import {
+  brokerEvents,
+  type CoretimeFact,
+  type DecodedBrokerEvent,
+  orderByTime,
+} from './folds/coretime-facts.ts';
+import { paymentsIn, SALE_EVENTS, totalPrice } from './folds/coretime-sales.ts';
 
 export const coretimeAccountSpend = metric({
   record: 'CoretimeAccountSpend',
@@ -28,7 +33,7 @@ export const coretimeAccountSpend = metric({
   key: ['relay_chain', 'who'],
   order: ['relay_chain', { column: 'total_spend_planck', descending: true }, 'who'],
   materialized: 'whole',
-  select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
+  select: (window) => orderByTime(brokerEvents(window, SALE_EVENTS)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
       relay_chain,
@@ -47,18 +52,18 @@ export const coretimeAccountSpend = metric({
 });
 
 /** The row of one account, from its payments, oldest first. */
-function spendRow(payments: readonly Happened<'Purchased' | 'Renewed'>[]): Record<string, unknown> {
-  const first = payments[0] as Happened<'Purchased' | 'Renewed'>;
-  const last = payments.at(-1) as Happened<'Purchased' | 'Renewed'>;
+function spendRow(payments: readonly DecodedBrokerEvent<'Purchased' | 'Renewed'>[]): Record<string, unknown> {
+  const first = payments[0] as DecodedBrokerEvent<'Purchased' | 'Renewed'>;
+  const last = payments.at(-1) as DecodedBrokerEvent<'Purchased' | 'Renewed'>;
   const bulk = payments.filter(({ event }) => event.kind === 'Purchased');
   const renewals = payments.filter(({ event }) => event.kind === 'Renewed');
   return {
     chain: last.chain,
     who: encodeAddress(last.event.who, last.prefix),
     who_key: last.event.who,
-    ...amounts('total_spend', spent(payments), last.decimals),
-    ...amounts('bulk_spend', spent(bulk), last.decimals),
-    ...amounts('renewal_spend', spent(renewals), last.decimals),
+    ...amounts('total_spend', totalPrice(payments), last.decimals),
+    ...amounts('bulk_spend', totalPrice(bulk), last.decimals),
+    ...amounts('renewal_spend', totalPrice(renewals), last.decimals),
     bulk_count: bulk.length,
     renewal_count: renewals.length,
     first_purchase_at: first.time,

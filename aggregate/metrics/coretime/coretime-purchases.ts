@@ -7,7 +7,12 @@ import { usd, usdExact } from '../shared/amounts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, regionBegin } from './coretime-filters.ts';
 import { placeColumns, placeOf } from './event-place.ts';
-import { type CoretimeFact, type Happened, paymentFacts, priceBook } from './folds/coretime-facts.ts';
+import {
+  type CoretimeFact,
+  type DecodedBrokerEvent,
+  paymentFacts,
+  pricesByDay,
+} from './folds/coretime-facts.ts';
 import { paymentsIn } from './folds/coretime-sales.ts';
 
 const PURCHASE_TYPES = ['bulk', 'renewal'] as const;
@@ -43,7 +48,7 @@ export const coretimePurchase = metric({
   materialized: 'hourly',
   select: paymentFacts,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
-    const priceOf = priceBook(facts);
+    const priceOf = pricesByDay(facts);
     return paymentsIn(facts).map((payment) => ({ relay_chain, ...purchaseRow(payment, priceOf(payment)) }));
   },
   endpoints: [
@@ -67,7 +72,7 @@ export const coretimePurchase = metric({
 });
 
 function purchaseRow(
-  payment: Happened<'Purchased' | 'Renewed'>,
+  payment: DecodedBrokerEvent<'Purchased' | 'Renewed'>,
   price: bigint | null,
 ): Record<string, unknown> {
   const { event, chain, prefix, decimals } = payment;

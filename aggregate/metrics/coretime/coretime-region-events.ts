@@ -10,9 +10,9 @@ import { placeColumns, placeOf } from './event-place.ts';
 import {
   brokerEventsWithin,
   type CoretimeFact,
-  type Happened,
-  happenedIn,
-  oldestFirst,
+  type DecodedBrokerEvent,
+  decodeBrokerEvents,
+  orderByTime,
 } from './folds/coretime-facts.ts';
 
 const TYPES = {
@@ -21,7 +21,7 @@ const TYPES = {
   Interlaced: 'Interlace',
   Assigned: 'Assign',
 } as const;
-type Logged = Happened<keyof typeof TYPES>;
+type Logged = DecodedBrokerEvent<keyof typeof TYPES>;
 
 const order = ['timestamp', 'relay_chain', 'block_number', 'event_index'] as const;
 
@@ -73,9 +73,9 @@ export const coretimeRegionEvent = metric({
   key: order,
   order: order.map((column) => ({ column, descending: true })),
   materialized: 'hourly',
-  select: (window) => oldestFirst(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
+  select: (window) => orderByTime(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
-    happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
+    decodeBrokerEvents(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
   endpoints: [
     {
       path: '/api/coretime-region-events',

@@ -15,7 +15,7 @@ import {
   regionsOf,
   statusAt,
 } from './folds/coretime-regions.ts';
-import { presentFacts } from './folds/present-facts.ts';
+import { factsWithNewestBlocks } from './folds/newest-block-facts.ts';
 
 /** The type and schema of a region in the columns of records. */
 export const REGION_TYPE = 'Tuple(region_begin UInt32, r_core UInt32, r_mask String)';
@@ -95,7 +95,7 @@ export const coretimeRegion = metric({
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'region_begin', 'r_core', 'r_mask'],
   materialized: 'whole',
-  select: (window) => presentFacts(window, REGION_EVENTS),
+  select: (window) => factsWithNewestBlocks(window, REGION_EVENTS),
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const newest = facts.find(({ kind }) => kind === 'timeslice')?.number ?? null;

@@ -10,11 +10,11 @@ import { accountFilter, regionBegin } from './coretime-filters.ts';
 import { placeColumns, placeOf } from './event-place.ts';
 import {
   type CoretimeFact,
-  type Happened,
-  happenedIn,
+  type DecodedBrokerEvent,
+  decodeBrokerEvents,
   isKind,
   paymentFacts,
-  priceBook,
+  pricesByDay,
 } from './folds/coretime-facts.ts';
 
 const workload = z.array(
@@ -77,8 +77,8 @@ export const coretimeRenewal = metric({
   materialized: 'hourly',
   select: paymentFacts,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
-    const priceOf = priceBook(facts);
-    return happenedIn(facts)
+    const priceOf = pricesByDay(facts);
+    return decodeBrokerEvents(facts)
       .filter(isKind('Renewed'))
       .map((renewal) => ({ relay_chain, ...renewalRow(renewal, priceOf(renewal)) }));
   },
@@ -95,7 +95,7 @@ export const coretimeRenewal = metric({
   ],
 });
 
-function renewalRow(renewal: Happened<'Renewed'>, price: bigint | null): Record<string, unknown> {
+function renewalRow(renewal: DecodedBrokerEvent<'Renewed'>, price: bigint | null): Record<string, unknown> {
   const { event, chain, prefix, decimals } = renewal;
   const place = placeOf(renewal);
   return {

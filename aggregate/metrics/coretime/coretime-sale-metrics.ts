@@ -3,8 +3,8 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDown } from '../shared/amounts.ts';
 import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';
 import { regionBegin } from './coretime-filters.ts';
-import { brokerEvents, type CoretimeFact, oldestFirst } from './folds/coretime-facts.ts';
-import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
+import { brokerEvents, type CoretimeFact, orderByTime } from './folds/coretime-facts.ts';
+import { SALE_EVENTS, type Sale, salesOf, totalPrice } from './folds/coretime-sales.ts';
 
 export const coretimeSaleMetrics = metric({
   record: 'CoretimeSaleMetrics',
@@ -53,7 +53,7 @@ export const coretimeSaleMetrics = metric({
   },
   key: ['relay_chain', 'region_begin'],
   materialized: 'whole',
-  select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
+  select: (window) => orderByTime(brokerEvents(window, SALE_EVENTS)),
   version: 2,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),
@@ -73,8 +73,8 @@ function metricsOf({ opened, cycle, purchases, renewals }: Sale): Record<string,
   const prices = purchases
     .map((purchase) => purchase.event.price)
     .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  const bulk = spent(purchases);
-  const renewed = spent(renewals);
+  const bulk = totalPrice(purchases);
+  const renewed = totalPrice(renewals);
   return {
     chain,
     region_begin: event.region_begin,

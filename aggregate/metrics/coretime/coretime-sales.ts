@@ -14,11 +14,11 @@ import {
   type CoretimeFact,
   configsIn,
   coretimeConfigs,
-  oldestFirst,
-  otherFacts,
+  factsFrom,
+  orderByTime,
 } from './folds/coretime-facts.ts';
 import { TIMESLICE_BLOCKS } from './folds/coretime-regions.ts';
-import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
+import { SALE_EVENTS, type Sale, salesOf, totalPrice } from './folds/coretime-sales.ts';
 
 const sold = (field: 'region_begin' | 'region_end') => raw(fieldSql('broker.SaleInitialized', field, 'data'));
 
@@ -115,10 +115,10 @@ export const coretimeSale = metric({
     // Heights rise with time, so each height is in the range of one day.
     const months = sql`SELECT toString(toYYYYMM(date)) FROM ${chainDay.table} WHERE ${ofRelays(window)}
           AND chain = relay_chain AND arrayExists(height -> height BETWEEN first_block AND last_block, heights)`;
-    return oldestFirst(
+    return orderByTime(
       brokerEvents(window, SALE_EVENTS),
       coretimeConfigs(window),
-      otherFacts(
+      factsFrom(
         'relay block',
         sql`relay_chain, chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
         // The time index would make the engine read adjacent granules in each part.
@@ -174,7 +174,7 @@ function saleRow(sale: Sale, config: CoretimeConfig['sale_info'] | undefined): R
     first_core: config?.first_core ?? null,
     cores_sold: config?.cores_sold ?? sale.purchases.length,
     ...amounts('sellout_price', sellout === null ? null : BigInt(sellout), decimals),
-    ...amounts('total_burn', spent([...sale.purchases, ...sale.renewals]), decimals),
+    ...amounts('total_burn', totalPrice([...sale.purchases, ...sale.renewals]), decimals),
     sale_init_block: number,
     sale_init_at: time,
   };

@@ -1,9 +1,9 @@
 import { count, name, timestamp } from '../../columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
-import { type CoretimeFact, happenedIn, isKind } from './folds/coretime-facts.ts';
-import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
-import { presentFacts } from './folds/present-facts.ts';
+import { type CoretimeFact, decodeBrokerEvents, isKind } from './folds/coretime-facts.ts';
+import { paymentsIn, SALE_EVENTS, totalPrice } from './folds/coretime-sales.ts';
+import { factsWithNewestBlocks } from './folds/newest-block-facts.ts';
 
 export const coretimeTotalBurn = metric({
   record: 'CoretimeTotalBurn',
@@ -26,9 +26,9 @@ export const coretimeTotalBurn = metric({
   },
   key: ['relay_chain'],
   materialized: 'whole',
-  select: (window) => presentFacts(window, SALE_EVENTS),
+  select: (window) => factsWithNewestBlocks(window, SALE_EVENTS),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
-    const happened = happenedIn(facts);
+    const happened = decodeBrokerEvents(facts);
     const last = happened.at(-1);
     if (last === undefined) return [];
     const payments = paymentsIn(facts);
@@ -37,7 +37,7 @@ export const coretimeTotalBurn = metric({
       {
         relay_chain,
         chain: last.chain,
-        ...amounts('total_burn', spent(payments), last.decimals),
+        ...amounts('total_burn', totalPrice(payments), last.decimals),
         sales: count('SaleInitialized'),
         purchases: count('Purchased'),
         renewals: count('Renewed'),

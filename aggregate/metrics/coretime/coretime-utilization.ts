@@ -9,10 +9,10 @@ import {
   configsIn,
   coretimeConfigs,
   dayOf,
-  happenedIn,
+  decodeBrokerEvents,
+  factsFrom,
   isKind,
-  oldestFirst,
-  otherFacts,
+  orderByTime,
 } from './folds/coretime-facts.ts';
 
 export const coretimeUtilization = metric({
@@ -60,10 +60,10 @@ export const coretimeUtilization = metric({
   materialized: 'daily',
   invalidationScope: 'onward',
   select: (window) =>
-    oldestFirst(
+    orderByTime(
       brokerEvents(window, ['SaleInitialized']),
       coretimeConfigs(window),
-      otherFacts(
+      factsFrom(
         'day',
         sql`relay_chain, chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number,
           [toString(num_blocks), toString(included_candidates), toString(distinct_paras)] AS data`,
@@ -72,7 +72,7 @@ export const coretimeUtilization = metric({
       ),
     ),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
-    const sales = happenedIn(facts).filter(isKind('SaleInitialized'));
+    const sales = decodeBrokerEvents(facts).filter(isKind('SaleInitialized'));
     const configs = configsIn(facts);
     return facts
       .filter(({ kind }) => kind === 'day')

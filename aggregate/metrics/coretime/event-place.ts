@@ -1,6 +1,6 @@
 import { count, text, timestamp } from '../../columns.ts';
 import { extrinsicId } from '../shared/facts.ts';
-import type { Happened } from './folds/coretime-facts.ts';
+import type { DecodedBrokerEvent } from './folds/coretime-facts.ts';
 
 export const placeColumns = {
   block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
@@ -16,7 +16,9 @@ export const placeColumns = {
 };
 
 /** The values of these columns. */
-export const placeOf = (happened: Pick<Happened, 'number' | 'event_index' | 'extrinsic_index' | 'time'>) => ({
+export const placeOf = (
+  happened: Pick<DecodedBrokerEvent, 'number' | 'event_index' | 'extrinsic_index' | 'time'>,
+) => ({
   block_number: happened.number,
   event_index: happened.event_index,
   extrinsic_id: extrinsicId(happened),

@@ -1,5 +1,5 @@
 import { metric } from '../../metric.ts';
-import { coinHoldings, type HoldingsFact, holdingRows } from './held-coins.ts';
+import { coinHoldings, type HoldingsFact, holdingRows } from './coin-holdings.ts';
 
 export const dailyCoinA = metric({
   record: 'DailyCoinA',

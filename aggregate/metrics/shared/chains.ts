@@ -52,7 +52,7 @@ export class Chains {
   }
 
   /** The exact USD value of an amount at the price of its day; null without a price. */
-  worth(planck: bigint, chain: string, at: number): bigint | null {
+  usdValue(planck: bigint, chain: string, at: number): bigint | null {
     const { token, decimals } = this.#of(chain);
     const price = this.#prices.get(`${token} ${isoDay(at)}`);
     return price === undefined ? null : usdExact(planck, decimals, price);

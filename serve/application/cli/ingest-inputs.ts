@@ -1,4 +1,4 @@
-import { kebab } from '../../../aggregate/metric-name.ts';
+import { toKebabCase } from '../../../aggregate/metric-name.ts';
 import type { ComputeProgress } from '../../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
@@ -87,7 +87,8 @@ export async function showComputation(
 export const failedWords = (failures: readonly FailedMetric[]): string =>
   failures
     .map(
-      ({ metric, reason }) => `FAILED ${kebab(metric)}; it and what reads it are not computed: ${reason}\n`,
+      ({ metric, reason }) =>
+        `FAILED ${toKebabCase(metric)}; it and what reads it are not computed: ${reason}\n`,
     )
     .join('');
 

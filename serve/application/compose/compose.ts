@@ -193,7 +193,7 @@ function construct(parts: Parts): Pipeline {
     },
     settled: async () => {
       await waitUntilLoaded();
-      return aggregator.settled();
+      return aggregator.waitForFailures();
     },
     alerts,
     accounts: once(() =>

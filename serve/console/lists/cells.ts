@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Column, clickhouseType, shownOf } from '../../../aggregate/columns.ts';
+import { type Column, clickhouseType, displayOf } from '../../../aggregate/columns.ts';
 import type { Metric } from '../../../aggregate/metric.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -26,13 +26,13 @@ const OPEN = new Set(['Ongoing', 'PendingPayout', 'CuratorProposed', 'Proposed']
 /** The title of a column. */
 export function headOf(metric: Metric, { column, title }: ColumnView): string {
   const declared = metric.columns[column] as Column;
-  const name = title ?? shownOf(declared).title;
+  const name = title ?? displayOf(declared).title;
   return clickhouseType(declared).includes('DateTime64') ? `${name} (UTC)` : name;
 }
 
 /** Whether the values of a column stand below each other by their digits. */
 export function isNumeric(metric: Metric, { column }: ColumnView): boolean {
-  const { unit } = shownOf(metric.columns[column] as Column);
+  const { unit } = displayOf(metric.columns[column] as Column);
   return unit !== null && unit !== 'identifier';
 }
 
@@ -57,7 +57,7 @@ function shownValue({ metric, view, row, registry, isExact = false }: CellOf): H
     return as === 'state' ? html`<span class="tag ${value ? 'good' : 'bad'}">${word}</span>` : html`${word}`;
   }
   if (typeof value === 'object') return html`${plainText(JSON.stringify(value))}`;
-  const { unit } = shownOf(declared);
+  const { unit } = displayOf(declared);
   if (unit !== null) {
     const token = tokenOf(row, registry);
     const short = formatShort(value as number | string, unit, token);

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { missing } from '../../../aggregate/status/heights.ts';
+import { toMissing } from '../../../aggregate/status/heights.ts';
 import { readDaysWithoutPrice } from '../../../aggregate/status/status.ts';
 import { sql } from '../../../infra/sql.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -50,7 +50,7 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
     const body = html`<p class="trail"><a href="/chains">Chains</a> › ${relayName(relay_chain)}</p>
 <h1>${chainName(id)}</h1>
 <dl class="chain-facts"><div><dt>Token</dt><dd>${known.token} (${known.decimals} decimals)</dd></div>${known.para_id !== null && html`<div><dt>Para id</dt><dd>${known.para_id}</dd></div>`}<div><dt>Role</dt><dd>${known.role}</dd></div>${facts && html`<div><dt>Newest block</dt><dd>${moment(new Date(facts.newest).toISOString())} UTC</dd></div><div><dt>Behind</dt><dd>${behind(facts.newest, series.now)}</dd></div><div><dt>Stored since</dt><dd>${facts.days[0]}</dd></div>`}</dl>
-${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is stored yet.</p>` : html`${cards(daily, days, id)}${cards(monthly, months, id)}${storedDays({ ...facts, unpriced: { token: known.token, ...missing(unpriced[0]) } }, series.today)}`}`;
+${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is stored yet.</p>` : html`${cards(daily, days, id)}${cards(monthly, months, id)}${storedDays({ ...facts, unpriced: { token: known.token, ...toMissing(unpriced[0]) } }, series.today)}`}`;
     return sendPublicPage(reply, {
       title: chainName(id),
       description: `Every metric of ${chainName(id)}: activity, fees, accounts, and how complete the data are.`,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Column, shownOf, usdTwin } from '../../../aggregate/columns.ts';
+import { type Column, displayOf, usdColumnOf } from '../../../aggregate/columns.ts';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import type { Merge, Unit } from '../../../aggregate/units.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -83,7 +83,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
       days,
       isDaily: !metric.isMonthly,
       canStack: column.shown.overChains === 'sum' || isOneToken(metric, column),
-      hasUsd: usdTwin(metric.metric.columns, baseOf(metric, column).name) !== undefined,
+      hasUsd: usdColumnOf(metric.metric.columns, baseOf(metric, column).name) !== undefined,
       first,
     }),
     lines,
@@ -106,7 +106,7 @@ const isOneToken = ({ parts }: DrawnMetric, { shown }: DrawnColumn): boolean =>
 
 /** What tells the lines of a chain apart: `Kind of vote, side`. */
 function titleOf({ parts, metric }: DrawnMetric): string {
-  const titles = parts.map((name) => shownOf(metric.columns[name] as Column).title);
+  const titles = parts.map((name) => displayOf(metric.columns[name] as Column).title);
   return titles.map((title, i) => (i === 0 ? title : inSentence(title))).join(', ');
 }
 
@@ -168,7 +168,7 @@ ${wideTable(
   html`<table><thead><tr><th scope="col">Field</th><th scope="col">Unit</th><th scope="col">Meaning and formula</th></tr></thead><tbody>${Object.entries(
     metric.columns,
   ).map(([name, column]) => {
-    const { title, unit } = shownOf(column);
+    const { title, unit } = displayOf(column);
     return html`<tr><td><b>${title}</b><br><code>${name}</code></td><td>${unit === null ? '–' : UNIT_NAMES[unit]}</td><td>${withCode(column.description ?? '')}</td></tr>`;
   })}</tbody></table>`,
   'definition',
@@ -185,7 +185,7 @@ const withTitles = (text: string, { metric: { columns } }: DrawnMetric): string 
   text.replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => {
     const column = columns[name];
     if (column === undefined) return name;
-    return inSentence(shownOf(column).title);
+    return inSentence(displayOf(column).title);
   });
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

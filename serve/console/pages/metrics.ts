@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { shownOf } from '../../../aggregate/columns.ts';
+import { displayOf } from '../../../aggregate/columns.ts';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import { html } from '../../pages/html.ts';
 import { relayName } from '../series/names.ts';
@@ -38,7 +38,9 @@ ${[...groups].map(
 
 /** Whether a metric holds all words in its title, definition or columns. */
 export function isFound({ title, metric, endpoint, id }: ShownMetric, words: string): boolean {
-  const columns = Object.entries(metric.columns).map(([name, column]) => `${name} ${shownOf(column).title}`);
+  const columns = Object.entries(metric.columns).map(
+    ([name, column]) => `${name} ${displayOf(column).title}`,
+  );
   const text = [title, metric.doc, endpoint.summary, id, METRIC_DOMAINS[metric.domain], ...columns]
     .join(' ')
     .toLowerCase();

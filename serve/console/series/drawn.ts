@@ -1,12 +1,12 @@
-import { type Column, shownOf } from '../../../aggregate/columns.ts';
+import { type Column, displayOf } from '../../../aggregate/columns.ts';
 import {
-  isSeries,
-  lineParts,
+  isTimeSeries,
   type MaterializedMetric,
   type MetricEndpoint,
+  seriesDimensions,
 } from '../../../aggregate/metric.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
-import type { Shown, Unit } from '../../../aggregate/units.ts';
+import type { ColumnDisplay, Unit } from '../../../aggregate/units.ts';
 import { inSentence } from '../model/format.ts';
 
 /** A path of a metric with lines over days or months: one for each chain, or one for each part of it. */
@@ -26,12 +26,12 @@ export interface DrawnMetric {
 /** A column that says something on a chart. */
 export interface DrawnColumn {
   readonly name: string;
-  readonly shown: Shown & { readonly unit: Unit };
+  readonly shown: ColumnDisplay & { readonly unit: Unit };
   readonly meaning: string;
 }
 
 export const drawnMetrics: readonly DrawnMetric[] = materializedMetrics
-  .filter(isSeries)
+  .filter(isTimeSeries)
   .flatMap((metric) => metric.endpoints.flatMap((endpoint) => drawn(metric, endpoint)));
 
 function drawn(metric: MaterializedMetric, endpoint: MetricEndpoint): DrawnMetric[] {
@@ -40,11 +40,11 @@ function drawn(metric: MaterializedMetric, endpoint: MetricEndpoint): DrawnMetri
   if (!dayColumn || columns.length === 0) return [];
   const id = endpoint.path.replace('/api/', '');
   const isMonthly = metric.key.includes('month');
-  return [{ id, metric, endpoint, dayColumn, isMonthly, parts: lineParts(metric), columns }];
+  return [{ id, metric, endpoint, dayColumn, isMonthly, parts: seriesDimensions(metric), columns }];
 }
 
 function drawnColumn(name: string, column: Column): DrawnColumn[] {
-  const { unit, ...shown } = shownOf(column);
+  const { unit, ...shown } = displayOf(column);
   if (unit === null || !shown.isDrawn) return [];
   return [{ name, shown: { ...shown, unit }, meaning: column.description ?? '' }];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { metricsWithChanges } from '../../../aggregate/changes/read.ts';
+import { metricsWithChanges } from '../../../aggregate/changes/select-changes.ts';
 import { slicingOf } from '../../../aggregate/slices.ts';
 
 test('the rows of every metric that tells its changes are divided by columns that its answers have', () => {

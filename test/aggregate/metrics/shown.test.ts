@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { clickhouseType, shownOf, usdTwin } from '../../../aggregate/columns.ts';
-import { isSeries, METRIC_DOMAINS, type Metric } from '../../../aggregate/metric.ts';
+import { clickhouseType, displayOf, usdColumnOf } from '../../../aggregate/columns.ts';
+import { isTimeSeries, METRIC_DOMAINS, type Metric } from '../../../aggregate/metric.ts';
 import { metrics } from '../../../aggregate/metrics/index.ts';
-import type { Merge, Shown, Unit } from '../../../aggregate/units.ts';
+import type { ColumnDisplay, Merge, Unit } from '../../../aggregate/units.ts';
 import { product } from '../../support/source-files.ts';
 
 const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
 const columnsOf = ({ columns }: Metric) =>
-  Object.entries(columns).map(([name, column]) => ({ name, column, shown: shownOf(column) }));
+  Object.entries(columns).map(([name, column]) => ({ name, column, shown: displayOf(column) }));
 const everyColumn = served.flatMap((metric) =>
   columnsOf(metric).map((one) => ({ ...one, at: `${metric.name}.${one.name}` })),
 );
@@ -41,7 +41,7 @@ describe('a metric', () => {
   });
 
   test('draws at least one column where it has a row for each chain and day or month', () => {
-    const series = served.filter(isSeries);
+    const series = served.filter(isTimeSeries);
     expect(series.length).toBeGreaterThan(10);
     expect(
       series
@@ -53,7 +53,7 @@ describe('a metric', () => {
 
 test('rows of days and months are drawn, but those of accounts: their lines would be thousands', () => {
   const ofPeriods = served.filter(({ key }) => key.includes('date') || key.includes('month'));
-  expect(ofPeriods.filter((metric) => !isSeries(metric)).map(({ name }) => name)).toEqual([
+  expect(ofPeriods.filter((metric) => !isTimeSeries(metric)).map(({ name }) => name)).toEqual([
     'daily_staking_rewards',
   ]);
 });
@@ -72,7 +72,7 @@ describe('a served column', () => {
   });
 
   test('adds up as its unit allows', () => {
-    const isWrong = ({ unit, overTime, overChains }: Shown) => {
+    const isWrong = ({ unit, overTime, overChains }: ColumnDisplay) => {
       const merges: readonly Merge[] = [overTime, overChains];
       if (unit === null) return merges.some((merge) => merge !== 'none');
       if (NEVER_SUMMED.includes(unit) && merges.includes('sum')) return true;
@@ -98,10 +98,10 @@ describe('a served column', () => {
       columnsOf(metric)
         .filter(({ shown }) => shown.unit === 'native')
         .flatMap(({ name, shown }) => {
-          const twins = [`${name}_planck`, usdTwin(metric.columns, name) ?? ''].flatMap(
+          const twins = [`${name}_planck`, usdColumnOf(metric.columns, name) ?? ''].flatMap(
             (twin) => metric.columns[twin] ?? [],
           );
-          return twins.some((twin) => shownOf(twin).overTime !== shown.overTime)
+          return twins.some((twin) => displayOf(twin).overTime !== shown.overTime)
             ? [`${metric.name}.${name}`]
             : [];
         }),
@@ -114,7 +114,7 @@ describe('a column in USD', () => {
   test('is found by the column in native tokens of the same amounts', () => {
     const pairs = served.flatMap(({ name: metric, columns }) =>
       Object.keys(columns).flatMap((name) => {
-        const twin = usdTwin(columns, name);
+        const twin = usdColumnOf(columns, name);
         return twin === undefined ? [] : [`${metric}: ${name} and ${twin}`];
       }),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { byLevel } from '../../../aggregate/planner/levels.ts';
-import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import { sortByLevel } from '../../../aggregate/planner/levels.ts';
+import { ALL_TIME } from '../../../aggregate/planner/plan.ts';
 import { sql } from '../../../infra/sql.ts';
 import { ofPallets } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
@@ -100,11 +100,11 @@ describe('the days of a metric that a dirty day invalidates', () => {
   it('the whole history, for whole windows', () => {
     const whole = metricOf('Whole', [blocks], { materialized: 'whole' });
     expect(planned([whole], [dirty('2026-03-04'), dirty('2026-03-31')])).toEqual([
-      `whole ${EVERYTHING.from}..${EVERYTHING.until}`,
+      `whole ${ALL_TIME.from}..${ALL_TIME.until}`,
     ]);
     const folded = metricOf('Folded', [blocks], { materialized: 'whole', fold: () => [] });
     expect(planned([folded], [dirty('2026-03-04'), dirty('2026-03-31')])).toEqual([
-      `folded ${EVERYTHING.from}..${EVERYTHING.until}`,
+      `folded ${ALL_TIME.from}..${ALL_TIME.until}`,
     ]);
     expect(planned([whole], [dirty('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
   });
@@ -189,15 +189,15 @@ describe('metrics that read metrics', () => {
 
   it('must not read each other in a circle', () => {
     const [one, other] = [{ name: 'one' }, { name: 'other' }];
-    expect(() => byLevel([metricOf('One', [other]), metricOf('Other', [one])])).toThrow(
+    expect(() => sortByLevel([metricOf('One', [other]), metricOf('Other', [one])])).toThrow(
       /circle: one → other → one/,
     );
   });
 
   it('may read their own earlier rows', () => {
-    expect(byLevel([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
-      0,
-    ]);
+    expect(sortByLevel([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual(
+      [0],
+    );
   });
 });
 

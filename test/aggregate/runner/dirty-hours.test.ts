@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NumberedDirtyDay } from '../../../aggregate/runner/dirty-days.ts';
-import { firstOf, type NumberedDirtyHours, withHours } from '../../../aggregate/runner/dirty-hours.ts';
+import { addHours, earliestStart, type NumberedDirtyHours } from '../../../aggregate/runner/dirty-hours.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
 
 const chain = { relay_chain: 'polkadot', chain: 'moonbeam' };
@@ -29,7 +29,7 @@ describe('the hours of dirty days', () => {
     days: readonly NumberedDirtyDay[],
     hours: readonly NumberedDirtyHours[],
   ) =>
-    withHours(days, hours, (sequence) => sequence > BigInt(watermark)).map(
+    addHours(days, hours, (sequence) => sequence > BigInt(watermark)).map(
       ({ hours: known }) => known ?? 'whole day',
     );
 
@@ -66,10 +66,10 @@ describe('the hours of dirty days', () => {
   it('tell when the first of them begins', () => {
     const other = '2026-03-03';
     const days = [dirty(day, 9), dirty(other, 9)];
-    expect(firstOf(days)).toBe(other);
+    expect(earliestStart(days)).toBe(other);
     expect(
-      firstOf(
-        withHours(
+      earliestStart(
+        addHours(
           days,
           [
             hoursOf(other, [
@@ -81,7 +81,7 @@ describe('the hours of dirty days', () => {
         ),
       ),
     ).toBe(`${other} 05:00:00`);
-    expect(firstOf([{ ...dirty(day, 9), stream: 'snapshots' }])).toBeUndefined();
+    expect(earliestStart([{ ...dirty(day, 9), stream: 'snapshots' }])).toBeUndefined();
   });
 
   it('count on few days only: many are computed whole', () => {

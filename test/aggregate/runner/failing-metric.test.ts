@@ -26,7 +26,7 @@ it('a metric whose table is gone fails alone, waits for a person, and is whole a
     };
     await store.run(`RENAME TABLE ${DATABASE}.daily_tps TO ${DATABASE}.hidden`);
     await ingestLines(pipeline, lines);
-    const [failure, ...others] = await aggregator.settled();
+    const [failure, ...others] = await aggregator.waitForFailures();
     expect(others).toEqual([]);
     expect(failure).toMatchObject({ metric: 'daily_tps', attempts: 1, next_attempt_at: null });
     expect(failure?.reason).toContain('daily_tps of kusama');
@@ -60,7 +60,7 @@ it('a round that can try nothing again is followed by none', async () => {
   const { pipeline, aggregator, close } = await openAggregating([chainHour, chainDay, dailyTps]);
   try {
     await ingestLines(pipeline, lines);
-    await aggregator.settled();
+    await aggregator.waitForFailures();
     const { store, queue } = pipeline.runtime;
     const at = new Date().toISOString();
     const window = { relay_chains: ['kusama'], from_day: '2024-01-01', until_day: '2024-01-02', reason: 'x' };

@@ -3,7 +3,7 @@ import type { MaterializedMetric } from '../../../aggregate/metric.ts';
 import { accountHour } from '../../../aggregate/metrics/activity/account-hour.ts';
 import { chainHour } from '../../../aggregate/metrics/activity/chain-hour.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
-import { partsOf } from '../../../aggregate/runner/window-parts.ts';
+import { splitWindow } from '../../../aggregate/runner/split-window.ts';
 import { sql } from '../../../infra/sql.ts';
 import { hourSql } from '../../../ingest/raw/canonical.ts';
 import { blocks, dirtyDays, extrinsics } from '../../../ingest/raw/tables.ts';
@@ -76,7 +76,7 @@ test.each([
   ['hours of a day', '2026-03-03', '2026-03-04', 4],
 ])('parts are made of whole %s, hold few blocks each and cover the window', async (_, from, until, count) => {
   const window = { ...WINDOW, from, until };
-  const parts = await partsOf(pipeline.runtime.store, chainHour as MaterializedMetric, window);
+  const parts = await splitWindow(pipeline.runtime.store, chainHour as MaterializedMetric, window);
   expect(parts.filter(({ relays }) => relays.includes('kusama'))).toEqual([
     { ...window, relays: ['kusama'] },
   ]);
@@ -94,12 +94,12 @@ test('a window that is longer than the only day with blocks ends in parts that a
   const window = { ...WINDOW, relays: ['polkadot'], from: '2026-03-04 05:00:00', until: '2149-06-06' };
   const boundsOf = (parts: readonly { from: string; until: string }[]) =>
     parts.map((part) => [part.from, part.until]);
-  const days = await partsOf(store, chainHour as MaterializedMetric, window);
+  const days = await splitWindow(store, chainHour as MaterializedMetric, window);
   expect(boundsOf(days)).toEqual([
     ['2026-03-04 05:00:00', '2026-03-05'],
     ['2026-03-05', '2149-06-06'],
   ]);
-  const hours = await partsOf(store, chainHour as MaterializedMetric, days[0] ?? WINDOW);
+  const hours = await splitWindow(store, chainHour as MaterializedMetric, days[0] ?? WINDOW);
   expect(hours.length).toBeGreaterThan(2);
 });
 
@@ -107,8 +107,8 @@ test('what cannot be split has no parts', async () => {
   const { store } = pipeline.runtime;
   const of = (materialized: string) =>
     materializedMetrics.find((one) => one.materialized === materialized) as MaterializedMetric;
-  expect(await partsOf(store, of('whole'), WINDOW)).toEqual([]);
-  expect(await partsOf(store, of('monthly'), WINDOW)).toEqual([]);
+  expect(await splitWindow(store, of('whole'), WINDOW)).toEqual([]);
+  expect(await splitWindow(store, of('monthly'), WINDOW)).toEqual([]);
   const hour = { ...WINDOW, relays: ['polkadot'], from: '2026-03-02 05:00:00', until: '2026-03-02 06:00:00' };
-  expect(await partsOf(store, of('hourly'), hour)).toEqual([hour]);
+  expect(await splitWindow(store, of('hourly'), hour)).toEqual([hour]);
 });

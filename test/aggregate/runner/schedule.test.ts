@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedWindow } from '../../../aggregate/planner/plan.ts';
 import {
   type FailedMetric,
-  failedAgain,
   isDue,
-  stalledBy,
-  withReaders,
+  nextFailure,
+  stalledMetrics,
+  withDependents,
 } from '../../../aggregate/runner/failures.ts';
 import { Schedule } from '../../../aggregate/runner/schedule.ts';
 
@@ -90,7 +90,7 @@ describe('a metric that failed', () => {
     let known: FailedMetric | undefined;
     const waits: (number | null)[] = [];
     for (let attempt = 1; attempt <= 4; attempt++) {
-      known = failedAgain(known, failure, now, limits, longest);
+      known = nextFailure(known, failure, now, limits, longest);
       const next = known.next_attempt_at === null ? null : Date.parse(known.next_attempt_at) - now;
       waits.push(next);
       now += next ?? 0;
@@ -101,7 +101,7 @@ describe('a metric that failed', () => {
   });
 
   it('is due after its wait, and when the clock was set back', () => {
-    const known = failedAgain(undefined, failure, 1_000_000, limits, () => 0);
+    const known = nextFailure(undefined, failure, 1_000_000, limits, () => 0);
     expect([1_000_000, 1_000_499, 1_000_500, 999_999].map((now) => isDue(known, now))).toEqual([
       false,
       false,
@@ -111,9 +111,9 @@ describe('a metric that failed', () => {
   });
 
   it('stops itself and what reads it', () => {
-    const known = failedAgain(undefined, failure, 1_000_000, limits);
-    expect([...stalledBy([known], READS)].sort()).toEqual(['days', 'report', 'sums']);
-    expect(stalledBy([known], READS, () => true).size).toBe(0);
-    expect([...withReaders(['prices'], READS)]).toEqual(['prices']);
+    const known = nextFailure(undefined, failure, 1_000_000, limits);
+    expect([...stalledMetrics([known], READS)].sort()).toEqual(['days', 'report', 'sums']);
+    expect(stalledMetrics([known], READS, () => true).size).toBe(0);
+    expect([...withDependents(['prices'], READS)]).toEqual(['prices']);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
-import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import { ALL_TIME } from '../../../aggregate/planner/plan.ts';
 import { computedWindows, resetWatermark } from '../../../aggregate/runner/ledger.ts';
 import { sql } from '../../../infra/sql.ts';
 import { dirtyDays } from '../../../ingest/raw/tables.ts';
@@ -78,7 +78,7 @@ describe('the list of changes', () => {
 
   test('a computation that gives equal rows is no change', async () => {
     const cursor = await newest();
-    await pipeline.aggregator.rebuild(materializedMetrics, EVERYTHING.from, EVERYTHING.until);
+    await pipeline.aggregator.rebuild(materializedMetrics, ALL_TIME.from, ALL_TIME.until);
     expect(await list(`cursor=${cursor}`)).toMatchObject({ changes: [], has_more: false });
   });
 

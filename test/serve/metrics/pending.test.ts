@@ -86,7 +86,7 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
     store.run = run;
   }
   // It is tried again by itself.
-  await expect.poll(() => aggregator.settled(), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => aggregator.waitForFailures(), { timeout: 60_000 }).toEqual([]);
   expect((await told('/api/daily-tps')).reason).toBeUndefined();
 });
 

@@ -29,18 +29,21 @@ export interface CoretimeFact {
 }
 
 /** A broker event with its fields and its position in the chain. */
-export type Happened<Kind extends BrokerEventKind = BrokerEventKind> = Omit<CoretimeFact, 'kind' | 'data'> & {
+export type DecodedBrokerEvent<Kind extends BrokerEventKind = BrokerEventKind> = Omit<
+  CoretimeFact,
+  'kind' | 'data'
+> & {
   readonly event: BrokerEventOf<Kind>;
 };
 
 type OfRelays = Pick<Window, 'relays'>;
 
 /** Facts of several kinds, by relay chain and time. */
-export const oldestFirst = (...facts: readonly Sql[]): Sql =>
+export const orderByTime = (...facts: readonly Sql[]): Sql =>
   sql`SELECT * FROM (${join(facts, ' UNION ALL ')}) ORDER BY relay_chain, time, chain, number, event_index`;
 
 /** The coretime chains. */
-export const sellers = (of: OfRelays) =>
+export const coretimeChains = (of: OfRelays) =>
   sql`(SELECT relay_chain, chain, token, prefix, decimals FROM ${chains} FINAL
     WHERE ${ofRelays(of)} AND role = 'coretime')`;
 
@@ -48,7 +51,7 @@ const eventFacts = (of: OfRelays, kinds: readonly BrokerEventKind[], where: Sql)
   sql`SELECT relay_chain, kind, chain, prefix, decimals, at AS time, number, event_index, extrinsic_index, data
     FROM (SELECT * FROM ${brokerEvent.table} FINAL
       WHERE ${ofRelays(of)} AND ${where} AND kind IN ${kinds}) AS events
-    INNER JOIN ${sellers(of)} AS sellers USING (relay_chain, chain)`;
+    INNER JOIN ${coretimeChains(of)} AS sellers USING (relay_chain, chain)`;
 
 export const brokerEvents = (of: OfRelays, kinds: readonly BrokerEventKind[]): Sql =>
   eventFacts(of, kinds, raw('1'));
@@ -57,26 +60,26 @@ export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKi
   eventFacts(window, kinds, within(window, raw('at')));
 
 /** Facts that are not events: selects the remaining columns from a table. */
-export const otherFacts = (kind: string | Sql, columns: Sql, from: Sql): Sql =>
+export const factsFrom = (kind: string | Sql, columns: Sql, from: Sql): Sql =>
   sql`SELECT relay_chain, ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
 
 /** The price of the token on each day of a window, as the decimal text of USD * 10^30. */
 const dayPrices = (window: Window): Sql => {
   const { from, until } = daysOf(window);
-  return otherFacts(
+  return factsFrom(
     'price',
     sql`relay_chain, chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number, [toString(assumeNotNull(price))] AS data`,
-    sql`${sellers(window)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
+    sql`${coretimeChains(window)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
   );
 };
 
 /** Purchases and renewals of a window, with the prices of its days. */
 export const paymentFacts = (window: Window): Sql =>
-  oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window));
+  orderByTime(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window));
 
 export const coretimeConfigs = (of: OfRelays): Sql =>
-  otherFacts(
+  factsFrom(
     'config',
     sql`relay_chain, chain, as_of AS time, 0 AS number, [payload] AS data`,
     sql`${snapshots} FINAL WHERE ${ofRelays(of)} AND kind = 'coretime_config'`,
@@ -99,15 +102,15 @@ export const configsIn = (facts: readonly CoretimeFact[]): (CoretimeConfig & { r
     .filter(({ kind }) => kind === 'config')
     .map(({ time, data }) => ({ ...(JSON.parse(data[0] as string) as CoretimeConfig), time }));
 
-export function happenedIn(facts: readonly CoretimeFact[]): Happened[] {
+export function decodeBrokerEvents(facts: readonly CoretimeFact[]): DecodedBrokerEvent[] {
   return facts.flatMap(({ kind, data, ...position }) => {
     const event = readBrokerEvent(kind, data);
-    return event === null ? [] : [{ ...position, event } as Happened];
+    return event === null ? [] : [{ ...position, event } as DecodedBrokerEvent];
   });
 }
 
 /** Sorts events by block, because times do not always rise with heights. */
-export const inOrderOfBlocks = (happened: readonly Happened[]): Happened[] =>
+export const sortByBlock = (happened: readonly DecodedBrokerEvent[]): DecodedBrokerEvent[] =>
   happened.toSorted(
     (a, b) =>
       (a.chain < b.chain ? -1 : Number(a.chain > b.chain)) ||
@@ -117,11 +120,13 @@ export const inOrderOfBlocks = (happened: readonly Happened[]): Happened[] =>
 
 export const isKind =
   <Kind extends BrokerEventKind>(kind: Kind) =>
-  (happened: Happened): happened is Happened<Kind> =>
+  (happened: DecodedBrokerEvent): happened is DecodedBrokerEvent<Kind> =>
     (happened.event as BrokerEvent).kind === kind;
 
 /** Finds the price of the token on the day of an event, as USD * 10^30. */
-export function priceBook(facts: readonly CoretimeFact[]): (of: CoretimeFact | Happened) => bigint | null {
+export function pricesByDay(
+  facts: readonly CoretimeFact[],
+): (of: CoretimeFact | DecodedBrokerEvent) => bigint | null {
   const book = new Map(
     facts
       .filter(({ kind }) => kind === 'price')

@@ -1,5 +1,10 @@
 import type { BrokerEventKind, BrokerEventOf, RegionId } from '../../../../ingest/decode/broker.ts';
-import { type CoretimeFact, type Happened, happenedIn, inOrderOfBlocks } from './coretime-facts.ts';
+import {
+  type CoretimeFact,
+  type DecodedBrokerEvent,
+  decodeBrokerEvents,
+  sortByBlock,
+} from './coretime-facts.ts';
 
 export const REGION_EVENTS = [
   'Purchased',
@@ -37,7 +42,7 @@ export interface Region {
   readonly parent: RegionId | null;
   readonly created_block: number | null;
   /** The last event of the region. */
-  readonly last: Pick<Happened, 'chain' | 'prefix' | 'decimals' | 'time'>;
+  readonly last: Pick<DecodedBrokerEvent, 'chain' | 'prefix' | 'decimals' | 'time'>;
 }
 
 type Regions = Map<string, Region>;
@@ -47,12 +52,12 @@ const isSame = (a: RegionId, b: RegionId) => keyOf(a) === keyOf(b);
 /** Every region in an event, in the state after its last event. No event sets `expired`: see `statusAt`. */
 export function regionsOf(facts: readonly CoretimeFact[]): Region[] {
   const regions: Regions = new Map();
-  for (const happened of inOrderOfBlocks(happenedIn(facts)))
-    apply(regions, happened as Happened<RegionEventKind>);
+  for (const happened of sortByBlock(decodeBrokerEvents(facts)))
+    apply(regions, happened as DecodedBrokerEvent<RegionEventKind>);
   return [...regions.values()];
 }
 
-function apply(regions: Regions, happened: Happened<RegionEventKind>): void {
+function apply(regions: Regions, happened: DecodedBrokerEvent<RegionEventKind>): void {
   const { event } = happened;
   switch (event.kind) {
     case 'Purchased':
@@ -99,7 +104,7 @@ function changeBy(event: BrokerEventOf<Changing>): Partial<Region> {
 function split(
   regions: Regions,
   event: BrokerEventOf<'Partitioned' | 'Interlaced'>,
-  happened: Happened,
+  happened: DecodedBrokerEvent,
 ): void {
   const region = regions.get(keyOf(event.region));
   if (region === undefined) return;
@@ -119,7 +124,7 @@ function split(
   }
 }
 
-function created(id: RegionId, duration: number, last: Happened): Region {
+function created(id: RegionId, duration: number, last: DecodedBrokerEvent): Region {
   return {
     id,
     end: id.begin + duration,

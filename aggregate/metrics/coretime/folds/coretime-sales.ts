@@ -1,20 +1,26 @@
 import type { BrokerEventKind } from '../../../../ingest/decode/broker.ts';
-import { type CoretimeFact, type Happened, happenedIn, inOrderOfBlocks, isKind } from './coretime-facts.ts';
+import {
+  type CoretimeFact,
+  type DecodedBrokerEvent,
+  decodeBrokerEvents,
+  isKind,
+  sortByBlock,
+} from './coretime-facts.ts';
 
 export const SALE_EVENTS = ['SaleInitialized', 'Purchased', 'Renewed'] as const satisfies BrokerEventKind[];
 
 /** One sale cycle with its purchases and renewals. */
 export interface Sale {
-  readonly opened: Happened<'SaleInitialized'>;
+  readonly opened: DecodedBrokerEvent<'SaleInitialized'>;
   /** From 1, in the order of the first timeslices of the sales. */
   readonly cycle: number;
-  readonly purchases: readonly Happened<'Purchased'>[];
-  readonly renewals: readonly Happened<'Renewed'>[];
+  readonly purchases: readonly DecodedBrokerEvent<'Purchased'>[];
+  readonly renewals: readonly DecodedBrokerEvent<'Renewed'>[];
 }
 
 /** A purchase or renewal belongs to the sale with the same first timeslice, if any. */
 export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
-  const happened = inOrderOfBlocks(happenedIn(facts));
+  const happened = sortByBlock(decodeBrokerEvents(facts));
   const purchases = Map.groupBy(happened.filter(isKind('Purchased')), ({ event }) => event.region.begin);
   const renewals = Map.groupBy(happened.filter(isKind('Renewed')), ({ event }) => event.begin);
   // A second initialization for the same timeslices replaces the first.
@@ -24,17 +30,18 @@ export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
   return [...opened.keys()]
     .sort((a, b) => a - b)
     .map((begin, i) => ({
-      opened: opened.get(begin) as Happened<'SaleInitialized'>,
+      opened: opened.get(begin) as DecodedBrokerEvent<'SaleInitialized'>,
       cycle: i + 1,
       purchases: purchases.get(begin) ?? [],
       renewals: renewals.get(begin) ?? [],
     }));
 }
 
-export const spent = (sold: readonly Happened<'Purchased' | 'Renewed'>[]): bigint =>
+export const totalPrice = (sold: readonly DecodedBrokerEvent<'Purchased' | 'Renewed'>[]): bigint =>
   sold.reduce((sum, { event }) => sum + event.price, 0n);
 
-export const paymentsIn = (facts: readonly CoretimeFact[]): Happened<'Purchased' | 'Renewed'>[] =>
-  happenedIn(facts).filter(
-    (fact): fact is Happened<'Purchased' | 'Renewed'> => isKind('Purchased')(fact) || isKind('Renewed')(fact),
+export const paymentsIn = (facts: readonly CoretimeFact[]): DecodedBrokerEvent<'Purchased' | 'Renewed'>[] =>
+  decodeBrokerEvents(facts).filter(
+    (fact): fact is DecodedBrokerEvent<'Purchased' | 'Renewed'> =>
+      isKind('Purchased')(fact) || isKind('Renewed')(fact),
   );

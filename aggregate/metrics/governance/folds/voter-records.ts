@@ -38,7 +38,7 @@ interface VoterRecord {
   readonly conviction: Conviction;
   readonly capital: bigint;
   /** The sum of the delegations to the voter. */
-  readonly added: { readonly capital: bigint; readonly votes: bigint };
+  readonly delegated: { readonly capital: bigint; readonly votes: bigint };
   readonly delegatedTo: string | null;
   readonly isFinal: boolean;
   readonly moment: Moment;
@@ -50,7 +50,7 @@ function* recordsOf(voting: Voting, cast: CastVote): Generator<VoterRecord> {
   const { referendum, voter, vote, moment } = cast;
   const track = voting.trackOf(referendum);
   const backers = [...voting.delegationsFor(cast)];
-  const added = backers.reduce(
+  const delegated = backers.reduce(
     ({ capital, votes }, { balance, conviction }) => ({
       capital: capital + balance,
       votes: votes + weigh(balance, conviction),
@@ -62,16 +62,16 @@ function* recordsOf(voting: Voting, cast: CastVote): Generator<VoterRecord> {
     track,
     voter,
     type: vote.type,
-    added,
+    delegated,
     delegatedTo: null,
     isFinal: !cast.isRemoved,
   };
   for (const part of partsOf(vote)) yield { ...base, ...part, moment };
   const [side] = partsOf(vote);
-  if (side) for (const backer of backers) yield delegated(backer, cast, track, side.direction);
+  if (side) for (const backer of backers) yield delegatedRecord(backer, cast, track, side.direction);
 }
 
-function delegated(
+function delegatedRecord(
   { delegator, target, conviction, balance, since }: Delegation,
   { referendum, moment }: CastVote,
   track: number | null,
@@ -85,7 +85,7 @@ function delegated(
     direction,
     conviction,
     capital: balance,
-    added: NO_DELEGATIONS,
+    delegated: NO_DELEGATIONS,
     delegatedTo: target,
     isFinal: true,
     // The delegation takes effect with the later of the delegation and the vote.
@@ -111,10 +111,10 @@ function toRow(relayChain: string, chains: Chains, record: VoterRecord): Record<
     capital_planck: record.capital.toString(),
     votes: chains.native(votes, chain),
     votes_planck: votes.toString(),
-    delegated_votes: chains.native(record.added.votes, chain),
-    delegated_votes_planck: record.added.votes.toString(),
-    delegated_capital: chains.native(record.added.capital, chain),
-    delegated_capital_planck: record.added.capital.toString(),
+    delegated_votes: chains.native(record.delegated.votes, chain),
+    delegated_votes_planck: record.delegated.votes.toString(),
+    delegated_capital: chains.native(record.delegated.capital, chain),
+    delegated_capital_planck: record.delegated.capital.toString(),
     delegated_to: record.delegatedTo === null ? null : chains.address(record.delegatedTo, chain),
     is_final: record.isFinal,
     voted_at: isoTimeOf(at),

@@ -1,4 +1,4 @@
-import { kebab } from '../../../../aggregate/metric-name.ts';
+import { toKebabCase } from '../../../../aggregate/metric-name.ts';
 import { clampDay, endAfter, FIRST_DAY, LAST_DAY } from '../../../../infra/clickhouse/date-range.ts';
 import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
@@ -45,7 +45,7 @@ Examples:
         );
         display.complete(plural(rebuilt.windows, 'window'));
         const seconds = Math.round(performance.now() - started) / 1000;
-        const names = rebuilt.metrics.map(kebab).join(', ');
+        const names = rebuilt.metrics.map(toKebabCase).join(', ');
         print(
           { ...rebuilt, seconds },
           { json },

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { kebab } from '../../../../aggregate/metric-name.ts';
+import { toKebabCase } from '../../../../aggregate/metric-name.ts';
 import type { Missing } from '../../../../aggregate/status/heights.ts';
 import type { SystemStatus } from '../../../../aggregate/status/status.ts';
 import { sizeOf } from '../../../../infra/embedded/directory-check.ts';
@@ -132,7 +132,7 @@ function ranges({ ranges, ranges_total }: Missing<number>): string {
 
 function metrics({ metrics, computing }: SystemStatus, now: number): string {
   const rows = metrics.map((metric) => [
-    kebab(metric.metric),
+    toKebabCase(metric.metric),
     metric.version,
     metric.computed_at === null ? 'never' : formatAge(metric.computed_at, now),
     formatNumber(metric.windows),
@@ -166,7 +166,7 @@ function metrics({ metrics, computing }: SystemStatus, now: number): string {
 function failing(metrics: SystemStatus['metrics'], now: number): string[] {
   const failures = metrics.flatMap(({ metric, failures }) => failures.filter((one) => one.metric === metric));
   return failures.flatMap((failure) => {
-    const name = kebab(failure.metric);
+    const name = toKebabCase(failure.metric);
     const next =
       failure.next_attempt_at === null
         ? `retries exhausted: fix the cause, then run \`chain-metrics rebuild ${name}\``

@@ -18,7 +18,7 @@ import { voteStep } from '../../../../aggregate/metrics/governance/vote-step.ts'
 import { Chains } from '../../../../aggregate/metrics/shared/chains.ts';
 import type { Fact } from '../../../../aggregate/metrics/shared/facts.ts';
 import { chainsOf } from '../../../../aggregate/metrics/shared/sql.ts';
-import { EVERYTHING } from '../../../../aggregate/planner/plan.ts';
+import { ALL_TIME } from '../../../../aggregate/planner/plan.ts';
 import type { Store } from '../../../../infra/ports.ts';
 import { Sql, sql } from '../../../../infra/sql.ts';
 import { Random } from '../../../../ingest/demo/random.ts';
@@ -71,7 +71,7 @@ const stored = async ({ table }: MaterializedMetric) =>
 
 /** The slow reference: all steps of the whole history in one fold, from raw facts. */
 async function folded() {
-  const facts = await store.rows<Fact>(votingFacts({ relays: ['polkadot'], ...EVERYTHING }));
+  const facts = await store.rows<Fact>(votingFacts({ relays: ['polkadot'], ...ALL_TIME }));
   const chains = await store.rows<Fact>(sql`SELECT 'chain' AS kind, * FROM ${chainsOf('polkadot')}`);
   const steps = [...votingSteps(facts)];
   const months = votingMonths(steps).map((row): Row => ({ relay_chain: 'polkadot', ...row }));
@@ -139,7 +139,7 @@ describe('referenda, folded as their steps change', () => {
   );
 
   it('have the same rows after a rebuild', async () => {
-    await opened.aggregator.rebuild([govVoterHistory, referendumMonth], EVERYTHING.from, EVERYTHING.until);
+    await opened.aggregator.rebuild([govVoterHistory, referendumMonth], ALL_TIME.from, ALL_TIME.until);
     await expectFolded();
   });
 });
@@ -196,9 +196,7 @@ describe('of 400,000 votes', () => {
       FROM numbers(400000)`);
     const all = await granules(sql`SELECT account FROM ${voteStep.table} WHERE relay_chain = ${RELAY}`);
     expect(all).toBeGreaterThan(40);
-    expect(await granules(stepsOfReferenda({ relays: [RELAY], ...EVERYTHING }, [700]))).toBeLessThanOrEqual(
-      4,
-    );
+    expect(await granules(stepsOfReferenda({ relays: [RELAY], ...ALL_TIME }, [700]))).toBeLessThanOrEqual(4);
     expect(await granules(changedReferenda(RELAY, 7n))).toBeLessThanOrEqual(4);
   });
 });

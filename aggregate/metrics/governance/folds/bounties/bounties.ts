@@ -17,7 +17,7 @@ import {
   isChildEvent,
   unknownChild,
 } from './child-bounties.ts';
-import { advance } from './curation.ts';
+import { advanceStatus } from './curation.ts';
 
 export const BOUNTY_STATUSES = [
   'Proposed',
@@ -36,17 +36,17 @@ export interface Bounty {
   readonly id: number;
   status: BountyStatus | null;
   /** The event or call that set the status. */
-  by: Moment;
+  statusSetBy: Moment;
   curator: string | null;
   value: bigint | null;
   proposed: Moment | null;
-  becameActive: Moment | null;
+  activeSince: Moment | null;
   /** `childBounties.Added` events. */
   added: number;
   /** In the order of their first events. */
   readonly children: ChildBounty[];
   /** The child bounty that an id currently names. Ids are reused, and a renumbered child has two. */
-  readonly named: Map<number, ChildBounty>;
+  readonly childById: Map<number, ChildBounty>;
   last: Moment;
 }
 
@@ -119,7 +119,7 @@ function applyBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | u
   const status = STATUS_AFTER[fact.name];
   if (status) {
     bounty.status = status;
-    bounty.by = fact;
+    bounty.statusSetBy = fact;
   }
   switch (fact.name) {
     case 'bounties.BountyProposed':
@@ -127,7 +127,7 @@ function applyBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | u
       bounty.value = parseAmount(submission?.value) ?? bounty.value;
       break;
     case 'bounties.BountyBecameActive':
-      bounty.becameActive ??= fact;
+      bounty.activeSince ??= fact;
       break;
     case 'bounties.CuratorProposed':
     case 'bounties.CuratorAccepted':
@@ -143,15 +143,15 @@ function applyToChild(bounty: Bounty, fact: Fact, submission: JsonFields | undef
   if (id === null || !isChildEvent(fact.name)) return;
   const isAddition = fact.name === 'childBounties.Added';
   if (isAddition) bounty.added++;
-  const child = (isAddition ? undefined : bounty.named.get(id)) ?? openChild(bounty, id, fact);
+  const child = (isAddition ? undefined : bounty.childById.get(id)) ?? openChild(bounty, id, fact);
   applyChildEvent(child, fact, submission);
 }
 
 /** From now on the id names this child, even if it named another one before. */
-function openChild({ children, named }: Bounty, id: number, fact: Fact): ChildBounty {
+function openChild({ children, childById }: Bounty, id: number, fact: Fact): ChildBounty {
   const child = unknownChild(id, fact);
   children.push(child);
-  named.set(id, child);
+  childById.set(id, child);
   return child;
 }
 
@@ -162,13 +162,13 @@ function renumber(bounties: ReadonlyMap<number, Bounty>, snapshot: Fact): void {
     const bounty = bounties.get(parseIndex(entry.parent) ?? -1);
     const id = parseIndex(entry.new);
     if (!bounty || id === null) return [];
-    return [{ bounty, id, child: bounty.named.get(parseIndex(entry.old) ?? -1) }];
+    return [{ bounty, id, child: bounty.childById.get(parseIndex(entry.old) ?? -1) }];
   });
   for (const { bounty, id, child } of renamed) {
     if (child) {
       child.id = id;
-      bounty.named.set(id, child);
-    } else bounty.named.delete(id);
+      bounty.childById.set(id, child);
+    } else bounty.childById.delete(id);
   }
 }
 
@@ -179,7 +179,7 @@ function applyCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySe
   if (!parent) return;
   if (call.name.startsWith('bounties.')) applyParentCall(parent, call, args, before);
   else {
-    const child = parent.named.get(parseIndex(args.child_bounty_id) ?? -1);
+    const child = parent.childById.get(parseIndex(args.child_bounty_id) ?? -1);
     if (!child) return;
     applyChildCall(child, call, args, before);
     if (child.last === call) parent.last = call;
@@ -191,15 +191,15 @@ function applyParentCall(bounty: Bounty, call: Fact, args: JsonFields, before: R
   switch (call.name) {
     case 'bounties.proposeCurator':
       bounty.curator = keyOf(args.curator);
-      advance(bounty, 'CuratorProposed', call, before);
+      advanceStatus(bounty, 'CuratorProposed', call, before);
       break;
     case 'bounties.acceptCurator':
-      advance(bounty, 'Active', call, before);
+      advanceStatus(bounty, 'Active', call, before);
       break;
     case 'bounties.unassignCurator':
       bounty.curator = null;
       bounty.status = 'Funded';
-      bounty.by = call;
+      bounty.statusSetBy = call;
       break;
     default:
       return;
@@ -210,13 +210,13 @@ function applyParentCall(bounty: Bounty, call: Fact, args: JsonFields, before: R
 const unknownBounty = (id: number, last: Moment): Bounty => ({
   id,
   status: null,
-  by: last,
+  statusSetBy: last,
   curator: null,
   value: null,
   proposed: null,
-  becameActive: null,
+  activeSince: null,
   added: 0,
   children: [],
-  named: new Map(),
+  childById: new Map(),
   last,
 });

@@ -1,7 +1,7 @@
 import { parseAmount } from '../../../../../ingest/decode/amount.ts';
 import { positionOf } from '../../../../../ingest/decode/event-fields.ts';
 import { accountKeyOf, type Fact, type JsonFields, type Moment } from '../../../shared/facts.ts';
-import { advance } from './curation.ts';
+import { advanceStatus } from './curation.ts';
 
 export const CHILD_STATUSES = [
   'Added',
@@ -18,7 +18,7 @@ export interface ChildBounty {
   id: number;
   status: ChildStatus;
   /** The event or call that set the status. */
-  by: Moment;
+  statusSetBy: Moment;
   value: bigint | null;
   description: string | null;
   fee: bigint | null;
@@ -78,7 +78,7 @@ export function applyChildEvent(child: ChildBounty, fact: Fact, submission: Json
   const { status, apply } = CHILD_EVENTS[fact.name] as ChildEvent;
   if (!isOver(child)) {
     child.status = status;
-    child.by = fact;
+    child.statusSetBy = fact;
   }
   apply(child, fact, submission);
   child.last = fact;
@@ -97,16 +97,16 @@ export function applyChildCall(
       const fee = parseAmount(args.fee);
       if (fee === null) return;
       child.fee = fee;
-      if (!isOver(child)) advance(child, 'CuratorProposed', call, before);
+      if (!isOver(child)) advanceStatus(child, 'CuratorProposed', call, before);
       break;
     }
     case 'childBounties.acceptCurator':
-      if (!isOver(child)) advance(child, 'Active', call, before);
+      if (!isOver(child)) advanceStatus(child, 'Active', call, before);
       break;
     case 'childBounties.unassignCurator':
       if (isOver(child)) break;
       child.status = 'Added';
-      child.by = call;
+      child.statusSetBy = call;
       break;
     default:
       return;
@@ -123,7 +123,7 @@ function readDescription(value: unknown): string | null {
 export const unknownChild = (id: number, last: Moment): ChildBounty => ({
   id,
   status: 'Added',
-  by: last,
+  statusSetBy: last,
   value: null,
   description: null,
   fee: null,

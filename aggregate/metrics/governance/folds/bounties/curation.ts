@@ -9,17 +9,17 @@ const ORDER_OF_CURATION: readonly string[] = [
 ];
 
 /** Keeps a later status that an event of the same extrinsic set: events are applied first, but follow their call. */
-export function advance<Status extends string>(
-  of: { status: Status | null; by: Moment },
+export function advanceStatus<Status extends string>(
+  bounty: { status: Status | null; statusSetBy: Moment },
   to: Status,
   call: Fact,
   before: ReadonlySet<number>,
 ): void {
   const isLater =
-    of.status !== null &&
-    before.has(of.by.order) &&
-    ORDER_OF_CURATION.indexOf(of.status) > ORDER_OF_CURATION.indexOf(to);
+    bounty.status !== null &&
+    before.has(bounty.statusSetBy.order) &&
+    ORDER_OF_CURATION.indexOf(bounty.status) > ORDER_OF_CURATION.indexOf(to);
   if (isLater) return;
-  of.status = to;
-  of.by = call;
+  bounty.status = to;
+  bounty.statusSetBy = call;
 }

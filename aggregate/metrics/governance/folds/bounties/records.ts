@@ -31,7 +31,7 @@ function bountyRows(
     .map((record) => ({ relay_chain: relayChain, ...record }));
 }
 
-const startOf = ({ becameActive, proposed }: Bounty): string | null => dayOrNull(becameActive ?? proposed);
+const startOf = ({ activeSince, proposed }: Bounty): string | null => dayOrNull(activeSince ?? proposed);
 const dayOrNull = (moment: Moment | null) => moment && isoDay(moment.at);
 const timeOrNull = (moment: Moment | null) => moment && isoTimeOf(moment.at);
 
@@ -61,7 +61,7 @@ function childRow(bounty: Bounty, child: ChildBounty, chains: Chains): Row {
 
 /** The USD value of a claim on its day; null without a claim or a price. */
 function worthOf({ payout, claimed }: ChildBounty, chains: Chains): bigint | null {
-  return payout === null || claimed === null ? null : chains.worth(payout, claimed.chain, claimed.at);
+  return payout === null || claimed === null ? null : chains.usdValue(payout, claimed.chain, claimed.at);
 }
 
 interface Claims {

@@ -4,7 +4,7 @@ import { ident, join, type Sql, sql } from '../../infra/sql.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { emptiedMetrics } from '../runner/ledger.ts';
-import { sliceKeyOfRow, sliceOfRow, tellsChanges } from '../slices.ts';
+import { sliceKeyOfRow, sliceOfRow, supportsChanges } from '../slices.ts';
 
 // A window writes only rows that differ from the stored ones, tombstones included. So the changes since a version are the
 // rows above it.
@@ -12,7 +12,7 @@ import { sliceKeyOfRow, sliceOfRow, tellsChanges } from '../slices.ts';
 /** Clocks of processes differ by less, so a day has ended for all of them this long after midnight. */
 const CLOCKS_APART_MS = 60_000;
 
-export const metricsWithChanges = materializedMetrics.filter(tellsChanges);
+export const metricsWithChanges = materializedMetrics.filter(supportsChanges);
 
 /** The first day that may still be running by the clock of some process. */
 export const firstOpenDay = (now: number): string => isoDay(now - CLOCKS_APART_MS);
@@ -44,7 +44,7 @@ function changesOf(metric: MaterializedMetric, since: Since): Sql {
   const { table } = metric;
   const slice = sliceOfRow(metric);
   const ended = sql`bitShiftLeft(toUInt64(toUInt16(toDateOrZero(slice)) + 1) * ${DAY_MS} + ${CLOCKS_APART_MS}, 20)`;
-  const atNight = metric.whileDayRuns ? sql`if(slice < ${since.openDay}, ${ended}, 0)` : sql`0`;
+  const atNight = metric.provisionalColumns ? sql`if(slice < ${since.openDay}, ${ended}, 0)` : sql`0`;
   return sql`SELECT ${metric.name} AS metric, of_relay AS relay_chain, of_chain AS chain, slice,
       toInt64(sum(of_rows)) AS now_rows, max(of_version) AS last_version,
       greatest(last_version, toUInt64(${atNight})) AS position
@@ -58,9 +58,9 @@ function changesOf(metric: MaterializedMetric, since: Since): Sql {
 }
 
 /** Rows above the number, and rows that change without a computation because their day ended. */
-function mayHaveChanged({ whileDayRuns, period }: MaterializedMetric, { after, openDay }: Since): Sql {
+function mayHaveChanged({ provisionalColumns, period }: MaterializedMetric, { after, openDay }: Since): Sql {
   const isNewer = sql`version > ${after}`;
-  if (!whileDayRuns || period === null) return isNewer;
+  if (!provisionalColumns || period === null) return isNewer;
   // The last day whose end is at or before `after`.
   const dayOfAfter = isoDay(timeOfSequence(after) - DAY_MS - CLOCKS_APART_MS);
   return sql`(${isNewer} OR (${ident(period)} > ${dayOfAfter} AND ${ident(period)} < ${openDay}))`;

@@ -53,7 +53,7 @@ interface RefoldOptions {
  * `isChanged`, and the version `since` which it looked for changes. Progress is stored last, so an interrupted
  * computation is repeated. Pass the previous `since` if another process may have computed the window meanwhile.
  */
-export async function refold(
+export async function computeChangedEntities(
   { store, claims, isWritten }: RefoldOptions,
   {
     metric,
@@ -75,7 +75,7 @@ export async function refold(
 }
 
 /** Resets the progress of these metrics, so that all entities are computed again. */
-export async function forgetEntities(
+export async function resetEntities(
   { store, numbers }: { readonly store: Store; readonly numbers: Numbers },
   metrics: readonly MaterializedMetric[],
   relays: readonly string[],

@@ -1,7 +1,7 @@
 import type { Store } from '../../infra/ports.ts';
 import { sql } from '../../infra/sql.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { type FailedMetric, readsOf, stalledBy } from './failures.ts';
+import { type FailedMetric, readsByMetric, stalledMetrics } from './failures.ts';
 import { computedChains, laggingChains } from './ledger.ts';
 
 /** The newest block of a chain in the rows of the metrics. */
@@ -21,7 +21,7 @@ export async function readChainsAsOf(
     failures,
   }: { readonly metrics: readonly MaterializedMetric[]; readonly failures: readonly FailedMetric[] },
 ): Promise<readonly ChainAsOf[]> {
-  const names = [...stalledBy(failures, readsOf(metrics))];
+  const names = [...stalledMetrics(failures, readsByMetric(metrics))];
   const asOf = sql`relay_chain, chain, toUnixTimestamp64Milli(as_of) AS time`;
   const rows = await store.rows<{ metric: string; relay_chain: string; chain: string; time: number }>(
     names.length === 0

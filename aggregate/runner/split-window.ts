@@ -4,7 +4,7 @@ import { isOfOneDay, ofRelays, type Window, within } from '../../ingest/raw/cano
 import { blocks } from '../../ingest/raw/tables.ts';
 import type { MaterializedMetric, WindowSize } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { DAY_HOURS, textOfHour } from '../planner/ranges.ts';
+import { DAY_HOURS, formatHour } from '../planner/ranges.ts';
 
 /** Number of parts, by blocks, of a window that needs too much memory. */
 const PARTS = 4;
@@ -28,7 +28,7 @@ interface HourSize {
  * Splits a window into parts of one relay chain each, with about the same number of blocks, in order of time. Returns at
  * most one part if the window cannot be split.
  */
-export async function partsOf(
+export async function splitWindow(
   store: Pick<Store, 'rows'>,
   { materialized }: MaterializedMetric,
   window: PlannedWindow,
@@ -45,7 +45,7 @@ export async function partsOf(
     const own = sizes.filter(({ relay_chain }) => relay_chain === relay);
     const starts = startsOf(own, unit, sizeMax);
     if (starts.length === 0 && UNIT_HOURS[materialized] !== unit) starts.push(...edgesOf(own));
-    const inside = starts.map(textOfHour).filter((start) => start > window.from && start < window.until);
+    const inside = starts.map(formatHour).filter((start) => start > window.from && start < window.until);
     const bounds = [window.from, ...inside, window.until];
     return bounds
       .slice(1)

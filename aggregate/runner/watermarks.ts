@@ -5,7 +5,7 @@ import { DAY_MS, isoDay } from '../../infra/days.ts';
  * Per metric, the number up to which every load is computed: 0 if its rows were deleted, absent if it was never computed
  * in this store. Changes by loads above it are due.
  */
-export type Marks = ReadonlyMap<string, bigint>;
+export type Watermarks = ReadonlyMap<string, bigint>;
 
 /** The running day and the days before it that go ahead of older days. */
 const LAST_DAYS = 3;
@@ -16,14 +16,17 @@ export const firstOfLastDays = (now: number): string => isoDay(now - (LAST_DAYS 
 const MAX_SEQUENCE = 2n ** 64n - 1n;
 
 /** The number up to which the rows of all these metrics hold every load. */
-export const lowestMark = (metrics: readonly { readonly name: string }[], marks: Marks): bigint =>
+export const findLowestWatermark = (
+  metrics: readonly { readonly name: string }[],
+  marks: Watermarks,
+): bigint =>
   lowestOf(
     metrics.map(({ name }) => marks.get(name) ?? 0n),
     MAX_SEQUENCE,
   );
 
 /** Groups metrics that share a plan because they have the same watermark. */
-export const byMark = <M extends { readonly name: string }>(
+export const groupByWatermark = <M extends { readonly name: string }>(
   metrics: readonly M[],
-  marks: Marks,
+  marks: Watermarks,
 ): Map<bigint | undefined, M[]> => Map.groupBy(metrics, ({ name }) => marks.get(name));
