@@ -93,13 +93,13 @@ const openRecords = (accounts: Accounts) => ({
 
 /** Limit of the sample of a custom mapping. */
 export const SAMPLE_BYTES_MAX = 64 * 1024;
-/** Webhooks and on-call links that a server sends to at the same time; a project has an eighth of them. */
-const RECEIVERS = 64;
+/** Concurrency of deliveries to webhooks and on-call links. A project may use an eighth of it. */
+const DELIVERY_CONCURRENCY = 64;
 
 const deliveryJobs = (queue: Queue) =>
   new ProjectJobs({
-    ...{ queue, name: 'alert-deliveries', concurrency: RECEIVERS },
-    projectConcurrency: Math.ceil(RECEIVERS / 8),
+    ...{ queue, name: 'alert-deliveries', concurrency: DELIVERY_CONCURRENCY },
+    projectConcurrency: Math.ceil(DELIVERY_CONCURRENCY / 8),
   });
 
 /** Constructs the parts once for a process; the schema must have been applied. */

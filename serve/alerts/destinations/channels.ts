@@ -101,7 +101,7 @@ export class Channels {
     const settings = changedSettings(type, {}, input.settings ?? {});
     const template = changedTemplate(type, '', input.template ?? null);
     const name = nameOf(input.name ?? '');
-    return this.#changing(projectId, async (existing) => {
+    return this.#withLock(projectId, async (existing) => {
       if (existing.length >= CHANNELS_PER_PROJECT)
         throw new RequestRefused(
           'conflict',
@@ -132,7 +132,7 @@ export class Channels {
     id: string,
     { settings, is_active, template, ...input }: ChannelChanges,
   ): Promise<NotificationChannel> {
-    return this.#changing(projectId, async (existing) => {
+    return this.#withLock(projectId, async (existing) => {
       const before = await this.get(projectId, id);
       const name = input.name === undefined ? before.name : nameOf(input.name);
       requireFreeName(
@@ -160,7 +160,7 @@ export class Channels {
 
   async delete(projectId: string, id: string): Promise<void> {
     const { records, policiesUsing, clock } = this.#deps;
-    await this.#changing(projectId, async () => {
+    await this.#withLock(projectId, async () => {
       const channel = await this.get(projectId, id);
       const policies = await policiesUsing(projectId, id);
       if (policies.length > 0)
@@ -218,7 +218,7 @@ export class Channels {
   }
 
   /** The lock keeps names unique and the number of channels within its bound. */
-  #changing<T>(
+  #withLock<T>(
     projectId: string,
     work: (existing: readonly NotificationChannel[]) => Promise<T>,
   ): Promise<T> {

@@ -8,7 +8,7 @@ import type { Records } from '../../stored-records/records.ts';
 import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { OncallOverride, OncallSchedule } from '../model/oncall-tables.ts';
 import type { Override } from './on-call.ts';
-import type { People } from './people.ts';
+import type { OnCallMembers } from './on-call-members.ts';
 import type { Span } from './time-intervals.ts';
 
 const FUTURE_MAX = 500;
@@ -36,23 +36,23 @@ interface OverrideAuthor {
 /** The overrides of schedules. An override has no effect before its creation or after its deletion, so the past never changes. */
 export class Overrides {
   readonly #records: Records<OncallOverride>;
-  readonly #people: People;
+  readonly #members: OnCallMembers;
   readonly #clock: Clock;
   readonly #locks: Locks;
 
   constructor({
     records,
-    people,
+    members,
     clock,
     locks,
   }: {
     readonly records: Records<OncallOverride>;
-    readonly people: People;
+    readonly members: OnCallMembers;
     readonly clock: Clock;
     readonly locks: Locks;
   }) {
     this.#records = records;
-    this.#people = people;
+    this.#members = members;
     this.#clock = clock;
     this.#locks = locks;
   }
@@ -132,8 +132,8 @@ export class Overrides {
   }
 
   async #requirePeople(projectId: string, { user_id, replaces_id }: OverrideFields): Promise<void> {
-    if (user_id !== '') await this.#people.requireAvailable(projectId, [user_id], 'user_id');
-    if (replaces_id !== '') await this.#people.requireMember(projectId, replaces_id, 'replaces_id');
+    if (user_id !== '') await this.#members.requireAvailable(projectId, [user_id], 'user_id');
+    if (replaces_id !== '') await this.#members.requireMember(projectId, replaces_id, 'replaces_id');
   }
 }
 

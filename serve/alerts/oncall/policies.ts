@@ -131,7 +131,7 @@ export class Policies {
   }
 
   create(projectId: string, author: string, input: PolicyFields): Promise<Policy> {
-    return this.#changing(projectId, async (policies) => {
+    return this.#withLock(projectId, async (policies) => {
       if (policies.length >= POLICIES_PER_PROJECT) {
         throw new RequestRefused(
           'conflict',
@@ -156,7 +156,7 @@ export class Policies {
   }
 
   change(projectId: string, id: string, author: string, changes: Partial<PolicyFields>): Promise<Policy> {
-    return this.#changing(projectId, async (policies) => {
+    return this.#withLock(projectId, async (policies) => {
       const before = policies.find((policy) => policy.id === id);
       if (before === undefined) throw policyNotFound();
       const fields = validFields({ ...before, ...changes });
@@ -173,7 +173,7 @@ export class Policies {
   }
 
   delete(projectId: string, id: string, author: string): Promise<void> {
-    return this.#changing(projectId, async (policies) => {
+    return this.#withLock(projectId, async (policies) => {
       const policy = policies.find((policy) => policy.id === id);
       if (policy === undefined) throw policyNotFound();
       const routes = await this.#routesUsing(projectId, id);
@@ -198,7 +198,7 @@ export class Policies {
   }
 
   /** The lock enforces unique names and the limit. Routes share it, so no route can choose a policy that is being deleted. */
-  #changing<T>(projectId: string, work: (policies: readonly Policy[]) => Promise<T>): Promise<T> {
+  #withLock<T>(projectId: string, work: (policies: readonly Policy[]) => Promise<T>): Promise<T> {
     return this.#locks.run(escalationLock(projectId), async () => work(await this.list(projectId)));
   }
 

@@ -10,8 +10,8 @@ import type { OncallOverride, OncallRotation, OncallSchedule } from '../model/on
 import type { Members } from '../projects/members.ts';
 import { timeZoneName } from './first-instant.ts';
 import { gapsBetween, onCallAt, type ScheduleData, type Shift, shiftsBetween } from './on-call.ts';
+import { OnCallMembers } from './on-call-members.ts';
 import { Overrides } from './overrides.ts';
-import { People } from './people.ts';
 import { type PersonChange, personChanges } from './preview.ts';
 import {
   type Rotation,
@@ -68,7 +68,7 @@ export class Schedules {
   readonly overrides: Overrides;
   readonly #records: Records<OncallSchedule>;
   readonly #rotations: Rotations;
-  readonly #people: People;
+  readonly #members: OnCallMembers;
   readonly #policiesUsing: SchedulesDependencies['policiesUsing'];
   readonly #clock: Clock;
   readonly #locks: Locks;
@@ -77,9 +77,9 @@ export class Schedules {
     const { clock, locks } = dependencies;
     this.#records = dependencies.records;
     this.#rotations = new Rotations(dependencies.rotationRecords);
-    this.#people = new People(dependencies.members);
+    this.#members = new OnCallMembers(dependencies.members);
     this.overrides = new Overrides({
-      ...{ clock, locks, people: this.#people },
+      ...{ clock, locks, members: this.#members },
       records: dependencies.overrideRecords,
     });
     this.#policiesUsing = dependencies.policiesUsing;
@@ -108,7 +108,7 @@ export class Schedules {
   }
 
   create(projectId: string, input: ScheduleChanges, author: string): Promise<OncallSchedule> {
-    return this.#changing(projectId, async (others) => {
+    return this.#withLock(projectId, async (others) => {
       if (others.length >= SCHEDULES_MAX) {
         throw new RequestRefused(
           'conflict',
@@ -133,7 +133,7 @@ export class Schedules {
 
   /** The zone is fixed once there are rotations; otherwise past shifts would change. */
   change(projectId: string, id: string, changes: ScheduleChanges, author: string): Promise<OncallSchedule> {
-    return this.#changing(projectId, async (existing) => {
+    return this.#withLock(projectId, async (existing) => {
       const before = await this.get(projectId, id);
       const others = existing.filter((other) => other.id !== id);
       const valid = validSchedule(before, changes, others);
@@ -207,7 +207,7 @@ export class Schedules {
       );
     }
     const { project_id, id } = schedule;
-    if (changes?.turns) await this.#people.requireAvailable(project_id, changes.turns.flat(), 'turns');
+    if (changes?.turns) await this.#members.requireAvailable(project_id, changes.turns.flat(), 'turns');
     return this.#locks.run(`oncall/${id}`, async (lease) => {
       const rows = await this.#rotations.rows(id);
       const row = revisionRow(rows, { schedule, rotationId, changes, effective, now, author });
@@ -244,7 +244,7 @@ export class Schedules {
   async unavailable(schedule: OncallSchedule): Promise<readonly string[]> {
     const [rotations, available] = await Promise.all([
       this.rotations(schedule),
-      this.#people.available(schedule.project_id),
+      this.#members.available(schedule.project_id),
     ]);
     const revisions = rotations.flatMap((rotation) => [rotation, ...rotation.upcoming]);
     const users = revisions.flatMap(({ turns }) => turns.flat());
@@ -274,7 +274,7 @@ export class Schedules {
     const [rotations, overrides, available] = await Promise.all([
       rows ?? this.#rotations.rows(schedule.id),
       this.overrides.within(schedule.id, window),
-      this.#people.available(schedule.project_id),
+      this.#members.available(schedule.project_id),
     ]);
     return {
       timeZone: schedule.time_zone,
@@ -285,7 +285,7 @@ export class Schedules {
   }
 
   /** The lock enforces unique names and the limit of schedules. */
-  #changing<Result>(
+  #withLock<Result>(
     projectId: string,
     work: (existing: readonly OncallSchedule[]) => Promise<Result>,
   ): Promise<Result> {

@@ -109,12 +109,12 @@ export class Silences {
   }
 
   create(projectId: string, author: string, fields: SilenceFields): Promise<Silence> {
-    return this.#changing(projectId, () => this.#add(projectId, author, fields));
+    return this.#withLock(projectId, () => this.#add(projectId, author, fields));
   }
 
   /** Changes a silence. If the change needs a new silence, stores it before the old one ends, so there is no gap. */
   change(projectId: string, id: string, author: string, fields: SilenceFields): Promise<Silence> {
-    return this.#changing(projectId, async () => {
+    return this.#withLock(projectId, async () => {
       const before = await this.get(projectId, id);
       const now = this.#deps.clock.now();
       if (canUpdate(before, fields, now)) {
@@ -128,11 +128,11 @@ export class Silences {
   }
 
   async end(projectId: string, id: string, author: string): Promise<void> {
-    await this.#changing(projectId, async () => this.#end(await this.get(projectId, id), author));
+    await this.#withLock(projectId, async () => this.#end(await this.get(projectId, id), author));
   }
 
   /** The lock makes the count and the insert one step. */
-  async #changing<T>(projectId: string, work: () => Promise<T>): Promise<T> {
+  async #withLock<T>(projectId: string, work: () => Promise<T>): Promise<T> {
     return this.#deps.locks.run(`silences/${projectId}`, work);
   }
 

@@ -76,7 +76,7 @@ export class Windows {
   }
 
   create(projectId: string, author: string, input: WindowFields): Promise<MaintenanceWindow> {
-    return this.#changing(projectId, async (windows) => {
+    return this.#withLock(projectId, async (windows) => {
       if (windows.length >= WINDOWS_PER_PROJECT) {
         const text = `A project can have up to ${WINDOWS_PER_PROJECT} maintenance windows. Delete one first.`;
         throw new RequestRefused('conflict', text);
@@ -105,7 +105,7 @@ export class Windows {
     author: string,
     changes: Partial<WindowFields>,
   ): Promise<MaintenanceWindow> {
-    return this.#changing(projectId, async (windows) => {
+    return this.#withLock(projectId, async (windows) => {
       const before = windows.find((window) => window.id === id);
       if (before === undefined) throw notFound();
       const others = windows.filter((window) => window !== before);
@@ -119,7 +119,7 @@ export class Windows {
   }
 
   async delete(projectId: string, id: string, author: string): Promise<void> {
-    await this.#changing(projectId, async (windows) => {
+    await this.#withLock(projectId, async (windows) => {
       const before = windows.find((window) => window.id === id);
       if (before === undefined) throw notFound();
       await this.#deps.records.change(id, (row) => ({
@@ -130,7 +130,7 @@ export class Windows {
   }
 
   /** The lock makes the checks and the write one step. */
-  async #changing<Result>(
+  async #withLock<Result>(
     projectId: string,
     work: (windows: readonly MaintenanceWindow[]) => Promise<Result>,
   ): Promise<Result> {

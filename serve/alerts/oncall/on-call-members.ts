@@ -2,7 +2,7 @@ import { PROJECT_ROLES, RequestRefused } from '../model/access.ts';
 import type { Members } from '../projects/members.ts';
 
 /** The users who can be on call in a project: at least Developer, and not locked. */
-export class People {
+export class OnCallMembers {
   readonly #members: Pick<Members, 'list' | 'levelOf'>;
 
   constructor(members: Pick<Members, 'list' | 'levelOf'>) {
@@ -11,19 +11,19 @@ export class People {
 
   async available(projectId: string): Promise<ReadonlySet<string>> {
     const members = await this.#members.list(projectId);
-    const able = members.filter(
+    const eligible = members.filter(
       ({ user, level }) => level >= PROJECT_ROLES.Developer && user.locked_ms === 0,
     );
-    return new Set(able.map(({ user }) => user.id));
+    return new Set(eligible.map(({ user }) => user.id));
   }
 
   async requireAvailable(projectId: string, users: readonly string[], field: string): Promise<void> {
     const available = await this.available(projectId);
-    const unable = users.filter((user) => !available.has(user));
-    if (unable.length > 0) {
+    const ineligible = users.filter((user) => !available.has(user));
+    if (ineligible.length > 0) {
       throw new RequestRefused(
         'bad_request',
-        `These users cannot be on call: ${[...new Set(unable)].join(', ')}. Give them the Developer role in the project first.`,
+        `These users cannot be on call: ${[...new Set(ineligible)].join(', ')}. Give them the Developer role in the project first.`,
         field,
       );
     }
