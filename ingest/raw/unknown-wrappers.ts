@@ -8,26 +8,26 @@ import { blocks, replacedBlocks } from './tables.ts';
 
 export const unknownWrappers = table({
   name: 'unknown_wrappers',
-  doc: 'Executed calls that hold other calls and whose rule is not known: no fact is read from these others.',
+  doc: 'Executed calls that contain calls, but have no rule: the contained calls are not read.',
   columns: {
     relay_chain: 'LowCardinality(String)',
     chain: 'LowCardinality(String)',
     number: 'UInt64',
     extrinsic_index: 'UInt32',
-    path: 'String', // Where it stands in the extrinsic; empty for the extrinsic itself.
+    path: 'String', // Position in the extrinsic; empty for the extrinsic itself.
     pallet: 'LowCardinality(String)',
     call: 'LowCardinality(String)',
-    calls: 'UInt32', // How many it holds.
+    calls: 'UInt32', // Number of contained calls.
     rank: RANK,
   },
   engine: 'ReplacingMergeTree(rank)',
   orderBy: ['relay_chain', 'chain', 'number', 'extrinsic_index', 'path'],
 });
 
-/** Calls that ran inside others, or did not: the rule that tells is not known, so no metric counts them. */
+/** Calls inside wrappers without a rule: it is unknown whether they ran, so no metric counts them. */
 export interface UnreadCalls {
   readonly calls: number;
-  /** The calls that hold most of them, most first. */
+  /** The wrappers with most of these calls, in descending order. */
   readonly wrappers: readonly (ChainKey & { readonly wrapper: string; readonly calls: number })[];
 }
 

@@ -41,7 +41,7 @@ const blockRows = view(
   FROM ${blocksRanked}`,
 );
 
-/** The calls of blocks beside what their rows repeat: unfolded with the whole payload, each row would copy it. */
+/** The calls of a block and the columns that their rows repeat. Without this step ARRAY JOIN would copy the payload per row. */
 const unfoldedCalls = sql`(SELECT ${raw(everyRow)}, calls FROM ${blocksRanked} WHERE is_deleted = 0)`;
 
 const quoted = (names: readonly string[]) => raw(names.map((name) => `'${name}'`).join(', '));
@@ -78,7 +78,7 @@ const unknownWrapperRows = view(
 const refusedTime = sql`tuple(concat('extrinsic ', toString(at - 1), ' now'),
     ${`not milliseconds from ${YEARS.from} to ${YEARS.until - 1}`}, substring(${raw(timestampGiven)}, 1, 100))`;
 
-/** Facts that TypeScript has refused, and times that are none. */
+/** Facts that TypeScript refused, and invalid times. */
 const refusedCallRows = view(
   'ranked_to_refused_facts',
   blocksRanked,
@@ -92,7 +92,7 @@ const refusedCallRows = view(
 
 const NOT_WHOLE = 'not an unsigned integer';
 
-/** Signers that are no address, and amounts outside events: a tip or fee that is no unsigned integer. */
+/** Signers that are not an address, and tips and fees that are not an unsigned integer. */
 const refusedExtrinsicRows = view(
   'decoded_to_refused_facts',
   extrinsicsDecoded,
@@ -106,7 +106,7 @@ const refusedExtrinsicRows = view(
   WHERE is_bad`,
 );
 
-/** Dirty days, also by pallet: a metric that reads few pallets is not invalidated by every block. */
+/** Dirty days, also by pallet, so that not every block invalidates a metric that reads few pallets. */
 const dirtyDayRows = view(
   'ranked_to_dirty_days',
   blocksRanked,

@@ -9,8 +9,8 @@ import {
 } from '../../decode/event-fields.ts';
 
 /**
- * SQL that takes facts from the data of events, by the positions in `decode/event-fields.ts`. An event whose length
- * is not listed there is refused: it stays an event, but no fact is taken from it.
+ * SQL that reads facts from the data of events, by the positions in `decode/event-fields.ts`. An event of another length is
+ * stored as an event, but its fact is refused.
  */
 
 const names = Object.keys(EVENT_FIELDS) as KnownEvent[];
@@ -40,16 +40,16 @@ const list = (values: readonly unknown[]) => `[${values.join(', ')}]`;
 export const fieldSql = <Event extends KnownEvent>(event: Event, field: FieldOf<Event>, data: string) =>
   `${data}[${positionOf(event, field) + 1}]`;
 
-/** A field of an event that pays somebody, from 1: that of an incentive has its era before the account. */
+/** A field of an event that pays an account, from 1; an incentive has its era before the account. */
 export const paidField = (position: number) => `data[${position} + (event = 'ValidatorIncentivePaid')]`;
 
-/** Whether an event's data has one of the numbers of fields that are known of it. */
+/** Whether the data of an event has a known number of fields. */
 export const isComplete = (event: KnownEvent, data: string) => {
   const lengths = lengthsOf(event);
   return `length(${data}) ${lengths.length === 1 ? `= ${lengths[0]}` : `IN (${lengths.join(', ')})`}`;
 };
 
-/** Which of these events it is, counted from one; 0 for any other. One look-up by name, then all else by number. */
+/** The number of a known event, from 1; 0 for any other. One look-up by name; everything else uses the number. */
 export function factSql(name: string): string {
   const quoted = names.map((event) => `'${event}'`);
   return `transform(${name}, ${list(quoted)}, ${list(facts.map((_, i) => i + 1))}, 0)`;
@@ -57,16 +57,16 @@ export function factSql(name: string): string {
 
 export type Part = 'account' | 'counterparty' | 'amount' | 'secondAmount';
 
-/** One-based position of a part in the data of a fact, -1 for the last one, 0 when it has none. */
+/** One-based position of a part in the data of a fact; -1: the last field, 0: none. */
 function positionSql(fact: string, part: Part): string {
   const positions = facts.map(({ [part]: position = -1 }) => (position === 'last' ? -1 : position + 1));
   return `${list(positions)}[${fact}]`;
 }
 
-/** A part of an event's data as the source spells it; empty when the event has none. */
+/** A part of an event's data as the source writes it; empty if the event has none. */
 export const partSql = (fact: string, data: string, part: Part) => `${data}[${positionSql(fact, part)}]`;
 
-/** Why no fact is taken from an event; empty when one is, or when none is looked for. */
+/** Why the fact of an event is refused; empty if it is read, or if the event has no fact. */
 export function refusedSql(fact: string, data: string, columns: Readonly<Record<Part, string>>): string {
   const lengths = list(facts.map((known) => list(known.lengths)));
   const indexes = list(facts.map(({ indexes }) => list(indexes.map((position) => position + 1))));
@@ -95,7 +95,7 @@ function isWith(fact: string, part: 'flag' | 'region' | 'parts', at?: number): s
   return `${fact} IN (${numbers.join(', ')})`;
 }
 
-/** Folds count with doubles, which hold whole numbers below 9 * 10^15. */
+/** Folds use doubles, which are exact for integers below 9 * 10^15. */
 export const isIndex = (text: string) =>
   `match(${text}, '^([0-9]{1,15}|[0-8][0-9]{15}|0x[0-9a-fA-F]{1,13})$')`;
 

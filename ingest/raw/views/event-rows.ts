@@ -17,7 +17,7 @@ import { factSql, fieldSql, isComplete, type Part, partSql, refusedSql } from '.
 const name = 'LowCardinality(String)';
 const amount = 'Nullable(UInt128)';
 
-/** Columns that no step decodes. As extrinsics, events are decoded in steps. */
+/** Columns that no step decodes. Events are decoded in steps, like extrinsics. */
 const passedOn = {
   ...everyRowColumns,
   event_index: 'UInt32',
@@ -52,7 +52,7 @@ const eventsDecoded = landingTable({
   columns: { ...named, account: 'String', counterparty: 'String', amount, second_amount: amount },
 });
 
-/** Initialization, the extrinsics in order, finalization: `g` numbers these groups. */
+/** `g` numbers the groups of events: initialization, the extrinsics in order, finalization. */
 const unfoldedEvents = view(
   'ranked_to_events_in',
   blocksRanked,
@@ -73,7 +73,7 @@ const unfoldedEvents = view(
 const included = (field: FieldOf<'paraInclusion.CandidateIncluded'>) =>
   fieldSql('paraInclusion.CandidateIncluded', field, 'data_given');
 
-/** Parachain heads are most of a relay block's bytes; of them only the para and its core are kept. */
+/** Parachain heads are most of the bytes of a relay block, so only the para and its core are stored. */
 const keptData = `multiIf(
     pallet != 'paraInclusion', data_given,
     event = 'CandidateIncluded' AND ${isComplete('paraInclusion.CandidateIncluded', 'data_given')}, [JSONExtractString(${included('receipt')}, 'descriptor', 'paraId'), ${included('core_index')}],

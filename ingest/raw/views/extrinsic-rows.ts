@@ -18,8 +18,8 @@ import { extrinsics } from '../tables.ts';
 import { fieldSql, isComplete } from './event-facts.ts';
 
 /**
- * Extrinsics are decoded in steps, each a view behind a landing table. A statement that reads plain columns and nests
- * nothing takes the engine a fraction of the time to plan, and it plans every view again for every batch.
+ * Extrinsics are decoded in steps, each a view behind a landing table. The engine plans every view again for every batch, and
+ * a statement over plain columns without nesting takes a fraction of the time to plan.
  */
 const name = 'LowCardinality(String)';
 const amount = 'Nullable(UInt128)';
@@ -40,7 +40,7 @@ const passedOn = {
   event_pallets: 'Array(String)',
   event_names: 'Array(String)',
   event_data: 'Array(Array(String))',
-  // What JavaScript decoded of it.
+  // Decoded by JavaScript.
   wrapper_domain: name,
   recovered_sender: 'String',
   recovered_receiver: 'String',
@@ -92,12 +92,12 @@ export const extrinsicsDecoded = landingTable({
     general: 'Bool',
     paid_fee: amount,
     paid_otherwise: 'Bool',
-    // Of the oldest runtimes: what the treasury and the author received.
+    // For the oldest runtimes: the amounts that the treasury and the author received.
     deposits: 'Array(Array(String))',
   },
 });
 
-/** What JavaScript decoded of some extrinsics, at their places in the list of all. */
+/** Facts that JavaScript decoded from some extrinsics, at their positions in the list of all. */
 const placed = (list: string, field: string) =>
   `arrayResize(arrayReduce('groupArrayInsertAt', ${list}.${field}, ${list}.extrinsic_index), length(payload.extrinsics), '')`;
 const unfoldedExtrinsics = view(
@@ -132,13 +132,13 @@ const readExtrinsics = view(
   FROM ${extrinsicsIn}`,
 );
 
-/** Archives that copy metadata write the pallet with a capital. */
+/** Archives that copy metadata capitalise the pallet. */
 const eventIs = (pallet: string, event: string) =>
   `m = '${event}' AND p IN ('${pallet}', '${pallet.charAt(0).toUpperCase()}${pallet.slice(1)}')`;
-/** Data of the extrinsic's events that fit; `p`, `m` and `d` are pallet, name and data of one. */
+/** Data of the matching events of the extrinsic; `p`, `m` and `d` are pallet, name and data of an event. */
 const eventData = (condition: string) =>
   `arrayFilter((d, p, m) -> ${condition}, event_data, event_pallets, event_names)`;
-/** A fee in another asset, under whatever name a runtime tells it. */
+/** A fee in another asset, under any name that runtimes use. */
 const paidOtherwise = `arrayExists(m -> endsWith(m, 'FeePaid') AND lower(m) != 'transactionfeepaid', event_names)`;
 const hasEvent = (pallet: string, event: string) =>
   `arrayExists((p, m) -> ${eventIs(pallet, event)}, event_pallets, event_names)`;
@@ -177,18 +177,18 @@ const decodedExtrinsics = view(
   FROM ${extrinsicsRead}`,
 );
 
-/** The author and who each deposit was for, or the sender and the receiver of an Ethereum transaction. */
+/** The author and the receiver of each deposit, or the sender and the receiver of an Ethereum transaction. */
 const accounts = `multiIf(
     notEmpty(deposits), arrayMap(given -> ${addressSql('given')}, arrayPushFront(arrayMap(d -> ${depositTo('who')}, deposits), author)),
     ethereum AND evm_call, [${executed('from')}, ${executed('to')}],
     [])`;
-/** What each deposit adds to the fee, as text; empty where it was for another account than the author's. */
+/** The part of each deposit that counts as fee, as text; empty if the receiver is not the author. */
 const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, key = keys[1], ${depositTo('amount')}, '')`;
 const shares = `arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount), ${amounts(`arrayMap((d, key) -> ${share}, deposits, arrayPopFront(keys))`)}))`;
 
 /**
- * The fee in planck by the first source that has it: the event decides, also where nobody signed. The last, for the oldest
- * runtimes, adds up what the treasury and the author received inside the extrinsic. Null where no source tells it.
+ * The fee in planck, from the first source that has it. The event comes first, even for unsigned extrinsics. The last source,
+ * for the oldest runtimes, is the sum that the treasury and the author received within the extrinsic. Null without a source.
  */
 const fee = `multiIf(
     isNotNull(paid_fee), paid_fee,
@@ -201,8 +201,8 @@ const fee = `multiIf(
     NULL)`;
 
 /**
- * The engine reads nothing of a JSON text that holds an integer above 64 bits: arguments keep such a one as text, as
- * those of nested calls do.
+ * The engine cannot parse a JSON text with an integer above 64 bits, so arguments store such integers as text, like the
+ * arguments of nested calls.
  */
 const WIDE_INTEGER = '([:[,] *)([0-9]{20,})';
 const readableArgs = `if(match(given.args, '${WIDE_INTEGER}') AND NOT isValidJSON(given.args),

@@ -7,8 +7,8 @@ import { addressEncodingsDue, calls, chains, events, refusedFacts } from '../tab
 import { fieldSql, isIndex, isMask, paidField } from './event-facts.ts';
 
 /**
- * What stands deeper than the fields of an event, or is read by folds alone: tallies, votes, workloads, owners of
- * regions, arguments of calls. Where it cannot be read, the fact is not taken, and this is where that is said.
+ * Checks values below the fields of events, and values that only folds read: tallies, votes, workloads, owners of regions,
+ * arguments of calls. If they cannot be read, the fact is missing, and these views record the refusal.
  */
 
 const name = 'LowCardinality(String)';
@@ -17,20 +17,20 @@ const NO_VOTE = 'vote: of no known kind, or with a part that cannot be read';
 const NO_TERMS = 'delegation: balance or conviction cannot be read';
 const isNone = (text: string) => `isNull(${amountSql(text)})`;
 
-/** The values of these names in a JSON text, wherever they stand in it, without their quotes. */
+/** The values of these keys at any depth of a JSON text, without quotes. */
 const valuesIn = (json: string, ...names: readonly string[]) =>
   `arrayMap(found -> trim(BOTH '"' FROM found), extractAll(${json}, '"(?:${names.join('|')})" *: *("[^"]*"|[^,}]+)'))`;
 
 const TALLY = ['ayes', 'nays', 'support'];
 
 const CONVICTION = '(none|locked[1-6]x)';
-/** One byte whose high bit says aye and whose rest is the conviction, as hex or as a number. */
+/** A byte, as hex or as a number: the high bit means aye, the rest is the conviction. */
 const VOTE_BYTE = '"?(0x[08]?[0-6]|[0-6]|12[89]|13[0-4])"?';
 const isConviction = (text: string) => `match(${text}, '^("${CONVICTION}"|[{]"${CONVICTION}":.*[}])$')`;
 
 /**
- * Whether a vote, as JSON in lowercase, is of no known kind, or lacks a part of it that can be read. `vote` is a column:
- * an expression would be planned as often as it stands here.
+ * Whether a vote, as lowercase JSON, has an unknown kind or an unreadable part. `vote` must be a column: an expression would
+ * be planned at each use.
  */
 function isBadVote(vote: string): string {
   const part = (...path: readonly string[]) =>
@@ -48,7 +48,7 @@ function isBadVote(vote: string): string {
 const isWorkload = (text: string) =>
   `(JSONType(${text}) = 'Array' AND arrayAll(item -> ${isMask("JSONExtractString(item, 'mask')")} AND ${isAssignment("JSONExtractRaw(item, 'assignment')")}, JSONExtractArrayRaw(${text})))`;
 
-/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in whatever case the source writes a variant. */
+/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in any case of the variant. */
 function isAssignment(text: string): string {
   const entry = `JSONExtractKeysAndValuesRaw(${text})[1]`;
   const isTask = `lower(${entry}.1) = 'task' AND ${isIndex(`replaceAll(${entry}.2, '"', '')`)}`;
@@ -85,7 +85,7 @@ export const eventsToCheck = landingTable({
   },
 });
 
-/** What most batches do not hold is set apart: the engine plans no view for a batch without rows. */
+/** Separate views for rare events: the engine plans no view for a batch without rows. */
 const suspectEvents = view(
   'events_to_checked',
   events,
@@ -114,7 +114,7 @@ const refusedEventRows = view(
     OR arrayExists(text -> ${raw(keySql(addressSql('text')))} = '', owners)`,
 );
 
-/** Accounts that are paid do not sign. */
+/** Accounts that are only paid: they may never sign. */
 const paidAddressEncodingRows = view(
   'checked_to_address_encodings_due',
   eventsToCheck,
@@ -127,7 +127,7 @@ const paidAddressEncodingRows = view(
 
 type Arguments = readonly (readonly [pallet: string, calls: readonly string[], names: readonly string[]])[];
 
-/** Arguments that are amounts; one that is left out or null says nothing. */
+/** Arguments that are amounts; a missing one or null is valid. */
 const AMOUNTS: Arguments = [
   ['convictionVoting', ['delegate'], ['balance']],
   ['bounties', ['proposeBounty'], ['value']],
@@ -141,7 +141,7 @@ const AMOUNTS: Arguments = [
   ],
 ];
 
-/** Arguments that name a referendum, a track or a bounty. */
+/** Arguments that are indexes of a referendum, track or bounty. */
 const INDEXES: Arguments = [
   ['convictionVoting', ['vote'], ['poll_index']],
   ['convictionVoting', ['removeVote', 'removeOtherVote'], ['index']],
@@ -157,7 +157,7 @@ const ACCOUNTS: Arguments = [
 ];
 
 const list = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');
-/** The names of these arguments that a call has. */
+/** Which of these arguments a call has. */
 const namesIn = (given: Arguments) =>
   `multiIf(${given.map(([pallet, of, names]) => `pallet = '${pallet}' AND call IN (${list(of)}), [${list(names)}]`).join(', ')}, [])`;
 const checkedPallets = [...new Set([...AMOUNTS, ...INDEXES, ...ACCOUNTS].map(([pallet]) => pallet))];

@@ -31,7 +31,7 @@ const snapshotRows = view(
   FROM ${snapshotsIn}`,
 );
 
-/** 30 decimals hold every price that a JSON number can represent with its full precision. */
+/** 30 decimals represent every price in a JSON number exactly. */
 const priceRows = view(
   'snapshots_to_prices',
   snapshotsIn,
