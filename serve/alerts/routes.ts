@@ -33,7 +33,7 @@ import {
 import { serveIntake } from './intake/intake.ts';
 import { servePagerduty } from './intake/pagerduty.ts';
 import { BodySignatures } from './intake/signed-body.ts';
-import { UnprovedBodies } from './intake/unproved-bodies.ts';
+import { UnauthenticatedBodies } from './intake/unauthenticated-bodies.ts';
 import { serveAlertPages } from './pages/routes.ts';
 
 /** A sample payload is a string inside JSON, where every quote takes two bytes. */
@@ -58,7 +58,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     refusals: domain.refusals,
     signatures: new BodySignatures(accounts.seal),
     sns: domain.sns,
-    unproved: new UnprovedBodies(),
+    unauthenticated: new UnauthenticatedBodies(),
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   };
@@ -106,7 +106,7 @@ function acceptNoBody(scope: FastifyInstance): void {
 
 function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
   const {
-    consequences,
+    eventConsumers,
     eventRetention,
     heartbeats,
     pageDeliveries,
@@ -120,7 +120,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     webhookDeliveries,
   } = domain;
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
-  consequences.start(logFailure('what follows from alert events cannot be carried out'));
+  eventConsumers.start(logFailure('what follows from alert events cannot be carried out'));
   webhookDeliveries.start(logFailure('webhooks cannot be sent'));
   pageSteps.start(logFailure('steps of pages cannot be carried out'));
   suppressedPages.start(logFailure('pages cannot follow silences and maintenance windows'));
@@ -140,7 +140,7 @@ function startBackgroundWork(app: FastifyInstance, domain: AlertDomain): void {
     eventRetention.stop();
     silences.stop();
     pageRetention.stop();
-    await Promise.all([consequences.stop(), webhookDeliveries.stop(), refusals.stop()]);
+    await Promise.all([eventConsumers.stop(), webhookDeliveries.stop(), refusals.stop()]);
     await Promise.all([snsSubscriptions.stop(), suppressedPages.stop(), pageSteps.stop()]);
     await Promise.all([pageDeliveries.stop(), pagerHealth.stop()]);
   });

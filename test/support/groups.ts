@@ -57,7 +57,7 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
   'alerts are taken in, grouped and followed': [
     'test/serve/alerts/analytics.test.ts',
     'test/serve/alerts/bad-input.test.ts',
-    'test/serve/alerts/consequences.test.ts',
+    'test/serve/alerts/event-consumers.test.ts',
     'test/serve/alerts/incidents.test.ts',
     'test/serve/alerts/intake.test.ts',
     'test/serve/alerts/integrations.test.ts',

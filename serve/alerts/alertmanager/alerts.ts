@@ -41,12 +41,12 @@ export function serveAlertmanagerAlerts(
   scope.add(
     { method: 'GET', path: '/alerts', role: 'Developer', query: alertQuery },
     async ({ projectId, query, store }) =>
-      jsonArray(open(projectId, domain.reader.as(store), query).inParts()),
+      jsonArray(open(projectId, domain.reader.withStore(store), query).inParts()),
   );
   scope.add(
     { method: 'GET', path: '/alerts/groups', role: 'Developer', query: alertQuery },
     async ({ projectId, query, store }) =>
-      jsonArray(open(projectId, domain.reader.as(store), query).groups()),
+      jsonArray(open(projectId, domain.reader.withStore(store), query).groups()),
   );
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { requireSelectiveList } from '../model/entered-matchers.ts';
-import { givenText } from '../projects/shapes.ts';
+import { wellFormedText } from '../projects/shapes.ts';
 import { SILENCE_STATES, type Silence, silenceState } from '../suppression/silence.ts';
 import { filtersOf, isSameMatcher } from './filters.ts';
 import { jsonArray } from './json-stream.ts';
@@ -15,8 +15,8 @@ const silenceBody = z.object({
   matchers: z
     .array(
       z.object({
-        name: givenText(),
-        value: givenText(),
+        name: wellFormedText(),
+        value: wellFormedText(),
         isRegex: z.boolean(),
         isEqual: z
           .boolean()
@@ -27,9 +27,9 @@ const silenceBody = z.object({
     .min(1),
   startsAt: moment,
   endsAt: moment,
-  createdBy: givenText(),
-  comment: givenText(),
-  annotations: z.record(givenText(), givenText()).nullish(),
+  createdBy: wellFormedText(),
+  comment: wellFormedText(),
+  annotations: z.record(wellFormedText(), wellFormedText()).nullish(),
 });
 
 const PATH = '/silence/:id';

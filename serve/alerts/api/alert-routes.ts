@@ -7,12 +7,12 @@ import {
   ROUTES_MAX,
 } from '../oncall/routes.ts';
 import type { Api } from './endpoint.ts';
-import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
+import { matchersInput, matchersJson, matchersOf } from './matchers.ts';
 
 const routeShape = z
   .object({
     name: z.string(),
-    matchers: matchersGiven.describe('an alert must match all of them; the last route has none'),
+    matchers: matchersInput.describe('an alert must match all of them; the last route has none'),
     policy_id: z.string().nullable().describe('null: the route pages nobody'),
     delay_seconds: z
       .int()
@@ -25,7 +25,7 @@ const routeShape = z
   .meta({ id: 'AlertRoute' });
 
 /** Strict: without `matchers`, for example because of a typo, the route would match every alert. */
-const givenRoute = z.strictObject({
+const routeInput = z.strictObject({
   name: z.string().max(ROUTE_NAME_CHARACTERS_MAX),
   matchers: routeShape.shape.matchers.default([]),
   policy_id: routeShape.shape.policy_id,
@@ -71,7 +71,7 @@ export function serveAlertRouteLists(api: Api, { alertRoutes }: Pick<AlertDomain
       summary: 'Replace the alert routes of a project',
       doc: 'Replaces the whole list. The new routes apply to alerts that are created, raised or reopened from now on. With the If-Match header, the list is replaced only if its version still matches; otherwise the status is 412.',
       role: 'Maintainer',
-      body: z.array(givenRoute).min(1).max(ROUTES_MAX),
+      body: z.array(routeInput).min(1).max(ROUTES_MAX),
       answer: z.array(routeShape),
     },
     async ({ membership, caller, body, request, reply }) => {

@@ -5,12 +5,12 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Note } from '../model/tables.ts';
 import { type AlertFilter, HISTORY_PER_PAGE, SORTS, type Sort } from '../projects/alert-reader.ts';
-import { alertShape, givenText, timeText, userShape } from '../projects/shapes.ts';
-import { alertsJson, oneAlertJson, silencedAlerts } from './alert-answers.ts';
+import { alertShape, timeText, userShape, wellFormedText } from '../projects/shapes.ts';
+import { alertResponse, alertResponses, silencedAlerts } from './alert-responses.ts';
 import type { Api } from './endpoint.ts';
-import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
+import { PAGINATION_DOC, pageQuery, setPageHeaders } from './pagination.ts';
 
-export const several = <T extends string>(values: readonly [T, ...T[]]) =>
+export const commaSeparated = <T extends string>(values: readonly [T, ...T[]]) =>
   z
     .union([z.string(), z.array(z.string())])
     .transform((given) => [given].flat().flatMap((text) => text.split(',')))
@@ -18,8 +18,8 @@ export const several = <T extends string>(values: readonly [T, ...T[]]) =>
     .optional();
 
 const filters = {
-  status: several(ALERT_STATUSES).describe('one or more, separated by commas'),
-  severity: several(SEVERITIES).describe('one or more, separated by commas'),
+  status: commaSeparated(ALERT_STATUSES).describe('one or more, separated by commas'),
+  severity: commaSeparated(SEVERITIES).describe('one or more, separated by commas'),
   search: z.string().max(500).optional().describe('words in title, description, service or monitoring tool'),
   service: z.string().max(500).optional(),
   monitoring_tool: z.string().max(500).optional(),
@@ -84,7 +84,7 @@ function serveList(api: Api, domain: AlertParts, url: () => string): void {
       path: '/projects/:id/alerts',
       tag,
       summary: 'List alerts of a project',
-      doc: PAGES_DOC,
+      doc: PAGINATION_DOC,
       role,
       query: filterSchema.extend(paging),
       answer: z.array(alertShape),
@@ -93,14 +93,14 @@ function serveList(api: Api, domain: AlertParts, url: () => string): void {
       const { order_by: sort, sort: direction, page: number, per_page: size, ...given } = query;
       const order = { sort, descending: direction === 'desc' };
       const { id } = membership.project;
-      const own = reader.as(store);
+      const own = reader.withStore(store);
       const filter = await filterOf({ suppressor, reader: own }, id, given);
       const [rows, { all: total }] = await Promise.all([
         own.list(Number(id), filter, order, { number, size }),
         own.countByStatus(Number(id), filter),
       ]);
       setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
-      return alertsJson(domain, id, rows, url());
+      return alertResponses(domain, id, rows, url());
     },
   );
   api.add(
@@ -114,7 +114,7 @@ function serveList(api: Api, domain: AlertParts, url: () => string): void {
       answer: z.record(z.enum(['all', 'open', ...ALERT_STATUSES]), z.int()),
     },
     async ({ membership: { project }, query, store }) => {
-      const own = reader.as(store);
+      const own = reader.withStore(store);
       return own.countByStatus(
         Number(project.id),
         await filterOf({ suppressor, reader: own }, project.id, query),
@@ -125,7 +125,7 @@ function serveList(api: Api, domain: AlertParts, url: () => string): void {
 
 function serveOne(api: Api, domain: AlertParts, url: () => string): void {
   const { actions, reader } = domain;
-  const json = (alert: Alert) => oneAlertJson(domain, alert, url());
+  const json = (alert: Alert) => alertResponse(domain, alert, url());
   api.add(
     {
       method: 'GET',
@@ -143,7 +143,7 @@ function serveOne(api: Api, domain: AlertParts, url: () => string): void {
       }),
     },
     async ({ membership, params, store }) => {
-      const own = reader.as(store);
+      const own = reader.withStore(store);
       const alert = await own.get(membership.project.id, params.alert_iid);
       const { payload, annotations } = await own.details(alert);
       return {
@@ -191,7 +191,7 @@ function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void
       path: `${one}/history`,
       tag,
       summary: 'List the events of an alert, newest first',
-      doc: PAGES_DOC,
+      doc: PAGINATION_DOC,
       role,
       params: iidOf,
       query: z.object({ ...pageQuery, per_page: pageQuery.per_page.unwrap().default(HISTORY_PER_PAGE) }),
@@ -207,7 +207,7 @@ function serveHistory(api: Api, { reader }: AlertParts, url: () => string): void
       ),
     },
     async ({ membership, params, query: { page: number, per_page: size }, request, reply, store }) => {
-      const own = reader.as(store);
+      const own = reader.withStore(store);
       const alert = await own.get(membership.project.id, params.alert_iid);
       const { entries, total } = await own.history(alert, { number, size });
       setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
@@ -256,7 +256,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       answer: z.array(noteShape),
     },
     async ({ membership: { project }, params, store }) => {
-      await reader.as(store).get(project.id, params.alert_iid);
+      await reader.withStore(store).get(project.id, params.alert_iid);
       return json(await noteStore.list(project.id, params.alert_iid));
     },
   );
@@ -268,7 +268,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       summary: 'Add a note to an alert',
       role,
       params: iidOf,
-      body: z.object({ body: givenText() }),
+      body: z.object({ body: wellFormedText() }),
       answer: noteShape,
       status: 201,
     },

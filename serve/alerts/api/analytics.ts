@@ -64,7 +64,7 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       answer: z.array(dayShape),
     },
     async ({ membership, query, store }) =>
-      analytics.as(store).byDay(Number(membership.project.id), rangeOf(query)),
+      analytics.withStore(store).byDay(Number(membership.project.id), rangeOf(query)),
   );
   api.add(
     {
@@ -78,7 +78,7 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
     },
     async ({ membership, query, store }) => {
       const project = Number(membership.project.id);
-      return (await analytics.as(store).noisiest(project, rangeOf(query), query.limit)).map(noisyJson);
+      return (await analytics.withStore(store).noisiest(project, rangeOf(query), query.limit)).map(noisyJson);
     },
   );
   api.add(
@@ -102,7 +102,9 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
     },
     async ({ membership, query, store }) => {
       const project = Number(membership.project.id);
-      const found = await analytics.as(store).flapping(project, rangeOf(query), query.least, query.limit);
+      const found = await analytics
+        .withStore(store)
+        .flapping(project, rangeOf(query), query.least, query.limit);
       return found.map(noisyJson);
     },
   );

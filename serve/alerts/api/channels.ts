@@ -6,10 +6,10 @@ import { DESTINATION_TYPES, type DestinationType } from '../messages/destination
 import { checkTemplate } from '../messages/templates.ts';
 import { PROJECT_ROLES } from '../model/access.ts';
 import type { NotificationChannel } from '../model/oncall-tables.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import { testJson, testShape } from './contacts.ts';
 import type { Api } from './endpoint.ts';
-import { givenTemplate, templateShape } from './template-shapes.ts';
+import { templateInput, templateShape } from './template-shapes.ts';
 
 const shape = z
   .object({
@@ -34,14 +34,14 @@ const shape = z
   .meta({ id: 'NotificationChannel' });
 
 const settings = z
-  .record(z.string(), givenText().max(2000))
+  .record(z.string(), wellFormedText().max(2000))
   .describe(
     'email: `address`; slack and teams: `url`; pagerduty: `routing_key`, optionally `url` of another server; telegram: `chat_id`; webhook: `url`, optionally `secret` to sign requests. An empty value removes a setting',
   );
 const fields = {
-  name: givenText().max(255).optional(),
+  name: wellFormedText().max(255).optional(),
   settings: settings.optional(),
-  template: givenTemplate.optional(),
+  template: templateInput.optional(),
   active: z.boolean().optional(),
 };
 
@@ -97,7 +97,12 @@ export function serveChannels(api: Api, { channels }: Pick<AlertDomain, 'channel
       tag,
       summary: 'Create a notification channel',
       role: 'Maintainer',
-      body: z.object({ ...fields, name: givenText().max(255), type: z.enum(DESTINATION_TYPES), settings }),
+      body: z.object({
+        ...fields,
+        name: wellFormedText().max(255),
+        type: z.enum(DESTINATION_TYPES),
+        settings,
+      }),
       answer: shape,
       status: 201,
     },

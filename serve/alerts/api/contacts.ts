@@ -4,9 +4,9 @@ import { CONTACT_TYPES, type Contact } from '../destinations/contacts.ts';
 import type { NotificationRule, UserRules } from '../destinations/rules.ts';
 import { storedTemplate } from '../destinations/template-changes.ts';
 import type { SendOutcome } from '../messages/send.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
-import { givenTemplate, templateShape } from './template-shapes.ts';
+import { templateInput, templateShape } from './template-shapes.ts';
 
 const shape = z
   .object({
@@ -73,8 +73,8 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
       role,
       body: z.object({
         type: z.enum(CONTACT_TYPES),
-        address: givenText().max(2000),
-        template: givenTemplate.optional(),
+        address: wellFormedText().max(2000),
+        template: templateInput.optional(),
       }),
       answer: shape,
       status: 201,
@@ -91,7 +91,7 @@ export function serveContacts(api: Api, domain: Pick<AlertDomain, 'contacts' | '
       doc: 'Only webhooks have a template. Null restores the built-in body.',
       role,
       params,
-      body: z.object({ template: givenTemplate }),
+      body: z.object({ template: templateInput }),
       answer: shape,
     },
     async ({ caller, params, body }) =>
@@ -111,7 +111,7 @@ function serveContactActions(api: Api, contacts: AlertDomain['contacts']): void 
       doc: 'Takes the code that was sent to the contact. A code is valid for 10 minutes and 5 tries. A request without a code sends a new one.',
       role,
       params,
-      body: z.object({ code: givenText().max(100).optional() }),
+      body: z.object({ code: wellFormedText().max(100).optional() }),
       isBodyOptional: true,
       answer: shape,
     },

@@ -7,7 +7,7 @@ import type { QueryStore, Readers } from '../../http/readers.ts';
 import { type RouteDefinition, route } from '../../http/route.ts';
 import { type Membership, type ProjectRole, requireRole } from '../model/access.ts';
 import type { Projects } from '../projects/projects.ts';
-import { askedPage, WHOLE_DOC, wholeQuery } from './paging.ts';
+import { pageOfList, WHOLE_LIST_DOC, wholeListQuery } from './pagination.ts';
 
 /** An endpoint of the REST API. Its access checks and its part of the OpenAPI document derive from this value. */
 interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
@@ -106,7 +106,7 @@ export class Api {
         reply.code(isDryRun ? 200 : status).header('cache-control', 'no-store');
         if (status === 204) return reply.send();
         const shown = isWholeList
-          ? askedPage(answer as unknown[], query as never, reply, `${this.#url()}${request.url}`)
+          ? pageOfList(answer as unknown[], query as never, reply, `${this.#url()}${request.url}`)
           : answer;
         return reply.type(JSON_TYPE).send(JSON.stringify(shown));
       },
@@ -132,7 +132,7 @@ function describe(
     role,
     params,
     isWholeList,
-    query = isWholeList ? wholeQuery : undefined,
+    query = isWholeList ? wholeListQuery : undefined,
     body,
     isBodyOptional,
     answer,
@@ -152,7 +152,7 @@ function describe(
     operationId,
     tag,
     summary,
-    description: [doc, isWholeList && WHOLE_DOC, needs].filter(Boolean).join(' '),
+    description: [doc, isWholeList && WHOLE_LIST_DOC, needs].filter(Boolean).join(' '),
     security: [{ key: [] }],
     ...(names.length === 0
       ? {}

@@ -10,7 +10,7 @@ import {
   TARGET_TYPES,
   TARGETS_MAX,
 } from '../oncall/policies.ts';
-import { givenText } from '../projects/shapes.ts';
+import { wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
 const numberOf = (name: keyof typeof POLICY_RANGES) =>
@@ -69,13 +69,13 @@ const policyShape = z
 const policyJson = ({ project_id: _, ...policy }: Policy) => policy;
 
 const newPolicy = z.object({
-  name: givenText().max(255),
+  name: wellFormedText().max(255),
   steps: stepsShape,
   repeats: numbers.repeats.default(POLICY_DEFAULTS.repeats),
   reminder_hours: numbers.reminder_hours.default(POLICY_DEFAULTS.reminder_hours),
   ack_timeout_minutes: numbers.ack_timeout_minutes.default(POLICY_DEFAULTS.ack_timeout_minutes),
 });
-const policyChanges = z.object({ name: givenText().max(255), steps: stepsShape, ...numbers }).partial();
+const policyChanges = z.object({ name: wellFormedText().max(255), steps: stepsShape, ...numbers }).partial();
 
 const tag = 'On call' as const;
 const role = 'Maintainer' as const;

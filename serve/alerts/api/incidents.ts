@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { givenText, incidentJson, incidentShape } from '../projects/shapes.ts';
+import { incidentJson, incidentShape, wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
-import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
+import { PAGINATION_DOC, pageQuery, setPageHeaders } from './pagination.ts';
 
 const iid = z.object({ incident_iid: wholeNumber(1) });
 
@@ -36,7 +36,7 @@ export function serveIncidents(
       path: '/projects/:id/incidents',
       tag,
       summary: 'List incidents of a project, newest first',
-      doc: PAGES_DOC,
+      doc: PAGINATION_DOC,
       role: 'Reporter',
       query: z.object(pageQuery),
       answer: z.array(incidentShape),
@@ -74,8 +74,8 @@ function serveIncident(api: Api, incidents: AlertDomain['incidents']): void {
       role: 'Developer',
       params: iid,
       body: z.object({
-        title: givenText().max(255).optional(),
-        description: givenText().max(100_000).optional(),
+        title: wellFormedText().max(255).optional(),
+        description: wellFormedText().max(100_000).optional(),
         state_event: z.enum(['close', 'reopen']).optional(),
       }),
       answer: incidentShape,

@@ -3,37 +3,37 @@ import { OUTCOMES } from '../../../aggregate/alerts/model/alert.ts';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { rulesSchema } from '../integrations/entered-rules.ts';
-import { HEARTBEAT_RULE } from '../integrations/heartbeat-settings.ts';
+import { HEARTBEAT_HELP } from '../integrations/heartbeat-settings.ts';
 import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
 import { PRESET_NAMES, presetOf } from '../integrations/presets/presets.ts';
+import { rulesSchema } from '../integrations/rules-schema.ts';
 import { type PayloadSizes, requireSize, sampleFields } from '../integrations/samples.ts';
 import { API_TYPE_NAMES, OFFERED_TYPES } from '../integrations/types.ts';
 import type { Integration } from '../model/tables.ts';
 import {
-  givenText,
   integrationJson,
   integrationShape,
   keyedIntegrationShape,
   mappingOf,
   mappingSchema,
   timeText,
+  wellFormedText,
 } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
 const fields = {
-  name: givenText().max(255).optional().describe('required for every HTTP endpoint after the first'),
+  name: wellFormedText().max(255).optional().describe('required for every HTTP endpoint after the first'),
   active: z.boolean().optional(),
-  payload_example: givenText().optional().describe('JSON text; changing it removes the mapping'),
+  payload_example: wellFormedText().optional().describe('JSON text; changing it removes the mapping'),
   payload_attribute_mappings: mappingSchema.optional(),
   rules: rulesSchema.nullable().optional(),
-  api_url: givenText().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
+  api_url: wellFormedText().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
   topics: z
-    .array(givenText().max(400))
+    .array(wellFormedText().max(400))
     .optional()
     .describe('ARNs of the accepted Amazon SNS topics; empty: the first topic that sends a message'),
-  heartbeat_minutes: z.int().min(0).max(10_080).optional().describe(`${HEARTBEAT_RULE} 0: never`),
-  heartbeat_matchers: givenText()
+  heartbeat_minutes: z.int().min(0).max(10_080).optional().describe(`${HEARTBEAT_HELP} 0: never`),
+  heartbeat_matchers: wellFormedText()
     .max(2000)
     .optional()
     .describe(
@@ -177,7 +177,7 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
     },
     async ({ membership, params, query, store }) => {
       const integration = await integrations.get(membership.project, params.integration_id);
-      const found = await receivedDeliveries.as(store).latest(integration, query.limit);
+      const found = await receivedDeliveries.withStore(store).latest(integration, query.limit);
       return found.map(({ id, at, counts, iids, truncated }) => ({
         id,
         at: timeText(at),
@@ -206,7 +206,7 @@ function serveKeys(
       summary: 'Create a new key and revoke all others',
       role,
       body: z.object({
-        key: givenText()
+        key: wellFormedText()
           .optional()
           .describe('client secret that Sentry signs requests with; only for the Sentry preset'),
       }),
@@ -255,7 +255,7 @@ function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: 
       tag,
       summary: 'List the fields of a sample payload that can be mapped',
       role: 'Maintainer',
-      body: z.object({ payload_example: givenText() }),
+      body: z.object({ payload_example: wellFormedText() }),
       answer: z.array(
         z.object({
           path: z.array(z.union([z.string(), z.int()])),

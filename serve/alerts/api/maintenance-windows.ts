@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../composition/domain.ts';
 import { INTERVALS_MAX, locatedIntervalSchema } from '../oncall/time-intervals.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import {
   type MaintenanceWindow,
   WINDOW_COMMENT_CHARACTERS_MAX,
   type WindowFields,
 } from '../suppression/windows.ts';
 import type { Api } from './endpoint.ts';
-import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
-import { givenTime } from './oncall-schedules.ts';
+import { matchersInput, matchersJson, matchersOf } from './matchers.ts';
+import { timeInput } from './oncall-schedules.ts';
 
 const intervals = z.array(locatedIntervalSchema).max(INTERVALS_MAX);
 
@@ -17,7 +17,7 @@ const shape = z
   .object({
     id: z.string(),
     name: z.string(),
-    matchers: matchersGiven.describe('an alert must match all of them'),
+    matchers: matchersInput.describe('an alert must match all of them'),
     time_intervals: intervals.describe("Alertmanager's time intervals; the window is active in each of them"),
     from: z.iso.datetime().nullable(),
     until: z.iso.datetime().nullable(),
@@ -29,12 +29,12 @@ const shape = z
   .meta({ id: 'MaintenanceWindow' });
 
 const fields = {
-  name: givenText().max(255),
-  matchers: matchersGiven.describe('an alert must match all of them'),
+  name: wellFormedText().max(255),
+  matchers: matchersInput.describe('an alert must match all of them'),
   time_intervals: intervals.describe('the window is active in each of them; empty: always'),
-  from: givenTime.nullable().describe('start; null: no bound'),
-  until: givenTime.nullable().describe('end, exclusive; null: no bound'),
-  comment: givenText().max(WINDOW_COMMENT_CHARACTERS_MAX),
+  from: timeInput.nullable().describe('start; null: no bound'),
+  until: timeInput.nullable().describe('end, exclusive; null: no bound'),
+  comment: wellFormedText().max(WINDOW_COMMENT_CHARACTERS_MAX),
   active: z.boolean(),
 };
 

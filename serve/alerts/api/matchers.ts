@@ -3,16 +3,16 @@ import type { Matcher } from '../../../aggregate/alerts/matchers/matcher.ts';
 import { formatMatchers } from '../../../aggregate/alerts/matchers/parse.ts';
 import { RequestRefused } from '../model/access.ts';
 import { MATCHERS_MAX, requireMatchers } from '../model/entered-matchers.ts';
-import { givenText } from '../projects/shapes.ts';
+import { wellFormedText } from '../projects/shapes.ts';
 
 /** A list of matchers in the syntax of Alertmanager, one per text, as in its configuration file. */
-export const matchersGiven = z.array(givenText()).max(MATCHERS_MAX);
+export const matchersInput = z.array(wellFormedText()).max(MATCHERS_MAX);
 
 export const matchersJson = (list: readonly Matcher[]): readonly string[] =>
   list.map((matcher) => formatMatchers([matcher]));
 
 /** Parses the matchers of a request. An error names the invalid text by its index. */
-export function matchersOf(texts: z.output<typeof matchersGiven>, field: string): readonly Matcher[] {
+export function matchersOf(texts: z.output<typeof matchersInput>, field: string): readonly Matcher[] {
   return texts.flatMap((text, i) => {
     const list = requireMatchers(text, `${field}.${i}`);
     if (list.length === 1) return list;

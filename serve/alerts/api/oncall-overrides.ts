@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { OncallOverride } from '../model/oncall-tables.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import type { Api, Call } from './endpoint.ts';
-import { givenTime, ONE_SCHEDULE, type ScheduleParts, scheduleParams } from './oncall-schedules.ts';
+import { ONE_SCHEDULE, type ScheduleParts, scheduleParams, timeInput } from './oncall-schedules.ts';
 
 const shape = z
   .object({
@@ -18,11 +18,11 @@ const shape = z
   .meta({ id: 'OncallOverride' });
 
 const body = z.object({
-  from: givenTime.optional().describe('default: now; an earlier time means now'),
-  until: givenTime,
+  from: timeInput.optional().describe('default: now; an earlier time means now'),
+  until: timeInput,
   user_id: z.int().nullable().describe('user who is on call; null: nobody'),
   replaces_id: z.int().nullable().default(null).describe('user who is replaced; null: everybody'),
-  reason: givenText().max(1000).default(''),
+  reason: wellFormedText().max(1000).default(''),
 });
 
 const tag = 'On call' as const;

@@ -6,7 +6,7 @@ import { type Revision, type Rotation, rotationFields, turnsOf } from '../oncall
 import type { EditOptions, RotationEdit } from '../oncall/schedules.ts';
 import { timeText, userJson, userShape } from '../projects/shapes.ts';
 import type { Api, Call } from './endpoint.ts';
-import { givenTime, ONE_SCHEDULE, type ScheduleParts, scheduleParams, spanJson } from './oncall-schedules.ts';
+import { ONE_SCHEDULE, type ScheduleParts, scheduleParams, spanJson, timeInput } from './oncall-schedules.ts';
 
 const revisionShape = {
   ...rotationFields,
@@ -46,7 +46,7 @@ const edit = z.object({
     .default('false')
     .transform((text) => text === 'true')
     .describe('true: returns the changes with status 200 and stores nothing'),
-  effective_at: givenTime.optional().describe('when the edit takes effect; default: now'),
+  effective_at: timeInput.optional().describe('when the edit takes effect; default: now'),
 });
 
 const tag = 'On call' as const;

@@ -6,7 +6,7 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { OncallSchedule } from '../model/oncall-tables.ts';
 import type { Span } from '../oncall/time-intervals.ts';
-import { givenText, timeText, userJson, userShape } from '../projects/shapes.ts';
+import { timeText, userJson, userShape, wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
 export type ScheduleParts = Pick<AlertDomain, 'schedules' | 'users'>;
@@ -17,7 +17,7 @@ const WINDOW_DAYS_DEFAULT = 14;
 const moment = z.iso.datetime();
 /** Times that are computed from a later one could need a fifth digit for the year, which RFC 3339 does not allow. */
 const LATEST = Date.UTC(9000, 0);
-export const givenTime = z.iso
+export const timeInput = z.iso
   .datetime({ offset: true })
   .refine((text) => Date.parse(text) < LATEST, 'Enter a time before the year 9000.');
 
@@ -36,9 +36,9 @@ const shape = z
   .meta({ id: 'OncallSchedule' });
 
 const fields = {
-  name: givenText().max(255),
-  description: givenText().max(2000).optional(),
-  time_zone: givenText().max(100).describe('name in the IANA time zone database; offsets are refused'),
+  name: wellFormedText().max(255),
+  description: wellFormedText().max(2000).optional(),
+  time_zone: wellFormedText().max(100).describe('name in the IANA time zone database; offsets are refused'),
 };
 
 const spanShape = { from: moment, until: moment };
@@ -158,8 +158,8 @@ function serveShifts(api: Api, { schedules, users }: ScheduleParts, clock: Clock
       role: 'Reporter',
       params: scheduleParams,
       query: z.object({
-        from: givenTime.optional().describe('default: now'),
-        until: givenTime
+        from: timeInput.optional().describe('default: now'),
+        until: timeInput
           .optional()
           .describe(
             `at most ${WINDOW_DAYS_MAX} days after \`from\`; default: ${WINDOW_DAYS_DEFAULT} days after it`,
@@ -210,7 +210,7 @@ function serveOnCall(api: Api, { schedules, users }: ScheduleParts, clock: Clock
       tag,
       summary: 'List the users who are on call, by schedule',
       role: 'Reporter',
-      query: z.object({ at: givenTime.optional().describe('default: now') }),
+      query: z.object({ at: timeInput.optional().describe('default: now') }),
       answer: z.array(
         z.object({
           schedule_id: z.string(),

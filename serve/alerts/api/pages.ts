@@ -6,7 +6,7 @@ import { RequestRefused } from '../model/access.ts';
 import { type AlertPage, PAGE_STATES } from '../paging/escalation.ts';
 import type { LogEntry, PageNotification } from '../paging/page-reader.ts';
 import { alertShape, timeText } from '../projects/shapes.ts';
-import { oneAlertJson } from './alert-answers.ts';
+import { alertResponse } from './alert-responses.ts';
 import type { Api } from './endpoint.ts';
 
 const moment = z.iso.datetime();
@@ -160,7 +160,7 @@ function servePageActions(api: Api, domain: PageParts, url: () => string): void 
       if (status === 'resolved' || status === 'ignored')
         throw new RequestRefused('conflict', `The alert is ${status}. Set it back to triggered first.`);
       const alert = await actions.change(project.id, alert_iid, caller.user, { status: 'acknowledged' });
-      return oneAlertJson(domain, alert, url());
+      return alertResponse(domain, alert, url());
     },
   );
   api.add(

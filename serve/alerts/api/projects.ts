@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole } from '../model/access.ts';
-import { givenText, memberJson, memberShape, projectJson, projectShape } from '../projects/shapes.ts';
+import { memberJson, memberShape, projectJson, projectShape, wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
 const levels = Object.entries(PROJECT_ROLES).map(([role, level]) => `${level} ${role}`);
 const accessLevel = z.int().describe(levels.join(', '));
 
 const changes = {
-  name: givenText().max(255),
-  description: givenText().max(2000).optional(),
+  name: wellFormedText().max(255),
+  description: wellFormedText().max(2000).optional(),
   plan: z.enum(['free', 'premium']).optional(),
   creates_incidents: z.boolean().optional().describe('whether each new alert creates an incident'),
   closes_incidents: z
@@ -118,7 +118,7 @@ function serveMembers(api: Api, domain: ProjectParts): void {
       role: 'Maintainer',
       body: z.object({
         user_id: z.int().optional().describe('of a user with whom the caller shares a project'),
-        username: givenText().max(255).optional().describe('the exact username'),
+        username: wellFormedText().max(255).optional().describe('the exact username'),
         access_level: accessLevel,
       }),
       answer: memberShape,

@@ -7,7 +7,7 @@ import { RequestRefused, requireRole } from '../model/access.ts';
 import { TARGET_TYPES } from '../oncall/policies.ts';
 import { previewRoutes, type RoutePreview, type RoutePreviewDependencies } from '../preview/route-preview.ts';
 import { GAP_REASONS, type StepPreview, type TargetPreview } from '../preview/step-preview.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
 const LABELS_MAX = 64;
@@ -135,7 +135,7 @@ export function serveRoutePreview(
       doc: 'Takes labels, or the number of an alert, which requires the Developer role. Returns the result of each matcher, the silences and maintenance windows that match, and the steps of each policy with their recipients and gaps. Sends nothing.',
       role: 'Reporter',
       body: z.strictObject({
-        labels: z.record(givenText().max(128), givenText().max(4096)).optional(),
+        labels: z.record(wellFormedText().max(128), wellFormedText().max(4096)).optional(),
         alert_iid: z.int().min(1).optional(),
       }),
       answer: shape,

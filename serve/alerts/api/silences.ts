@@ -2,18 +2,18 @@ import { z } from 'zod';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../composition/domain.ts';
 import { requireSelectiveList } from '../model/entered-matchers.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import { SILENCE_STATES, type Silence, silenceState } from '../suppression/silence.ts';
-import { several } from './alerts.ts';
+import { commaSeparated } from './alerts.ts';
 import type { Api } from './endpoint.ts';
-import { matchersGiven, matchersJson, matchersOf } from './matchers.ts';
-import { givenTime } from './oncall-schedules.ts';
-import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
+import { matchersInput, matchersJson, matchersOf } from './matchers.ts';
+import { timeInput } from './oncall-schedules.ts';
+import { PAGINATION_DOC, pageQuery, setPageHeaders } from './pagination.ts';
 
 const shape = z
   .object({
     id: z.string(),
-    matchers: matchersGiven.describe('an alert must match all of them'),
+    matchers: matchersInput.describe('an alert must match all of them'),
     state: z.enum(SILENCE_STATES),
     starts_at: z.iso.datetime(),
     ends_at: z.iso.datetime(),
@@ -26,13 +26,13 @@ const shape = z
   .meta({ id: 'Silence' });
 
 const body = z.object({
-  matchers: matchersGiven.describe(
+  matchers: matchersInput.describe(
     'matchers in the syntax of Alertmanager, such as `severity="low"` and `host=~"web-.*"`; an alert must match all of them',
   ),
-  starts_at: givenTime.optional().describe('default: now; an earlier time means now'),
-  ends_at: givenTime,
-  comment: givenText().optional(),
-  created_by: givenText().optional().describe('default: the username of the caller'),
+  starts_at: timeInput.optional().describe('default: now; an earlier time means now'),
+  ends_at: timeInput,
+  comment: wellFormedText().optional(),
+  created_by: wellFormedText().optional().describe('default: the username of the caller'),
 });
 
 const tag = 'On call' as const;
@@ -40,7 +40,7 @@ const all = '/projects/:id/silences';
 const one = `${all}/:silence_id`;
 const params = z.object({ silence_id: z.string() });
 
-const selectiveMatchers = (texts: z.output<typeof matchersGiven>) =>
+const selectiveMatchers = (texts: z.output<typeof matchersInput>) =>
   requireSelectiveList(matchersOf(texts, 'matchers'), 'matchers');
 
 export function serveSilences(
@@ -55,10 +55,10 @@ export function serveSilences(
       path: all,
       tag,
       summary: 'List silences',
-      doc: `Active silences come first, by end; then pending silences, by start; then expired silences, newest first. ${PAGES_DOC}`,
+      doc: `Active silences come first, by end; then pending silences, by start; then expired silences, newest first. ${PAGINATION_DOC}`,
       role: 'Reporter',
       query: z.object({
-        state: several(SILENCE_STATES).describe('one or more, separated by commas; default: all'),
+        state: commaSeparated(SILENCE_STATES).describe('one or more, separated by commas; default: all'),
         ...pageQuery,
       }),
       answer: z.array(shape),

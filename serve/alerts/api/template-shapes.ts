@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { givenText } from '../projects/shapes.ts';
+import { wellFormedText } from '../projects/shapes.ts';
 
-const part = () => givenText().max(4096);
+const part = () => wellFormedText().max(4096);
 
 export const templateShape = z
   .object({ title: z.string(), text: z.string(), body: z.string() })
   .meta({ id: 'MessageTemplate' });
 
-export const givenTemplate = z
+export const templateInput = z
   .object({
     title: part().optional().describe('Mustache template of the title'),
     text: part().optional().describe('Mustache template of the text below the title'),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import type { Progress } from '../consequences/progress.ts';
+import type { Progress } from '../events/consumer-progress.ts';
 import type { Webhook } from '../model/tables.ts';
 import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS } from '../notifications/webhooks.ts';
-import { givenText, timeText } from '../projects/shapes.ts';
+import { timeText, wellFormedText } from '../projects/shapes.ts';
 import type { Api } from './endpoint.ts';
 
 const shape = z.object({
@@ -25,8 +25,8 @@ const shape = z.object({
 });
 
 const fields = {
-  name: givenText().max(255).optional(),
-  url: givenText().max(2000).optional(),
+  name: wellFormedText().max(255).optional(),
+  url: wellFormedText().max(2000).optional(),
   events: z.array(z.enum(WEBHOOK_EVENTS)).optional(),
   active: z.boolean().optional(),
 };
@@ -67,7 +67,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       summary: 'Create a webhook',
       doc: 'Requests to the webhook have the header `X-Chain-Metrics-Signature: t=SECONDS,v1=HEX`. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as its key. The secret is returned only in this response.',
       role,
-      body: z.object({ ...fields, url: givenText().max(2000) }),
+      body: z.object({ ...fields, url: wellFormedText().max(2000) }),
       answer: shape.extend({ secret: z.string() }),
       status: 201,
     },

@@ -1,9 +1,9 @@
-import { createConsequenceMetrics } from '../consequences/consequence-metrics.ts';
-import { createPagerHealthMetrics } from '../health/pager-health-metrics.ts';
+import { createConsumerMetrics } from '../events/consumer-metrics.ts';
+import { createPagerHealthMetrics } from '../pager-health/pager-health-metrics.ts';
 import { createPageMetrics } from '../paging/page-metrics.ts';
 
 export const createAlertMetrics = () => ({
-  ...createConsequenceMetrics(),
+  ...createConsumerMetrics(),
   ...createPageMetrics(),
   ...createPagerHealthMetrics(),
 });

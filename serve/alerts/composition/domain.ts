@@ -3,23 +3,23 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Clock, KeyValue, Queue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
-import { Consequences } from '../consequences/consequences.ts';
-import { EventRetention } from '../consequences/event-retention.ts';
-import { Outbox } from '../consequences/outbox.ts';
-import { ConsequenceProgress } from '../consequences/progress.ts';
-import { ProjectJobs } from '../consequences/project-jobs.ts';
-import { PagerHealth } from '../health/pager-health.ts';
+import { ConsumerProgress } from '../events/consumer-progress.ts';
+import { EventConsumers } from '../events/event-consumers.ts';
+import { EventRetention } from '../events/event-retention.ts';
+import { Outbox } from '../events/outbox.ts';
+import { ProjectJobs } from '../events/project-jobs.ts';
 import { IntegrationCache } from '../integrations/integration-cache.ts';
 import * as tables from '../model/tables.ts';
 import { Notifier } from '../notifications/notifier.ts';
 import { type DeliverySettings, WebhookDeliveries } from '../notifications/webhook-deliveries.ts';
 import { WebhookSender } from '../notifications/webhook-sender.ts';
 import { Webhooks } from '../notifications/webhooks.ts';
+import { PagerHealth } from '../pager-health/pager-health.ts';
 import { PAGING } from '../paging/page-steps.ts';
 import { AlertActions } from '../projects/alert-actions.ts';
 import { AlertAnalytics } from '../projects/alert-analytics.ts';
 import { AlertReader } from '../projects/alert-reader.ts';
-import { IncidentFollower } from '../projects/incident-follower.ts';
+import { IncidentUpdater } from '../projects/incident-updater.ts';
 import { INCIDENTS, Incidents } from '../projects/incidents.ts';
 import { Members } from '../projects/members.ts';
 import { Notes } from '../projects/notes.ts';
@@ -65,13 +65,13 @@ export interface AlertDomain extends HeartbeatParts, IntegrationParts, OncallPar
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
-  readonly consequences: Consequences;
+  readonly eventConsumers: EventConsumers;
   readonly eventRetention: EventRetention;
   readonly incidents: Incidents;
   readonly members: Members;
   readonly notes: Notes;
   readonly pagerHealth: PagerHealth;
-  readonly progress: ConsequenceProgress;
+  readonly progress: ConsumerProgress;
   readonly projects: Projects;
   readonly reader: AlertReader;
   readonly savedFilters: SavedFilters;
@@ -115,18 +115,18 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
   const members = new Members({ records: records.members, users, clock, locks, limiters });
-  const progress = new ConsequenceProgress({ store, clock, pipeline });
+  const progress = new ConsumerProgress({ store, clock, pipeline });
   const projects = new Projects({
     ...{ records: records.projects, store, clock, locks, members, cache, defaultPlan },
-    onCreate: (project) => consequences.begin(project),
-    beforeIncidentRules: (project) => consequences.catchUp(project, INCIDENTS),
+    onCreate: (project) => eventConsumers.begin(project),
+    beforeIncidentRules: (project) => eventConsumers.catchUp(project, INCIDENTS),
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
   const shared = { store, clock, locks, pipeline, progress, metrics };
   const jobs = deliveryJobs(runtime.queue);
   const outbox = new Outbox({ ...shared, jobs });
-  const catchUp = (project: number) => consequences.catchUp(project, PAGING);
+  const catchUp = (project: number) => eventConsumers.catchUp(project, PAGING);
   const oncall = openOncall({ ...dependencies, cache, members, beforeRoutes: catchUp });
   const onSuppressionChange = (projectId: string) => paging.suppressedPages.changed(projectId);
   const suppressor = openSuppression({ runtime, accounts, cache, settings, onChanged: onSuppressionChange });
@@ -135,11 +135,11 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     ...{ projects, members, users, reader, actions, catchUp },
   });
   const consumers = [
-    new IncidentFollower({ ...shared, records: records.incidents, projects }),
+    new IncidentUpdater({ ...shared, records: records.incidents, projects }),
     new Notifier({ cache, progress, outbox }),
     paging.pager,
   ];
-  const consequences = new Consequences({ ...shared, queue: runtime.queue, projects, consumers });
+  const eventConsumers = new EventConsumers({ ...shared, queue: runtime.queue, projects, consumers });
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, outbox, cache });
   const integrations = openIntegrations({
     ...{ ...dependencies, cache, outbox, payloadSizes, records: records.integrations },
@@ -156,8 +156,8 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
-    consequences,
-    eventRetention: new EventRetention({ ...shared, consequences, days }),
+    eventConsumers,
+    eventRetention: new EventRetention({ ...shared, eventConsumers, days }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
     members,
     notes: new Notes({ records: records.notes, clock }),

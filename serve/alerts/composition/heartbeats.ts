@@ -1,9 +1,9 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
-import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
+import type { ConsumerMetrics } from '../events/consumer-metrics.ts';
 import { type Refusals, TOO_MANY_WATCHDOGS } from '../intake/refusals.ts';
-import { Beats } from '../integrations/beats.ts';
+import { BeatRecorder } from '../integrations/beat-recorder.ts';
 import { HeartbeatStore } from '../integrations/heartbeat-store.ts';
 import { Heartbeats } from '../integrations/heartbeats.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
@@ -16,21 +16,21 @@ interface HeartbeatPartsDependencies {
   readonly cache: IntegrationCache;
   readonly pipeline: AlertPipeline;
   readonly refusals: Refusals;
-  readonly metrics: Pick<ConsequenceMetrics, 'heartbeats'>;
+  readonly metrics: Pick<ConsumerMetrics, 'heartbeats'>;
 }
 
 /** The parts of the alert domain that watch the sources of alerts. */
 export interface HeartbeatParts {
-  readonly beats: Beats;
+  readonly beats: BeatRecorder;
   readonly heartbeats: Heartbeats;
 }
 
 export function openHeartbeats(dependencies: HeartbeatPartsDependencies): HeartbeatParts {
   const { clock, refusals } = dependencies;
   const store = new HeartbeatStore(dependencies.store);
-  const onSetAside = (integration: string) => refusals.add(integration, TOO_MANY_WATCHDOGS);
+  const onReject = (integration: string) => refusals.add(integration, TOO_MANY_WATCHDOGS);
   return {
-    beats: new Beats({ clock, store, onSetAside }),
+    beats: new BeatRecorder({ clock, store, onReject }),
     heartbeats: new Heartbeats({ ...dependencies, store }),
   };
 }

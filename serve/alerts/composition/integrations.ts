@@ -3,7 +3,7 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Clock, Queue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { Records } from '../../stored-records/records.ts';
-import type { Outbox } from '../consequences/outbox.ts';
+import type { Outbox } from '../events/outbox.ts';
 import { Refusals } from '../intake/refusals.ts';
 import { SnsIntake } from '../intake/sns.ts';
 import { TestAlerts } from '../intake/test-alerts.ts';

@@ -2,10 +2,10 @@ import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts'
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Clock, Queue, Store } from '../../../infra/ports.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import type { ConsequenceProgress } from '../consequences/progress.ts';
 import type { Channels } from '../destinations/channels.ts';
 import type { Contacts } from '../destinations/contacts.ts';
 import type { NotificationRulesStore } from '../destinations/rules.ts';
+import type { ConsumerProgress } from '../events/consumer-progress.ts';
 import type { MessageSender } from '../messages/send.ts';
 import type { Policies } from '../oncall/policies.ts';
 import type { Routes } from '../oncall/routes.ts';
@@ -43,7 +43,7 @@ interface PagingDependencies {
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly pipeline: AlertPipeline;
-  readonly progress: ConsequenceProgress;
+  readonly progress: ConsumerProgress;
   readonly projects: Projects;
   readonly members: Members;
   readonly users: UserLookup;

@@ -1,6 +1,6 @@
+import { requireHttpUrl } from '../http-client/http-url.ts';
 import type { DestinationType } from '../messages/destination.ts';
 import { RequestRefused } from '../model/access.ts';
-import { requireHttpUrl } from '../outgoing/http-url.ts';
 
 /** A setting of a type of destination. */
 interface SettingField {

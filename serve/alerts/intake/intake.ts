@@ -7,7 +7,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
 import { disableValidation } from '../../http/route.ts';
-import { type Beat, type Beats, beatsIn } from '../integrations/beats.ts';
+import { type Beat, type BeatRecorder, beatsIn } from '../integrations/beat-recorder.ts';
 import { deliveryOf } from '../integrations/delivery.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import type { CachedIntegration, IntegrationCache } from '../integrations/integration-cache.ts';
@@ -17,19 +17,19 @@ import { snsIntegration } from '../integrations/sns.ts';
 import { cloudEventsIn } from './cloud-events.ts';
 import { isKeyOf, keyOf } from './credentials.ts';
 import { describeHeartbeat, describeIntake, HEARTBEAT_PATH } from './openapi.ts';
-import { type Refusal, type Refusals, withoutKey } from './refusals.ts';
+import { type Refusal, type Refusals, refusalWithoutKey } from './refusals.ts';
 import { type BodySignatures, isSigned } from './signed-body.ts';
 import type { SnsIntake } from './sns.ts';
-import type { UnprovedBodies } from './unproved-bodies.ts';
+import type { UnauthenticatedBodies } from './unauthenticated-bodies.ts';
 
 export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
   readonly cache: IntegrationCache;
-  readonly beats: Beats;
+  readonly beats: BeatRecorder;
   readonly refusals: Refusals;
   readonly signatures: BodySignatures;
   readonly sns: SnsIntake;
-  readonly unproved: UnprovedBodies;
+  readonly unauthenticated: UnauthenticatedBodies;
   readonly clock: Clock;
   readonly bodyBytesMax: number;
 }
@@ -69,7 +69,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
           onRequest: async (request, reply) => {
             if (!isSigned(request.headers)) return admit(dependencies, request);
             requireType(request.headers, undefined);
-            dependencies.unproved.admit(request, reply, bodyLimit);
+            dependencies.unauthenticated.admit(request, reply, bodyLimit);
           },
           preHandler: async (request) => {
             if (isSigned(request.headers)) await admit(dependencies, request);
@@ -81,7 +81,7 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
             const arrived = await arrival(dependencies, request, entry, { endpoint, body, key });
             const received = arrived ? await receive(pipeline, entry, arrived) : NOTHING;
             const { created, watchdogs } = received;
-            beats.heard(entry, watchdogs);
+            beats.record(entry, watchdogs);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
         });
@@ -106,7 +106,7 @@ function serveHeartbeat(intake: FastifyInstance, dependencies: IntakeDependencie
       const entry = entries.get(request) as CachedIntegration;
       if (entry.integration.heartbeat_minutes === 0)
         throw new HttpError('conflict', 'The integration has no heartbeat. Set its minutes first.');
-      await dependencies.beats.post(entry);
+      await dependencies.beats.recordPosted(entry);
       return reply.type('application/json; charset=utf-8').send('[]');
     },
   });
@@ -179,7 +179,7 @@ function recordRefusals(intake: FastifyInstance, dependencies: IntakeDependencie
     const refusal = refused.get(request);
     if (refusal === undefined) return;
     const { entry, hasKey } = await identify(dependencies, request as FastifyRequest<IntakeRequest>);
-    if (entry) dependencies.refusals.add(entry.integration.id, hasKey ? refusal : withoutKey(refusal));
+    if (entry) dependencies.refusals.add(entry.integration.id, hasKey ? refusal : refusalWithoutKey(refusal));
   });
 }
 
@@ -230,7 +230,7 @@ function isJson(contentType: string): boolean {
   );
 }
 
-const JSON_WANTED = 'Send JSON in UTF-8 with the header Content-Type: application/json.';
+const JSON_REQUIRED = 'Send JSON in UTF-8 with the header Content-Type: application/json.';
 const SNS_HINT = 'Amazon SNS sends text: add an integration of the type SNS for it.';
 
 /** Amazon SNS sends text, and its key only after a 401. `sender` is the integration whose key the request has. */
@@ -240,7 +240,7 @@ function requireType(headers: FastifyRequest['headers'], sender: CachedIntegrati
   const isSns = headers['x-amz-sns-message-type'] !== undefined;
   const takesText = sender ? sender.integration.type === snsIntegration.name : isSns;
   if (takesText && /^text\/plain\b/i.test(type)) return;
-  throw new HttpError('unsupported_media_type', isSns ? `${JSON_WANTED} ${SNS_HINT}` : JSON_WANTED);
+  throw new HttpError('unsupported_media_type', isSns ? `${JSON_REQUIRED} ${SNS_HINT}` : JSON_REQUIRED);
 }
 
 const overloaded = () =>

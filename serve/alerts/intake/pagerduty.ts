@@ -34,13 +34,13 @@ export async function servePagerduty(app: FastifyInstance, dependencies: IntakeD
     disableValidation(intake);
     intake.post(pagerdutyIntegration.endpoint.path, {
       schema: describePagerduty(pagerdutyIntegration.endpoint),
-      onRequest: async (request, reply) => dependencies.unproved.admit(request, reply, bodyLimit),
+      onRequest: async (request, reply) => dependencies.unauthenticated.admit(request, reply, bodyLimit),
       handler: async (request, reply) => {
         const { routingKey, dedupKey, body } = readEvent(pipeline, bodyOf(request));
         const sender = await senderOf(dependencies, request, routingKey);
         const { endpoint } = pagerdutyIntegration;
         const { watchdogs } = await receive(pipeline, sender, { endpoint, body });
-        beats.heard(sender, watchdogs);
+        beats.record(sender, watchdogs);
         return reply.code(202).send({ status: 'success', message: 'Event processed', dedup_key: dedupKey });
       },
     });

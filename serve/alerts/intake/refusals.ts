@@ -1,6 +1,6 @@
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { WATCHDOGS_MAX } from '../integrations/beats.ts';
+import { WATCHDOGS_MAX } from '../integrations/beat-recorder.ts';
 import { alertRefusals } from '../model/tables.ts';
 
 /** An answer that refused a request; its message says nothing of what the request contained. */
@@ -21,7 +21,7 @@ export interface CountedRefusal extends Refusal {
  * The reason under which a request without the key counts. Few checks come before that of the key, so a sender without it
  * can raise few counts, and none of those of requests with the key.
  */
-export const withoutKey = ({ status, code, message }: Refusal): Refusal =>
+export const refusalWithoutKey = ({ status, code, message }: Refusal): Refusal =>
   code === 'unauthorized'
     ? { status, code, message: 'The key is missing or wrong.' }
     : { status, code: `${code} without key`, message: `${message} The request had no valid key either.` };

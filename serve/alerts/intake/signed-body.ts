@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isSameText, newSecret, type Seal } from '../../accounts/secrets.ts';
+import { secretContext } from '../http-client/signature.ts';
 import type { CachedIntegration } from '../integrations/integration-cache.ts';
 import { presetOf, SIGNATURE_HEADERS } from '../integrations/presets/presets.ts';
-import { secretContext } from '../outgoing/signature.ts';
 
 /** Whether a request has a signature of its body instead of a key. */
 export const isSigned = (headers: IncomingHttpHeaders): boolean =>

@@ -38,7 +38,7 @@ export class SnsIntake {
   async read(integration: IntegrationSummary, payload: unknown): Promise<SnsNotification | null> {
     const message = parseSnsMessage(payload);
     await this.#requireSigned(message);
-    if (!(await this.#deps.integrations.takesTopic(integration, message.TopicArn))) {
+    if (!(await this.#deps.integrations.acceptTopic(integration, message.TopicArn))) {
       throw new HttpError(
         'forbidden',
         'The integration does not take this topic. A Maintainer can add its ARN to the topics.',

@@ -7,7 +7,7 @@ import type { Store } from '../../../infra/ports.ts';
 import { deliveryOf } from '../integrations/delivery.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { Integrations } from '../integrations/integrations.ts';
-import { type TriedItem, tryRules } from '../integrations/rule-trial.ts';
+import { type RuleTrialItem, tryRules } from '../integrations/rule-trial.ts';
 import { typeOf } from '../integrations/types.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration, Project } from '../model/tables.ts';
@@ -64,7 +64,7 @@ export class TestAlerts {
     store: Pick<Store, 'rows'>,
     integration: Pick<Integration, 'id' | 'project_id'>,
     rules: SenderRules,
-  ): Promise<TriedItem[]> {
+  ): Promise<RuleTrialItem[]> {
     return tryRules({ pipeline: this.#pipeline, store }, integration, rules);
   }
 

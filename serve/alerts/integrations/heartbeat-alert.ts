@@ -15,7 +15,7 @@ interface AlertDelivery {
 }
 
 /** The delivery that creates the alert about a missing beat. */
-export function missingDelivery(row: HeartbeatRow, integration: Named): AlertDelivery {
+export function missingBeatDelivery(row: HeartbeatRow, integration: Named): AlertDelivery {
   const since = missingSince(row);
   return deliveryWith(row, `heartbeat ${since} silent`, {
     title: [`${integration.name} is silent`, shownLabels(row).join(', ')].filter(Boolean).join(': '),
@@ -27,14 +27,14 @@ export function missingDelivery(row: HeartbeatRow, integration: Named): AlertDel
 }
 
 /** The delivery that resolves the alert that began at a time. */
-export const foundDelivery = (row: HeartbeatRow, since: number, endMs: number): AlertDelivery =>
+export const recoveryDelivery = (row: HeartbeatRow, since: number, endMs: number): AlertDelivery =>
   deliveryWith(row, `heartbeat ${since} over`, {
     start_time: new Date(since).toISOString(),
     end_time: new Date(endMs).toISOString(),
   });
 
 /** A delivery that is only parsed, to find the alert of a beat. */
-export const anyDelivery = (row: HeartbeatRow): AlertDelivery => missingDelivery(row, UNNAMED);
+export const lookupDelivery = (row: HeartbeatRow): AlertDelivery => missingBeatDelivery(row, UNNAMED);
 
 /** The key is equal in all servers, so that what two of them deliver counts once. */
 function deliveryWith({ project, integration, beat }: HeartbeatRow, idempotency_key: string, fields: object) {

@@ -9,7 +9,7 @@ const MINUTES_MAX = 10_080;
 export const HEARTBEAT_MATCHERS = 'alertname=~"Watchdog|DeadMansSwitch"';
 
 /** What `heartbeat_minutes` do, as the page and the API say it. */
-export const HEARTBEAT_RULE =
+export const HEARTBEAT_HELP =
   'Creates an alert after this many minutes without a beat. Every request is a beat until the integration receives a Watchdog; then each Watchdog is watched on its own.';
 
 type HeartbeatSettings = Pick<Integration, 'heartbeat_minutes' | 'heartbeat_matchers'>;

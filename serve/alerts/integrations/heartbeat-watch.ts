@@ -11,7 +11,7 @@ import {
 // Which beats are watched and how long each is missing: pure functions of stored times and a clock.
 
 /** A time in which no server checked heartbeats. */
-export interface UncheckedTime {
+export interface CheckGap {
   readonly from: number;
   readonly until: number;
 }
@@ -53,12 +53,7 @@ export const missingSince = ({ heard_ms, watched_ms }: HeartbeatRow): number =>
   Math.max(heard_ms, watched_ms);
 
 /** Missing time without the time in which no server checked. After a gap of a whole period, the period starts again. */
-export function missingMs(
-  sinceMs: number,
-  now: number,
-  periodMs: number,
-  { from, until }: UncheckedTime,
-): number {
+export function missingMs(sinceMs: number, now: number, periodMs: number, { from, until }: CheckGap): number {
   if (until - from >= periodMs) return now - Math.max(sinceMs, until);
   const excusedMs = Math.max(0, until - Math.max(sinceMs, from));
   return now - sinceMs - excusedMs;

@@ -4,17 +4,17 @@ import { chunkBySize } from '../../../infra/chunk.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
-import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
+import type { ConsumerMetrics } from '../events/consumer-metrics.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { IntegrationSummary } from '../model/tables.ts';
-import { anyDelivery, foundDelivery, missingDelivery } from './heartbeat-alert.ts';
+import { lookupDelivery, missingBeatDelivery, recoveryDelivery } from './heartbeat-alert.ts';
 import {
   EVERY_REQUEST,
   type HeartbeatAlert,
   type HeartbeatRow,
   type HeartbeatStore,
 } from './heartbeat-store.ts';
-import { missingMs, missingSince, type UncheckedTime, watchOf } from './heartbeat-watch.ts';
+import { type CheckGap, missingMs, missingSince, watchOf } from './heartbeat-watch.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 
 const CHECK_MS = 15_000;
@@ -46,7 +46,7 @@ interface HeartbeatsDependencies {
   readonly cache: IntegrationCache;
   readonly pipeline: AlertPipeline;
   readonly store: HeartbeatStore;
-  readonly metrics: Pick<ConsequenceMetrics, 'heartbeats'>;
+  readonly metrics: Pick<ConsumerMetrics, 'heartbeats'>;
 }
 
 /**
@@ -136,7 +136,7 @@ export class Heartbeats {
     integration: IntegrationSummary,
     row: HeartbeatRow,
     alert: HeartbeatAlert | undefined,
-    gap: UncheckedTime,
+    gap: CheckGap,
   ): Promise<void> {
     const since = missingSince(row);
     const periodMs = integration.heartbeat_minutes * MINUTE_MS;
@@ -144,25 +144,25 @@ export class Heartbeats {
     if (row.beat !== EVERY_REQUEST && missing >= FORGOTTEN_MS) return this.#end(row, alert);
     if (alert?.isOpen) {
       if (row.heard_ms > alert.startedMs)
-        await this.#deliver(foundDelivery(row, alert.startedMs, row.heard_ms));
+        await this.#deliver(recoveryDelivery(row, alert.startedMs, row.heard_ms));
       return;
     }
     // The alert of this silence may have been resolved by a user.
     const isKnown = alert !== undefined && alert.startedMs >= since;
-    if (missing >= periodMs && !isKnown) await this.#deliver(missingDelivery(row, integration));
+    if (missing >= periodMs && !isKnown) await this.#deliver(missingBeatDelivery(row, integration));
   }
 
   /** The alert first: a row that has ended is not looked at again. */
   async #end(row: HeartbeatRow, alert: HeartbeatAlert | undefined): Promise<void> {
     const { clock, store } = this.#deps;
     const now = clock.now();
-    if (alert?.isOpen) await this.#deliver(foundDelivery(row, alert.startedMs, now));
+    if (alert?.isOpen) await this.#deliver(recoveryDelivery(row, alert.startedMs, now));
     // Clocks differ: the beat that another server stored may be later than now.
     await store.merge([{ ...row, ended_ms: Math.max(now, missingSince(row)) }]);
   }
 
   /** The last time in which no server checked; records this check. */
-  async #newestGap(now: number): Promise<UncheckedTime> {
+  async #newestGap(now: number): Promise<CheckGap> {
     const { keyValue } = this.#deps;
     const checked = Number((await keyValue.get(CHECKED_KEY)) ?? 0);
     await keyValue.set(CHECKED_KEY, String(now), { ttlMs: FORGOTTEN_MS });
@@ -170,7 +170,7 @@ export class Heartbeats {
       const gap = { from: checked, until: now };
       await keyValue.set(GAP_KEY, JSON.stringify(gap), { ttlMs: FORGOTTEN_MS });
     }
-    return JSON.parse((await keyValue.get(GAP_KEY)) ?? '{"from":0,"until":0}') as UncheckedTime;
+    return JSON.parse((await keyValue.get(GAP_KEY)) ?? '{"from":0,"until":0}') as CheckGap;
   }
 
   async #watchedOf(integrations: readonly IntegrationSummary[]): Promise<HeartbeatRow[]> {
@@ -190,7 +190,7 @@ export class Heartbeats {
   async #newestAlerts(rows: readonly HeartbeatRow[]): Promise<ReadonlyMap<string, HeartbeatAlert>> {
     const { pipeline, store } = this.#deps;
     const keys = rows.map((row) => {
-      const { head, body } = anyDelivery(row);
+      const { head, body } = lookupDelivery(row);
       return { project: row.project, fingerprint: pipeline.parse(head, body).items[0]?.fingerprint ?? '' };
     });
     const found = await store.newestAlerts(keys);
@@ -202,7 +202,7 @@ export class Heartbeats {
     );
   }
 
-  async #deliver({ head, body }: ReturnType<typeof anyDelivery>): Promise<void> {
+  async #deliver({ head, body }: ReturnType<typeof lookupDelivery>): Promise<void> {
     const { pipeline } = this.#deps;
     await pipeline.deliver(head, body, pipeline.parse(head, body));
   }

@@ -4,10 +4,10 @@ import type { KeyValue } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { hashSecret, newLocator } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { NOTIFIED_CHANGES } from '../consequences/event-history.ts';
+import { NOTIFIED_CHANGES } from '../events/event-history.ts';
 import type { Integration, IntegrationSummary, Project, Webhook } from '../model/tables.ts';
-import { rulesIn } from './entered-rules.ts';
 import { isActiveOncallLink } from './oncall-link.ts';
+import { storedRules } from './rules-schema.ts';
 
 /** An integration as the webhook receiver uses it. */
 export interface CachedIntegration {
@@ -170,7 +170,7 @@ function entryOf(integration: IntegrationSummary, plan: string): CachedIntegrati
   const mapping =
     isPremium && integration.mapping !== '' ? (JSON.parse(integration.mapping) as Mapping) : null;
   const keys = { current: hashBytes(integration.key_hash), old: hashBytes(integration.old_key_hash) };
-  return { integration, mapping, senderRules: rulesIn(integration.rules), isPremium, keys };
+  return { integration, mapping, senderRules: storedRules(integration.rules), isPremium, keys };
 }
 
 /** Of the same length whether there is a hash or not, so that it can be compared in constant time. */

@@ -8,12 +8,11 @@ import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { hashSecret, type Seal } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
+import { requireHttpUrl } from '../http-client/http-url.ts';
+import { secretContext } from '../http-client/signature.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration, IntegrationSummary, Project } from '../model/tables.ts';
-import { requireHttpUrl } from '../outgoing/http-url.ts';
-import { secretContext } from '../outgoing/signature.ts';
 import { requireTopics } from '../sns/topics.ts';
-import { requireRules, rulesText } from './entered-rules.ts';
 import { HEARTBEAT_MATCHERS, heartbeatSettings } from './heartbeat-settings.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 import type { IntegrationType } from './integration-type.ts';
@@ -21,6 +20,7 @@ import { isOncallLink, type OncallLinks, requireExclusive } from './oncall-link.
 import { requirePlan, requireRoom } from './plan-limits.ts';
 import type { Preset } from './presets/preset.ts';
 import { presetOf } from './presets/presets.ts';
+import { requireRules, rulesColumn } from './rules-schema.ts';
 import { mappingText, type PayloadSizes, parseSample, requireSize } from './samples.ts';
 import { typeOf } from './types.ts';
 
@@ -163,7 +163,7 @@ export class Integrations {
   }
 
   /** Whether an integration takes the messages of a topic of Amazon SNS. The first topic becomes its own. */
-  async takesTopic({ id, topics }: Pick<Integration, 'id' | 'topics'>, topic: string): Promise<boolean> {
+  async acceptTopic({ id, topics }: Pick<Integration, 'id' | 'topics'>, topic: string): Promise<boolean> {
     if (topics.length > 0) return topics.includes(topic);
     const isTaken = await this.#records.change(id, (current) => {
       if (current === null || current.topics.length > 0)
@@ -213,7 +213,9 @@ export class Integrations {
   /** Columns of a new key. It is stored encrypted, too, if requests are signed with it. */
   #newKey(id: string, integration: Pick<Integration, 'type' | 'preset'>, key: string) {
     const sealed_key =
-      isOncallLink(integration) || signs(integration) ? this.#seal.encrypt(key, secretContext(id)) : '';
+      isOncallLink(integration) || isSignedBySender(integration)
+        ? this.#seal.encrypt(key, secretContext(id))
+        : '';
     return { key_hash: hashSecret(key), key_created_ms: this.#clock.now(), sealed_key };
   }
 
@@ -266,7 +268,7 @@ export class Integrations {
         ? unchanged
         : mappingText(project, changes.mapping, sample, this.#payloadSizes);
     const rules =
-      changes.rules === undefined ? current.rules : rulesText(changes.rules && requireRules(changes.rules));
+      changes.rules === undefined ? current.rules : rulesColumn(changes.rules && requireRules(changes.rules));
     const heartbeat = heartbeatSettings(current, changes);
     return { ...current, name, is_active, api_url, topics, sample, mapping, rules, ...heartbeat };
   }
@@ -278,19 +280,19 @@ function requirePreset(type: IntegrationType, preset: Preset | null): void {
 }
 
 /** Whether its sender signs requests with a secret that the sender makes. */
-export const signs = (integration: Pick<Integration, 'preset'>): boolean =>
+export const isSignedBySender = (integration: Pick<Integration, 'preset'>): boolean =>
   presetOf(integration)?.signatureHeader !== undefined;
 
 function requireSecret(integration: Integration, secret: string): void {
   const refused = (text: string) => new RequestRefused('bad_request', text, 'key');
-  if (!signs(integration))
+  if (!isSignedBySender(integration))
     throw refused('The sender of this integration does not sign. Its key is generated.');
   if (!/^[\x21-\x7e]{16,255}$/.test(secret)) throw refused('Enter the 16 to 255 characters of the secret.');
 }
 
 const presetColumns = ({ name, rules, sample }: Preset) => ({
   preset: name,
-  rules: rulesText(rules),
+  rules: rulesColumn(rules),
   sample: JSON.stringify(sample, null, 2),
 });
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../infra/ports.ts';
 import { newSecret } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import type { Outbox } from '../consequences/outbox.ts';
+import type { Outbox } from '../events/outbox.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration } from '../model/tables.ts';
 import { httpIntegration } from './http.ts';
@@ -83,7 +83,7 @@ export class OncallLinks {
 
   /** Called before a row is activated: a link forwards what happens from now on. */
   async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
-    if (isOncallLink(row)) await this.#outbox.beginNow(Number(row.project_id), row.id);
+    if (isOncallLink(row)) await this.#outbox.skipHistory(Number(row.project_id), row.id);
   }
 
   /** Called after a row is changed: what waits for a link is tried at once. */

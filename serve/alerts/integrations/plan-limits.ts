@@ -17,7 +17,7 @@ export function requireRoom(
     );
   }
   requirePlan(project, type, others);
-  if (name === '' && isFurther(type, others))
+  if (name === '' && isAdditional(type, others))
     throw new RequestRefused('bad_request', `An additional ${type.label} needs a name.`, 'name');
 }
 
@@ -27,12 +27,12 @@ export function requirePlan(
   type: IntegrationType,
   others: readonly IntegrationSummary[],
 ): void {
-  if (plan === 'premium' || !isFurther(type, others)) return;
+  if (plan === 'premium' || !isAdditional(type, others)) return;
   throw new RequestRefused(
     'forbidden',
     `The free plan includes one ${type.label}. The premium plan has no such limit.`,
   );
 }
 
-const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
+const isAdditional = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
   type.isLimitedByPlan && others.some((other) => other.type === type.name);

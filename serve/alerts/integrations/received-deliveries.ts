@@ -35,7 +35,7 @@ export class ReceivedDeliveries {
   }
 
   /** The same for a caller, who waits in turns with others. */
-  as(store: Pick<Store, 'rows'>): ReceivedDeliveries {
+  withStore(store: Pick<Store, 'rows'>): ReceivedDeliveries {
     return new ReceivedDeliveries({ store, pipeline: this.#pipeline });
   }
 

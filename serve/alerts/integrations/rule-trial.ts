@@ -9,7 +9,7 @@ import type { IntegrationSummary } from '../model/tables.ts';
 import { ReceivedDeliveries } from './received-deliveries.ts';
 
 /** An alert of a delivery, as rules would read it. */
-export interface TriedItem {
+export interface RuleTrialItem {
   readonly at: number;
   readonly outcome: Outcome;
   /** Null when the delivery or this item of it is refused. */
@@ -28,11 +28,11 @@ export async function tryRules(
   { pipeline, store }: { readonly pipeline: AlertPipeline; readonly store: Pick<Store, 'rows'> },
   integration: Pick<IntegrationSummary, 'id' | 'project_id'>,
   rules: SenderRules,
-): Promise<TriedItem[]> {
+): Promise<RuleTrialItem[]> {
   const received = new ReceivedDeliveries({ store, pipeline });
   const newest = await received.bodies(integration, DELIVERIES_MAX);
   const state = emptyState(Number(integration.project_id));
-  const tried = newest.reverse().flatMap(({ head: stored, body }): TriedItem[] => {
+  const tried = newest.reverse().flatMap(({ head: stored, body }): RuleTrialItem[] => {
     const head = { ...stored, sender_rules: rules };
     try {
       const delivery = pipeline.parse(head, body);

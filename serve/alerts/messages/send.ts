@@ -1,10 +1,16 @@
 import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { type Mail, type Mailer, NO_MAIL } from '../../mail/mailer.ts';
-import { isRefusal } from '../outgoing/back-off.ts';
-import { networkFault } from '../outgoing/network-fault.ts';
-import { POST_MS_MAX, type Posted, PrivateAddress, post, TargetConnections } from '../outgoing/post.ts';
-import { signatureOf } from '../outgoing/signature.ts';
+import { isRefusal } from '../http-client/back-off.ts';
+import { networkFault } from '../http-client/network-fault.ts';
+import {
+  POST_MS_MAX,
+  type PostResponse,
+  PrivateAddressError,
+  post,
+  TargetConnections,
+} from '../http-client/post.ts';
+import { signatureOf } from '../http-client/signature.ts';
 import { codeBody, codeMail } from './code.ts';
 import type { Destination, DestinationType } from './destination.ts';
 import { mailOf } from './email.ts';
@@ -95,11 +101,11 @@ export class MessageSender {
       return { ...result, fault: fault.slice(0, FAULT_CHARACTERS_MAX), retryAfterMs: 0 };
     } catch (error) {
       const fault = networkFault(error, POST_MS_MAX).slice(0, FAULT_CHARACTERS_MAX);
-      return { status: 0, fault, isRefused: error instanceof PrivateAddress, retryAfterMs: 0 };
+      return { status: 0, fault, isRefused: error instanceof PrivateAddressError, retryAfterMs: 0 };
     }
   }
 
-  async #post(destination: Destination, { key, event, body }: MessageContent): Promise<Posted> {
+  async #post(destination: Destination, { key, event, body }: MessageContent): Promise<PostResponse> {
     const { url, allowsPrivate } = this.#targetOf(destination);
     const text = JSON.stringify(body());
     const headers = {
@@ -154,7 +160,7 @@ function bodyOf(destination: Destination, message: PageMessage): unknown {
 }
 
 /** Only Telegram's description is shown: answers of other URLs may contain data that members must not see. */
-function outcomeOf(type: DestinationType, { status, retryAfterMs, answer }: Posted): SendOutcome {
+function outcomeOf(type: DestinationType, { status, retryAfterMs, answer }: PostResponse): SendOutcome {
   const isSuccess = status >= 200 && status <= 299;
   const refused = isRefusal(status);
   if (type !== 'telegram') {

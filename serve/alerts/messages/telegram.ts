@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isPublicAddress } from '../outgoing/public-address.ts';
+import { isPublicAddress } from '../http-client/public-address.ts';
 import { withoutMentions } from './escape.ts';
 import type { PageMessage } from './message.ts';
 import type { RenderedTexts } from './templates.ts';

@@ -216,7 +216,7 @@ export const webhooks = storedTable({
 });
 export type Webhook = RowOf<typeof webhooks>;
 
-export const consequenceProgress = table({
+export const consumerProgress = table({
   name: 'alert_notices',
   doc: 'How far each consumer of events, webhook and on-call link is with the events of a project.',
   columns: {
@@ -301,7 +301,7 @@ export const projectTables: readonly Table[] = [
   notes,
   savedFilters,
   webhooks,
-  consequenceProgress,
+  consumerProgress,
   webhookDeliveries,
   notifications,
 ];

@@ -1,5 +1,5 @@
-import { deliveryIdOf, type Notification } from '../consequences/outbox.ts';
-import { isRefusal, REFUSED_ATTEMPTS_MAX, retryDelayMs } from '../outgoing/back-off.ts';
+import { deliveryIdOf, type Notification } from '../events/outbox.ts';
+import { isRefusal, REFUSED_ATTEMPTS_MAX, retryDelayMs } from '../http-client/back-off.ts';
 import type { DeliveryAttempt, SendResult } from './webhook-sender.ts';
 
 /** What came of the notifications of a target in one round of requests. */

@@ -1,12 +1,12 @@
-import type { EventConsumer } from '../consequences/consequences.ts';
-import type { DecidedChange, NotifiedChange } from '../consequences/event-history.ts';
-import type { Outbox } from '../consequences/outbox.ts';
-import type { ConsequenceProgress } from '../consequences/progress.ts';
+import type { ConsumerProgress } from '../events/consumer-progress.ts';
+import type { EventConsumer } from '../events/event-consumers.ts';
+import type { NotifiedChange, StoredAlertChange } from '../events/event-history.ts';
+import type { Outbox } from '../events/outbox.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 
 interface NotifierDependencies {
   readonly cache: IntegrationCache;
-  readonly progress: ConsequenceProgress;
+  readonly progress: ConsumerProgress;
   readonly outbox: Outbox;
 }
 
@@ -19,7 +19,7 @@ export class Notifier implements EventConsumer {
     this.#deps = dependencies;
   }
 
-  async apply(project: number, changes: readonly DecidedChange[]): Promise<boolean> {
+  async apply(project: number, changes: readonly StoredAlertChange[]): Promise<boolean> {
     const { cache, progress, outbox } = this.#deps;
     const targets = await cache.targetsOf(project);
     if (targets.length === 0) return true;
@@ -30,7 +30,7 @@ export class Notifier implements EventConsumer {
     const told = new Map<string, readonly NotifiedChange[]>();
     for (const { id, events } of targets) {
       const from = positions.get(id) ?? 0;
-      const isOwn = (change: DecidedChange): change is NotifiedChange =>
+      const isOwn = (change: StoredAlertChange): change is NotifiedChange =>
         change.position > from && events.includes(change.name);
       const own = changes.filter(isOwn);
       if (own.length > 0) told.set(id, own);

@@ -3,14 +3,14 @@ import type { AlertSettings } from '../../../aggregate/alerts/model/settings.ts'
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
-import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
-import { ALERT_LATE_MS, ALERT_LATE_MS_MAX, tracesOf } from '../consequences/event-history.ts';
-import { deliveryIdOf, type Notification, type Outbox, targetLock } from '../consequences/outbox.ts';
-import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
-import type { ProjectJobs, ProjectTask } from '../consequences/project-jobs.ts';
+import type { ConsumerMetrics } from '../events/consumer-metrics.ts';
+import type { ConsumerProgress, Progress } from '../events/consumer-progress.ts';
+import { ALERT_RETRY_MS, ALERT_WAIT_MS_MAX, tracesOf } from '../events/event-history.ts';
+import { deliveryIdOf, type Notification, type Outbox, targetLock } from '../events/outbox.ts';
+import type { ProjectJobs, ProjectTask } from '../events/project-jobs.ts';
+import { retryDelayMs } from '../http-client/back-off.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { OncallLinks } from '../integrations/oncall-link.ts';
-import { retryDelayMs } from '../outgoing/back-off.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import { DeliveryResults } from './delivery-results.ts';
 import {
@@ -37,11 +37,11 @@ interface WebhookDeliveriesDependencies {
   readonly cache: IntegrationCache;
   readonly webhooks: Webhooks;
   readonly oncallLinks: OncallLinks;
-  readonly progress: ConsequenceProgress;
+  readonly progress: ConsumerProgress;
   readonly outbox: Outbox;
   readonly jobs: ProjectJobs;
   readonly sender: WebhookSender;
-  readonly metrics: ConsequenceMetrics;
+  readonly metrics: ConsumerMetrics;
   readonly settings: DeliverySettings;
 }
 
@@ -68,7 +68,7 @@ export class WebhookDeliveries {
 
   start(onFailure: (error: unknown) => void): void {
     const run = ({ project, name }: ProjectTask) => this.run(project, name);
-    this.#deps.jobs.start({ run, unfinished: () => this.unfinished(), onFailure });
+    this.#deps.jobs.start({ run, pendingTasks: () => this.pendingTasks(), onFailure });
   }
 
   /** Cancels the requests that are under way; they are sent again after the next start. */
@@ -79,7 +79,7 @@ export class WebhookDeliveries {
   }
 
   /** Targets that something is to be sent to now. */
-  async unfinished(): Promise<ProjectTask[]> {
+  async pendingTasks(): Promise<ProjectTask[]> {
     const { clock, progress, cache, outbox, metrics } = this.#deps;
     const states = new Map((await progress.list()).map((state) => [state.target, state]));
     const tasks: ProjectTask[] = [];
@@ -134,7 +134,7 @@ export class WebhookDeliveries {
     const round = { project, target, lease, before: { ...before, position: first.lowest - 1 } };
     const fresh = due.filter((notification) => !isOld(notification));
     if (fresh.length > 0) await this.#send(round, fresh, results);
-    if (results.isEmpty) return ALERT_LATE_MS;
+    if (results.isEmpty) return ALERT_RETRY_MS;
     await this.#store(round, results);
     return this.#moveOn(round, results);
   }
@@ -179,7 +179,7 @@ export class WebhookDeliveries {
   /** Whether the alert is stored as the event left it. Where none will come, there is nothing to send. */
   #isReady(notification: Notification, alert: Alert | undefined, results: DeliveryResults): boolean {
     const isMissing = alert === undefined || alert.position < notification.position;
-    if (isMissing && this.#deps.clock.now() - notification.at < ALERT_LATE_MS_MAX) return false;
+    if (isMissing && this.#deps.clock.now() - notification.at < ALERT_WAIT_MS_MAX) return false;
     if (alert === undefined) results.drop(notification);
     return alert !== undefined;
   }
@@ -190,7 +190,7 @@ export class WebhookDeliveries {
     await outbox.save(project, target.id, results);
     await sender.record(target.id, results.attempts);
     const isBack = results.accepted.length > 0 && before.failures >= OUTAGE_FAILURES;
-    if (isBack) await outbox.makeDue(project, target.id);
+    if (isBack) await outbox.resetWaits(project, target.id);
   }
 
   /** Stores how the target is; returns how long it is left alone. */

@@ -4,12 +4,12 @@ import type { Clock, Store, Traceparent } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { activeTraceparent, failSpan, inSpan } from '../../../infra/tracing/spans.ts';
 import { newLocator, type Seal } from '../../accounts/secrets.ts';
-import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
+import type { ConsumerMetrics } from '../events/consumer-metrics.ts';
+import { networkFault } from '../http-client/network-fault.ts';
+import { POST_MS_MAX, post, TargetConnections } from '../http-client/post.ts';
+import { secretContext, signatureOf } from '../http-client/signature.ts';
 import type { OncallLink } from '../integrations/oncall-link.ts';
 import { type Webhook, webhookDeliveries } from '../model/tables.ts';
-import { networkFault } from '../outgoing/network-fault.ts';
-import { POST_MS_MAX, post, TargetConnections } from '../outgoing/post.ts';
-import { secretContext, signatureOf } from '../outgoing/signature.ts';
 import { alertJson } from '../projects/shapes.ts';
 import type { UserLookup } from '../projects/users.ts';
 import type { Suppressor } from '../suppression/suppressor.ts';
@@ -76,7 +76,7 @@ interface WebhookSenderDependencies {
   /** Whether targets may have private addresses. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
-  readonly metrics: ConsequenceMetrics;
+  readonly metrics: ConsumerMetrics;
 }
 
 /** Users by id. */

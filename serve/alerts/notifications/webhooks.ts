@@ -3,13 +3,13 @@ import type { Clock } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { newLocator, newSecret, type Seal } from '../../accounts/secrets.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { NOTIFIED_CHANGES, type NotifiedChangeName } from '../consequences/event-history.ts';
-import type { Outbox } from '../consequences/outbox.ts';
+import { NOTIFIED_CHANGES, type NotifiedChangeName } from '../events/event-history.ts';
+import type { Outbox } from '../events/outbox.ts';
+import { requireHttpUrl } from '../http-client/http-url.ts';
+import { secretContext } from '../http-client/signature.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Project, Webhook } from '../model/tables.ts';
-import { requireHttpUrl } from '../outgoing/http-url.ts';
-import { secretContext } from '../outgoing/signature.ts';
 
 export const WEBHOOK_EVENTS = NOTIFIED_CHANGES;
 export type WebhookEventName = NotifiedChangeName;
@@ -79,7 +79,7 @@ export class Webhooks {
       deleted_ms: 0,
     };
     const webhook = withChanges(blank, given);
-    await this.#deps.outbox.beginNow(Number(project.id), id);
+    await this.#deps.outbox.skipHistory(Number(project.id), id);
     await this.#deps.records.add(webhook);
     await this.#deps.cache.invalidate();
     return { webhook: { ...webhook, version: 1 }, secret };
@@ -89,7 +89,7 @@ export class Webhooks {
     const before = await this.get(project, id);
     // Events of the time in which it was inactive are not sent later.
     if (changes.is_active === true && !before.is_active)
-      await this.#deps.outbox.beginNow(Number(project.id), id);
+      await this.#deps.outbox.skipHistory(Number(project.id), id);
     const webhook = await this.#deps.records.change(id, (current) => {
       const next = withChanges(current as Webhook, changes);
       return { next, result: next };

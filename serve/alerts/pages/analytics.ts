@@ -31,7 +31,7 @@ export function serveAnalyticsPages(
   pages.get('/projects/:id/analytics', async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
     const project = Number(visit.membership.project.id);
-    const own = analytics.as(visit.store);
+    const own = analytics.withStore(visit.store);
     const now = clock.now();
     const range = { from: now - DAYS * DAY_MS, until: now + 1 };
     const [days, noisy, flapping] = await Promise.all([

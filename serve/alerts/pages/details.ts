@@ -37,7 +37,7 @@ export function serveDetails(
   const { actions, incidents, notes, pageSteps, reader } = domain;
   const send = async (reply: FastifyReply, visit: Visit, refused?: RefusedNote) => {
     const { request } = reply;
-    const alert = await reader.as(visit.store).get(visit.membership.project.id, iidOf(request));
+    const alert = await reader.withStore(visit.store).get(visit.membership.project.id, iidOf(request));
     const page = pageNumber((request.query as { history?: unknown }).history);
     const body = await alertBody(domain, visit, alert, { now: clock.now(), page, refused });
     const status = refused ? 422 : 200;
@@ -109,8 +109,8 @@ async function alertBody(
   const base = `/projects/${project.id}/alerts/${alert.iid}`;
   const [{ payload, annotations }, history, notes, projectMembers, integration, paging, suppressions] =
     await Promise.all([
-      reader.as(store).details(alert),
-      reader.as(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
+      reader.withStore(store).details(alert),
+      reader.withStore(store).history(alert, { number: page, size: HISTORY_PER_PAGE }),
       noteStore.list(project.id, alert.iid),
       members.list(project.id),
       integrations.find(alert.integration),

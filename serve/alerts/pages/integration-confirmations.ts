@@ -35,7 +35,7 @@ export function serveIntegrationConfirmations(
       integrations.get(membership.project, integrationIdOf(request)),
   };
   const factsOf = async (integration: Integration, { store }: Visit): Promise<Confirmation['facts']> => {
-    const [last] = await receivedDeliveries.as(store).latest(integration, 1);
+    const [last] = await receivedDeliveries.withStore(store).latest(integration, 1);
     return [
       ['Type', typeOf(integration).label],
       ['Created', time(integration.created_ms)],

@@ -7,9 +7,9 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { HEARTBEAT_RULE } from '../integrations/heartbeat-settings.ts';
+import { HEARTBEAT_HELP } from '../integrations/heartbeat-settings.ts';
 import { httpIntegration } from '../integrations/http.ts';
-import { signs } from '../integrations/integrations.ts';
+import { isSignedBySender } from '../integrations/integrations.ts';
 import { isOncallLink } from '../integrations/oncall-link.ts';
 import { PRESETS, presetOf } from '../integrations/presets/presets.ts';
 import { snsIntegration } from '../integrations/sns.ts';
@@ -87,7 +87,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
       name: `integration ${integration.id}`,
       store,
       render: async (by, now) => {
-        const last = await receivedDeliveries.as(by).latest(integration, DELIVERIES_MAX);
+        const last = await receivedDeliveries.withStore(by).latest(integration, DELIVERIES_MAX);
         const refused = await refusals.latest(integration.id, by);
         return html`${waitingNote(last, now)}${deliveryCard(last, integration.project_id)}${refusalCard(refused)}`;
       },
@@ -236,7 +236,7 @@ async function sendOne(
   const type = typeOf(integration);
   const isForwarding = isOncallLink(integration);
   const beats = await heartbeats.list([integration]);
-  const last = await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX);
+  const last = await receivedDeliveries.withStore(visit.store).latest(integration, DELIVERIES_MAX);
   const body = html`${heading(integration, 'settings', isForwarding ? null : liveBar(`${pathOf(integration)}/live`, pathOf(integration)))}
 ${!isForwarding && waitingNote(last, now)}
 ${error && !EDITED.has(error.field ?? '') && html`<p class="note bad" role="alert">${error.message}</p>`}
@@ -247,7 +247,7 @@ ${await unroutedNote(parts, integration.project_id)}
 ${textField({ name: 'name', label: 'Name', value: shownOf('name', integration.name), fault: faultOf('name') })}
 <label class="choice"><input type="checkbox" name="active" value="on"${isActive && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
 ${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: shownOf(name, [integration[name]].flat().join('\n')), ...(name === 'topics' && { rows: 3 }), required: isRequired, fault: faultOf(name) }))}
-${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: `${HEARTBEAT_RULE} 0 turns the heartbeat off.` })}
+${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: shownOf('heartbeat', String(integration.heartbeat_minutes)), fault: faultOf('heartbeat_minutes'), hint: `${HEARTBEAT_HELP} 0 turns the heartbeat off.` })}
 ${!isForwarding && textField({ name: 'heartbeat_matchers', label: 'Watchdogs', value: shownOf('heartbeat_matchers', integration.heartbeat_matchers), required: false, fault: faultOf('heartbeat_matchers'), hint: 'Alertmanager matchers. While the heartbeat is on, a firing alert that matches is a beat and creates no alert. Each label set is its own Watchdog.' })}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
@@ -277,7 +277,7 @@ ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Rotate key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
 <a class="button danger" href="${base}/reset" aria-label="Reset key and revoke all others immediately">Reset key</a></div>
-${signs(integration) && html`<p>The sender creates the secret that signs its requests. <a href="${base}/secret">Enter its client secret</a></p>`}
+${isSignedBySender(integration) && html`<p>The sender creates the secret that signs its requests. <a href="${base}/secret">Enter its client secret</a></p>`}
 <p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
 }
 

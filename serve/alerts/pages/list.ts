@@ -39,7 +39,7 @@ interface ListParts
 export function serveList(pages: FastifyInstance, parts: ListParts): SendList {
   const { frame, integrations, reader, savedFilters, users, clock, live } = parts;
   const read = async (store: QueryStore, project: string, query: ListQuery): Promise<ListedAlerts> => {
-    const own = reader.as(store);
+    const own = reader.withStore(store);
     const [, , status] = query.tab;
     const filter = { ...filterOf(query), status };
     const page = { number: query.page, size: PAGE_SIZE };

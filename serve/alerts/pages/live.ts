@@ -45,7 +45,7 @@ export class LiveParts {
     this.#states = new LRUCache({
       max: PROJECTS_MAX,
       ttl: STATE_MS,
-      fetchMethod: (project) => reader.as(shared).stateOf(Number(project)),
+      fetchMethod: (project) => reader.withStore(shared).changeToken(Number(project)),
     });
     this.#rendered = new LRUCache({
       maxSize: CACHED_CHARACTERS,

@@ -80,7 +80,7 @@ export function serveNotificationPages(pages: FastifyInstance, parts: Notificati
   pages.post(`${PAGE}/rules`, async (request, reply) => {
     const user = await request.requireUser();
     return runAction(parts, reply, user, 'rules', async () => {
-      await notificationRules.put(user.id, rulesIn(formOf(request)));
+      await notificationRules.put(user.id, storedRules(formOf(request)));
       return 'Rules saved.';
     });
   });
@@ -111,7 +111,7 @@ async function runAction(
   }
 }
 
-function rulesIn(form: Form): UserRules {
+function storedRules(form: Form): UserRules {
   const list = (name: string): NotificationRule[] => {
     const waits = form.getAll(`${name}-after`);
     return form
@@ -141,7 +141,7 @@ async function sendPage(
   const about = list.find(({ id }) => refused?.form === id);
   const isCode = refused?.error instanceof RequestRefused && refused.error.field === 'code';
   const rulesError = errorOf('rules');
-  const rules = rulesError === null ? stored : rulesIn(formOf(reply.request));
+  const rules = rulesError === null ? stored : storedRules(formOf(reply.request));
   const noMail = messageSender.missingSetup('email');
   const body = html`<h1>Notifications</h1><p class="lead">How pages of your projects reach you.</p>
 ${news}

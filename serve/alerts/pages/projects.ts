@@ -53,7 +53,7 @@ async function sendProjects(
   const found = await projects.ofUser(user);
   const isSeen = (level: number) => level >= PROJECT_ROLES.Developer;
   const seen = found.filter(({ level }) => isSeen(level)).map(({ project }) => Number(project.id));
-  const open = await reader.as(store).countOpen(seen);
+  const open = await reader.withStore(store).countOpen(seen);
   const rows = found.map(({ project, level }) => {
     const count = open.get(Number(project.id)) ?? 0;
     return [

@@ -4,8 +4,8 @@ import type { SenderRules } from '../../../aggregate/alerts/model/sender-rules.t
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { requireRules } from '../integrations/entered-rules.ts';
-import { pathsIn, pathText } from '../integrations/path-text.ts';
+import { formatPath, parsePaths } from '../integrations/path-syntax.ts';
+import { requireRules } from '../integrations/rules-schema.ts';
 import { RequestRefused } from '../model/access.ts';
 import { select } from './frame.ts';
 
@@ -41,7 +41,7 @@ export function textsOfRules({
   severity,
   labels,
 }: SenderRules): RulesTexts {
-  const pathsText = (paths: readonly Path[]) => paths.map(pathText).join(', ');
+  const pathsText = (paths: readonly Path[]) => paths.map(formatPath).join(', ');
   const lines = (record: Readonly<Record<string, string>>) =>
     Object.entries(record)
       .map((entry) => entry.join(' = '))
@@ -51,15 +51,15 @@ export function textsOfRules({
   return {
     tool,
     fields: mapped((fields ?? {}) as Readonly<Record<string, readonly Path[]>>, pathsText),
-    status_path: status ? pathText(status.path) : '',
+    status_path: status ? formatPath(status.path) : '',
     resolved: (status?.resolved ?? []).join('\n'),
     acknowledged: (status?.acknowledged ?? []).join('\n'),
     ignored: (status?.ignored ?? []).join('\n'),
     fingerprint: (fingerprint ?? []).map(pathsText).join('\n'),
-    severity_path: severity ? pathText(severity.path) : '',
+    severity_path: severity ? formatPath(severity.path) : '',
     severity_words: lines(severity?.words ?? {}),
     severity_otherwise: severity?.otherwise ?? 'critical',
-    labels: mapped(labels ?? {}, pathText),
+    labels: mapped(labels ?? {}, formatPath),
   };
 }
 
@@ -115,7 +115,7 @@ function entriesOf(text: string, field: Field): [string, string][] {
 }
 
 function requirePaths(text: string, field: Field): Path[] {
-  const paths = pathsIn(text);
+  const paths = parsePaths(text);
   if (paths === null || paths.length === 0)
     throw refused(field, `“${text}” is not a path. Separate names with periods, such as data.state.`);
   return paths;

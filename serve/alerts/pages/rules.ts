@@ -4,8 +4,8 @@ import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import { rulesIn } from '../integrations/entered-rules.ts';
-import type { TriedItem } from '../integrations/rule-trial.ts';
+import type { RuleTrialItem } from '../integrations/rule-trial.ts';
+import { storedRules } from '../integrations/rules-schema.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Integration } from '../model/tables.ts';
 import { type ProjectFrame, severityTag, type Visit } from './frame.ts';
@@ -30,7 +30,7 @@ export function serveRulesPage(pages: FastifyInstance, parts: RulesPageParts): v
   pages.get(`${ONE}/rules`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
-    const texts = textsOfRules(rulesIn(integration.rules) ?? {});
+    const texts = textsOfRules(storedRules(integration.rules) ?? {});
     return sendRules(parts, reply, visit, integration, { texts });
   });
   pages.post(`${ONE}/rules`, async (request, reply) => {
@@ -56,7 +56,7 @@ export function serveRulesPage(pages: FastifyInstance, parts: RulesPageParts): v
 
 interface Shown {
   readonly texts: RulesTexts;
-  readonly tried?: readonly TriedItem[];
+  readonly tried?: readonly RuleTrialItem[];
   readonly error?: RequestRefused;
 }
 
@@ -81,7 +81,7 @@ ${tried && trialCard(tried)}
   });
 }
 
-const trialCard = (tried: readonly TriedItem[]): Html =>
+const trialCard = (tried: readonly RuleTrialItem[]): Html =>
   html`<section class="card" role="status"><h2>Result for the last deliveries</h2><p class="hint">The rules are not saved yet. The trial assumes that no alert is open. Items with equal fingerprints are one alert.</p>
 ${table({
   caption: 'Tried deliveries',

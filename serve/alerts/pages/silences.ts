@@ -75,14 +75,14 @@ const projectOf = ({ membership }: Visit) => membership.project.id;
 /** Reads alerts with the access of the visitor. */
 const readable = ({ suppressor, reader }: SilencePageParts, { store }: Visit) => ({
   suppressor,
-  reader: reader.as(store),
+  reader: reader.withStore(store),
 });
 
 /** Matchers that `?alert=` proposes; none without it. */
 async function matchersFor({ suppressor, reader }: SilencePageParts, request: FastifyRequest, visit: Visit) {
   const { alert: text } = request.query as { readonly alert?: unknown };
   if (text === undefined) return [];
-  const alert = await reader.as(visit.store).get(projectOf(visit), Math.floor(Number(text)) || 0);
+  const alert = await reader.withStore(visit.store).get(projectOf(visit), Math.floor(Number(text)) || 0);
   return proposedMatchers(alert, await suppressor.labelsOf(alert));
 }
 

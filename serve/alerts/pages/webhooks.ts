@@ -6,7 +6,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import { showOnce, takeSecret } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../composition/domain.ts';
-import type { Progress } from '../consequences/progress.ts';
+import type { Progress } from '../events/consumer-progress.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Webhook } from '../model/tables.ts';
 import type { AttemptResult } from '../notifications/webhook-sender.ts';

@@ -1,12 +1,12 @@
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, Queue } from '../../../infra/ports.ts';
-import { ProjectJobs, type ProjectTask } from '../consequences/project-jobs.ts';
 import type { Channels } from '../destinations/channels.ts';
 import type { Contacts } from '../destinations/contacts.ts';
+import { ProjectJobs, type ProjectTask } from '../events/project-jobs.ts';
+import { retryDelayMs } from '../http-client/back-off.ts';
 import type { Destination } from '../messages/destination.ts';
 import type { MessageSender, SendOutcome } from '../messages/send.ts';
-import { retryDelayMs } from '../outgoing/back-off.ts';
 import { departureOf, HISTORY_MS } from './bundling.ts';
 import { canBePaged, type PeopleDependencies } from './can-be-paged.ts';
 import type { PageMessages } from './page-messages.ts';
@@ -70,12 +70,12 @@ export class PageDeliveries {
   }
 
   start(onFailure: (error: unknown) => void): void {
-    const unfinished = async () => {
+    const pendingTasks = async () => {
       const due = await this.#deps.store.destinationsWithDue(this.#deps.clock.now());
       return due.map(({ project, destination }) => ({ project, name: destination }));
     };
     const run = ({ project, name }: ProjectTask) => this.run(project, name);
-    this.#jobs.start({ run, unfinished, onFailure });
+    this.#jobs.start({ run, pendingTasks, onFailure });
   }
 
   stop(): Promise<void> {

@@ -2,9 +2,9 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Queue } from '../../../infra/ports.ts';
-import { consumerLock } from '../consequences/consequences.ts';
-import type { ConsequenceProgress } from '../consequences/progress.ts';
-import { ProjectJobs } from '../consequences/project-jobs.ts';
+import type { ConsumerProgress } from '../events/consumer-progress.ts';
+import { consumerLock } from '../events/event-consumers.ts';
+import { ProjectJobs } from '../events/project-jobs.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
@@ -49,7 +49,7 @@ interface PageStepsDependencies {
   readonly store: PageStore;
   readonly pipeline: AlertPipeline;
   readonly reader: Pick<AlertReader, 'findAll'>;
-  readonly progress: Pick<ConsequenceProgress, 'get'>;
+  readonly progress: Pick<ConsumerProgress, 'get'>;
   readonly projects: Pick<Projects, 'find'>;
   readonly policies: Pick<Policies, 'findAll'>;
   readonly suppressor: Pick<Suppressor, 'suppressions'>;
@@ -76,11 +76,11 @@ export class PageSteps {
   }
 
   start(onFailure: (error: unknown) => void): void {
-    const unfinished = async () => {
+    const pendingTasks = async () => {
       const projects = await this.#deps.store.projectsWithDue(this.#deps.clock.now());
       return projects.map((project) => ({ project, name: 'steps' }));
     };
-    this.#jobs.start({ run: ({ project }) => this.run(project), unfinished, onFailure });
+    this.#jobs.start({ run: ({ project }) => this.run(project), pendingTasks, onFailure });
   }
 
   stop(): Promise<void> {

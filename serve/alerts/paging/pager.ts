@@ -1,9 +1,9 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Lease } from '../../../infra/coordination/lock.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import type { EventConsumer } from '../consequences/consequences.ts';
-import { ALERT_LATE_MS_MAX, type DecidedChange } from '../consequences/event-history.ts';
 import type { NotificationRulesStore } from '../destinations/rules.ts';
+import type { EventConsumer } from '../events/event-consumers.ts';
+import { ALERT_WAIT_MS_MAX, type StoredAlertChange } from '../events/event-history.ts';
 import type { Policies, Policy } from '../oncall/policies.ts';
 import type { ProjectRoutes, Routes, RouteTarget } from '../oncall/routes.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
@@ -44,7 +44,7 @@ export class Pager implements EventConsumer {
     this.#deps = dependencies;
   }
 
-  async apply(project: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
+  async apply(project: number, changes: readonly StoredAlertChange[], lease: Lease): Promise<boolean> {
     const { store, routes, reader, suppressor, clock } = this.#deps;
     const iids = [...new Set(changes.map(({ iid }) => iid))];
     const [routed, stored] = await Promise.all([routes.load(String(project)), store.ofAlerts(project, iids)]);
@@ -107,15 +107,15 @@ export class Pager implements EventConsumer {
   }
 
   /** True if the alert of an event may still be written. */
-  #isLate(change: DecidedChange, alert: Alert | undefined): boolean {
+  #isLate(change: StoredAlertChange, alert: Alert | undefined): boolean {
     const isMissing = alert === undefined || alert.position < change.position;
-    return isMissing && this.#deps.clock.now() - change.at < ALERT_LATE_MS_MAX;
+    return isMissing && this.#deps.clock.now() - change.at < ALERT_WAIT_MS_MAX;
   }
 
   /** Updates for everybody who accepted a call. */
   async #updatesOf(
     project: number,
-    updates: readonly (PageChange & { readonly change: DecidedChange })[],
+    updates: readonly (PageChange & { readonly change: StoredAlertChange })[],
   ): Promise<PageNotification[]> {
     const { store, rules, clock } = this.#deps;
     if (updates.length === 0) return [];
@@ -152,10 +152,10 @@ interface FollowContext {
 }
 
 /** Changes that open a page for each routed policy without a page. */
-const OPENING: ReadonlySet<DecidedChange['name']> = new Set(['created', 'raised', 'reopened']);
+const OPENING: ReadonlySet<StoredAlertChange['name']> = new Set(['created', 'raised', 'reopened']);
 
 /** `triggered` opens no new page, but a closed one starts again if the alert is still routed. */
-const readsRoutes = ({ name }: DecidedChange): boolean => OPENING.has(name) || name === 'triggered';
+const readsRoutes = ({ name }: StoredAlertChange): boolean => OPENING.has(name) || name === 'triggered';
 
 /** Applies the changes of a batch of alerts to their pages. */
 class PageBatch {
@@ -164,7 +164,7 @@ class PageBatch {
   readonly #followed = new Map<string, number>();
   readonly #pages = new Map<string, AlertPage>();
   readonly #dirty = new Set<string>();
-  readonly updates: (PageChange & { readonly change: DecidedChange })[] = [];
+  readonly updates: (PageChange & { readonly change: StoredAlertChange })[] = [];
   readonly entries: Parameters<PageStore['log']>[0][number][] = [];
 
   constructor(project: number, stored: readonly AlertPage[]) {
@@ -179,7 +179,7 @@ class PageBatch {
     return [...this.#dirty].map((key) => this.#pages.get(key) as AlertPage);
   }
 
-  follow(change: DecidedChange, context: FollowContext): void {
+  follow(change: StoredAlertChange, context: FollowContext): void {
     const { targets, severity, policyOf } = context;
     for (const page of this.#pages.values()) {
       if (page.alert !== change.iid || change.position <= (this.#followed.get(pageKey(page)) ?? -1)) continue;
@@ -194,7 +194,7 @@ class PageBatch {
   }
 
   /** Opens missing pages. */
-  #open(change: DecidedChange, { targets, severity, suppression, policyOf, now }: FollowContext): void {
+  #open(change: StoredAlertChange, { targets, severity, suppression, policyOf, now }: FollowContext): void {
     for (const { route, policyId, delaySeconds } of targets) {
       const fields = { project: this.#project, alert: change.iid, policy: policyId, route, severity };
       if (policyOf(policyId) === null || this.#pages.has(pageKey(fields))) continue;

@@ -2,8 +2,8 @@ import { chunkBySize } from '../../../infra/chunk.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, Queue } from '../../../infra/ports.ts';
-import { consumerLock } from '../consequences/consequences.ts';
-import { ProjectJobs } from '../consequences/project-jobs.ts';
+import { consumerLock } from '../events/event-consumers.ts';
+import { ProjectJobs } from '../events/project-jobs.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { Suppressor } from '../suppression/suppressor.ts';
 import { type AlertPage, afterSuppressionChange, pageKey, SUPPRESSED } from './escalation.ts';
@@ -43,11 +43,11 @@ export class SuppressedPages {
 
   start(onFailure: (error: unknown) => void): void {
     const run = ({ project }: { readonly project: number }) => this.run(project);
-    const unfinished = async () => {
+    const pendingTasks = async () => {
       const projects = await this.#deps.store.projectsIn(UNACKNOWLEDGED_STATES);
       return projects.map((project) => ({ project, name: 'quiet' }));
     };
-    this.#jobs.start({ run, unfinished, onFailure });
+    this.#jobs.start({ run, pendingTasks, onFailure });
   }
 
   stop(): Promise<void> {

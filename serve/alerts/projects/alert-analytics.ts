@@ -55,7 +55,7 @@ export class AlertAnalytics {
   }
 
   /** The same for a caller, who waits in turns with others. */
-  as(store: Pick<Store, 'rows'>): AlertAnalytics {
+  withStore(store: Pick<Store, 'rows'>): AlertAnalytics {
     return new AlertAnalytics({ store, pipeline: this.#pipeline });
   }
 

@@ -108,7 +108,7 @@ export class AlertReader {
   }
 
   /** The same for a caller, who waits in turns with others. */
-  as(store: Pick<Store, 'rows'>): AlertReader {
+  withStore(store: Pick<Store, 'rows'>): AlertReader {
     return new AlertReader({ store, pipeline: this.#pipeline });
   }
 
@@ -157,7 +157,7 @@ export class AlertReader {
   }
 
   /** Differs whenever an event or an alert of the project does. */
-  async stateOf(project: number): Promise<string> {
+  async changeToken(project: number): Promise<string> {
     const [row] = await this.#store.rows<{ events: number; alerts: number }>(
       sql`SELECT (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) AS events,
         (SELECT max(position) FROM ${alerts} WHERE project = ${project}) AS alerts`,

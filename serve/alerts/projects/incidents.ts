@@ -5,7 +5,7 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import type { User } from '../../accounts/tables.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { consumerLock } from '../consequences/consequences.ts';
+import { consumerLock } from '../events/event-consumers.ts';
 import { RequestRefused } from '../model/access.ts';
 import type { Incident } from '../model/tables.ts';
 import type { AlertActions } from './alert-actions.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { User } from '../../accounts/tables.ts';
-import { rulesIn, rulesSchema } from '../integrations/entered-rules.ts';
 import { PRESET_NAMES } from '../integrations/presets/presets.ts';
+import { rulesSchema, storedRules } from '../integrations/rules-schema.ts';
 import { API_TYPE_NAMES, typeOf, webhookPathOf } from '../integrations/types.ts';
 import { type Membership, roleOf } from '../model/access.ts';
 import type { Incident, Integration } from '../model/tables.ts';
@@ -12,7 +12,7 @@ import type { ProjectMember } from './members.ts';
 // Resources of the REST API: the schema of each, and the function that creates its JSON.
 
 /** Replaces unpaired surrogates by U+FFFD, as the store does, so the response equals what later requests read. */
-export const givenText = () => z.string().overwrite((text) => text.toWellFormed());
+export const wellFormedText = () => z.string().overwrite((text) => text.toWellFormed());
 
 const moment = z.iso.datetime();
 /** A time in ISO 8601; null for none. */
@@ -126,7 +126,7 @@ export function integrationJson(integration: Integration, url: string, now: numb
     topics: integration.topics,
     payload_example: integration.sample || null,
     payload_attribute_mappings: mappingJson(integration.mapping),
-    rules: rulesIn(integration.rules),
+    rules: storedRules(integration.rules),
     preset: integration.preset || null,
     heartbeat_minutes: integration.heartbeat_minutes,
     heartbeat_matchers: integration.heartbeat_matchers,

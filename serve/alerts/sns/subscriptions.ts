@@ -4,10 +4,10 @@ import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, Queue } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import type { Records } from '../../stored-records/records.ts';
-import { ProjectJobs, type ProjectTask } from '../consequences/project-jobs.ts';
+import { ProjectJobs, type ProjectTask } from '../events/project-jobs.ts';
+import { retryDelayMs } from '../http-client/back-off.ts';
+import { networkFault } from '../http-client/network-fault.ts';
 import type { IntegrationSummary, SnsSubscription } from '../model/tables.ts';
-import { retryDelayMs } from '../outgoing/back-off.ts';
-import { networkFault } from '../outgoing/network-fault.ts';
 import { amazonUrl, getFromAmazon } from './amazon.ts';
 
 /** Amazon SNS deletes a subscription that is not confirmed after 48 hours. */
@@ -38,7 +38,7 @@ export class SnsSubscriptions {
 
   start(onFailure: (error: unknown) => void): void {
     const run = ({ name }: ProjectTask) => this.confirm(name);
-    this.#jobs.start({ run, unfinished: () => this.#unfinished(), onFailure });
+    this.#jobs.start({ run, pendingTasks: () => this.#pendingTasks(), onFailure });
   }
 
   stop(): Promise<void> {
@@ -98,7 +98,7 @@ export class SnsSubscriptions {
     }
   }
 
-  async #unfinished(): Promise<ProjectTask[]> {
+  async #pendingTasks(): Promise<ProjectTask[]> {
     const rows = await this.#deps.records.find(sql`state = 'pending'`, 'created_ms', 10_000);
     return rows.map(({ id, project_id }) => ({ project: Number(project_id), name: id }));
   }

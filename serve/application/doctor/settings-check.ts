@@ -12,7 +12,7 @@ import { type Finding, failed, fine, warning } from '../../../infra/finding.ts';
 import { formatBytes } from '../../../infra/format.ts';
 import { nearestName } from '../../../infra/nearest-name.ts';
 import { findChain, readRegistry } from '../../../ingest/chains/registry.ts';
-import { isPublicAddress } from '../../alerts/outgoing/public-address.ts';
+import { isPublicAddress } from '../../alerts/http-client/public-address.ts';
 import { type Config, settings } from '../../settings/settings.ts';
 
 const CHECK = 'settings';

@@ -61,7 +61,7 @@ describe('a heartbeat', () => {
     const after = await beating.server(true);
     await beating.pass(7, after);
     expect(await alerts()).toMatchObject([SILENT]);
-    after.beats.heard((await after.cache.find(source.id)) as never, []);
+    after.beats.record((await after.cache.find(source.id)) as never, []);
     await beating.untilStored(source, '');
     await beating.pass(1, after);
     expect(await alerts()).toMatchObject([RESOLVED]);

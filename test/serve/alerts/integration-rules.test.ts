@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/sql.ts';
-import { changesAfter } from '../../../serve/alerts/consequences/event-history.ts';
+import { changesAfter } from '../../../serve/alerts/events/event-history.ts';
 import { presetOf } from '../../../serve/alerts/integrations/presets/presets.ts';
 import { type Person, Service } from './service.ts';
 

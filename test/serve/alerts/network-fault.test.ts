@@ -1,8 +1,8 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { expect, it } from 'vitest';
-import { networkFault } from '../../../serve/alerts/outgoing/network-fault.ts';
-import { post, TargetConnections } from '../../../serve/alerts/outgoing/post.ts';
+import { networkFault } from '../../../serve/alerts/http-client/network-fault.ts';
+import { post, TargetConnections } from '../../../serve/alerts/http-client/post.ts';
 
 async function faultOf(url: string): Promise<string> {
   const connections = new TargetConnections(url, { allowsPrivate: true });

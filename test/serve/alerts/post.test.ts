@@ -2,8 +2,8 @@ import type { lookup } from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { requireHttpUrl } from '../../../serve/alerts/outgoing/http-url.ts';
-import { post, TargetConnections } from '../../../serve/alerts/outgoing/post.ts';
+import { requireHttpUrl } from '../../../serve/alerts/http-client/http-url.ts';
+import { post, TargetConnections } from '../../../serve/alerts/http-client/post.ts';
 
 let server: Server;
 let port: number;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { requireRules } from '../../../serve/alerts/integrations/entered-rules.ts';
 import { PRESETS, presetOf } from '../../../serve/alerts/integrations/presets/presets.ts';
+import { requireRules } from '../../../serve/alerts/integrations/rules-schema.ts';
 import { TestProject } from '../../aggregate/alerts/test-project.ts';
 
 // Payloads as the tools send them, after their documentation.

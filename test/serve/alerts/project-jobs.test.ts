@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
-import type { Notification } from '../../../serve/alerts/consequences/outbox.ts';
-import { ProjectJobs, type ProjectTask } from '../../../serve/alerts/consequences/project-jobs.ts';
+import type { Notification } from '../../../serve/alerts/events/outbox.ts';
+import { ProjectJobs, type ProjectTask } from '../../../serve/alerts/events/project-jobs.ts';
+import { isRefusal, retryDelayMs } from '../../../serve/alerts/http-client/back-off.ts';
 import { DeliveryResults } from '../../../serve/alerts/notifications/delivery-results.ts';
-import { isRefusal, retryDelayMs } from '../../../serve/alerts/outgoing/back-off.ts';
 
 const closed: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 /** Jobs whose tasks end when the test says so. */
-function opened(concurrency: number, projectConcurrency: number, unfinished: readonly ProjectTask[] = []) {
+function opened(concurrency: number, projectConcurrency: number, pendingTasks: readonly ProjectTask[] = []) {
   const started: string[] = [];
   const ends = new Map<string, (againMs: number | undefined) => void>();
   const failures: unknown[] = [];
@@ -23,7 +23,7 @@ function opened(concurrency: number, projectConcurrency: number, unfinished: rea
       started.push(`${project} ${name}`);
       return new Promise((end) => ends.set(`${project} ${name}`, end));
     },
-    unfinished: async () => unfinished,
+    pendingTasks: async () => pendingTasks,
     onFailure: (error) => failures.push(error),
   });
   const endAll = () => {
@@ -115,7 +115,7 @@ test('what is stored is found at the start, and what fails is told and tried aga
       if (++runs === 1) throw new Error('away');
       return undefined;
     },
-    unfinished: async () => [],
+    pendingTasks: async () => [],
     onFailure: (error) => failures.push(error),
   });
   jobs.wake(tasks('1 a'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPublicAddress } from '../../../serve/alerts/outgoing/public-address.ts';
+import { isPublicAddress } from '../../../serve/alerts/http-client/public-address.ts';
 
 test.each([
   ['unspecified', '0.0.0.0'],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pathsIn, pathText } from '../../../serve/alerts/integrations/path-text.ts';
+import { formatPath, parsePaths } from '../../../serve/alerts/integrations/path-syntax.ts';
 import { PRESETS } from '../../../serve/alerts/integrations/presets/presets.ts';
 import type { RequestRefused } from '../../../serve/alerts/model/access.ts';
 import { fieldOf, rulesOfTexts, textsOfRules } from '../../../serve/alerts/pages/rules-form.ts';
@@ -18,14 +18,14 @@ describe('paths as texts', () => {
     ['großes.日本', [['großes', '日本']]],
     ['', []],
   ])('%s', (text, paths) => {
-    expect(pathsIn(text)).toEqual(paths);
-    expect(pathsIn(paths.map(pathText).join(', '))).toEqual(paths);
+    expect(parsePaths(text)).toEqual(paths);
+    expect(parsePaths(paths.map(formatPath).join(', '))).toEqual(paths);
   });
 
   test.each(['.', 'a.', '.a', 'a..b', 'a b', 'a,', ',a', 'a,,b', 'a[', 'a[x]', 'a[-1]', '"a', 'a"b"', 'a=b'])(
     '%s is none',
     (text) => {
-      expect(pathsIn(text)).toBeNull();
+      expect(parsePaths(text)).toBeNull();
     },
   );
 });

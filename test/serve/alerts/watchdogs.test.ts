@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { WATCHDOGS_MAX } from '../../../serve/alerts/integrations/beats.ts';
+import { WATCHDOGS_MAX } from '../../../serve/alerts/integrations/beat-recorder.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { Beating, MINUTE } from './beating.ts';
 import type { Source } from './service.ts';
@@ -169,7 +169,7 @@ describe('a Watchdog', () => {
     const entry = await domain.cache.find(source.id);
     await until('it is counted', async () => {
       // A beat that finds the store busy is lost; a sender beats again.
-      domain.beats.heard(entry as never, [{ beat: 'one more', labels: [] }]);
+      domain.beats.record(entry as never, [{ beat: 'one more', labels: [] }]);
       return (await domain.refusals.latest(source.id)).length > 0;
     });
     expect(await domain.refusals.latest(source.id)).toMatchObject([

@@ -25,7 +25,7 @@ const RUN_ELSEWHERE = {
   git: 'test/serve/identity/oauth/git.test.ts',
   clients: 'test/serve/clients',
   monitoring: 'test/infra/prometheus',
-  heartbeat: 'test/serve/alerts/health/pager-health.test.ts',
+  heartbeat: 'test/serve/alerts/pager-health/pager-health.test.ts',
   tracing: 'test/serve/tracing.test.ts',
   nodes: 'test/serve/application/cli/nodes.test.ts',
   days: 'test/serve/application/cli/start-node.test.ts',

@@ -61,7 +61,7 @@ async function openPager(type: 'webhook' | 'pagerduty', settings: Record<string,
       alerts.applyAction({ project, iid: 1, by: user.id, change: { status } }),
     /** Follows the events and carries out the steps, but sends nothing. */
     step: async () => {
-      await domain.consequences.catchUp(project, 'paging');
+      await domain.eventConsumers.catchUp(project, 'paging');
       await domain.pageSteps.run(project);
     },
     send: () => domain.pageDeliveries.run(project, channel.id),

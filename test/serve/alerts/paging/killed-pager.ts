@@ -114,7 +114,7 @@ async function silenceSome(): Promise<void> {
 
 /** Everything that is due now, as the jobs of a server carry it out. */
 async function carryOut(): Promise<void> {
-  while ((await domain.consequences.run(number, 'paging')) === 0);
+  while ((await domain.eventConsumers.run(number, 'paging')) === 0);
   await domain.suppressedPages.run(number);
   await domain.pageSteps.run(number);
   const due = await domain.pageStore.destinationsWithDue(clock.now());

@@ -3,23 +3,23 @@ import type { AlertDomain } from '../composition/domain.ts';
 import { type AlertReader, OPEN_STATUSES } from '../projects/alert-reader.ts';
 import { alertJson } from '../projects/shapes.ts';
 
-type AnswerParts = Pick<AlertDomain, 'suppressor' | 'users'>;
+type ResponseParts = Pick<AlertDomain, 'suppressor' | 'users'>;
 
-type AlertAnswer = ReturnType<typeof alertJson>;
+type AlertResponse = ReturnType<typeof alertJson>;
 
 /** An alert as the API answers it. */
-export async function oneAlertJson(parts: AnswerParts, alert: Alert, url: string): Promise<AlertAnswer> {
-  const [answer] = await alertsJson(parts, String(alert.project), [alert], url);
-  return answer as AlertAnswer;
+export async function alertResponse(parts: ResponseParts, alert: Alert, url: string): Promise<AlertResponse> {
+  const [answer] = await alertResponses(parts, String(alert.project), [alert], url);
+  return answer as AlertResponse;
 }
 
 /** Alerts of a project as the API answers them. */
-export async function alertsJson(
-  { suppressor, users: lookup }: AnswerParts,
+export async function alertResponses(
+  { suppressor, users: lookup }: ResponseParts,
   projectId: string,
   alerts: readonly Alert[],
   url: string,
-): Promise<readonly AlertAnswer[]> {
+): Promise<readonly AlertResponse[]> {
   const open = alerts.filter(({ status }) => OPEN_STATUSES.includes(status));
   const [users, silencedBy] = await Promise.all([
     lookup.byId(alerts.flatMap(({ assignees }) => assignees)),
@@ -30,7 +30,7 @@ export async function alertsJson(
 
 /** Numbers of the newest open alerts that are suppressed now, or of those that are not. */
 export async function silencedAlerts(
-  { suppressor }: Pick<AnswerParts, 'suppressor'>,
+  { suppressor }: Pick<ResponseParts, 'suppressor'>,
   reader: AlertReader,
   projectId: string,
   isSilenced: boolean,

@@ -82,8 +82,8 @@ export function requireRules(entered: unknown): SenderRules {
 }
 
 /** The stored form; '' for no rules. */
-export const rulesText = (rules: SenderRules | null): string =>
+export const rulesColumn = (rules: SenderRules | null): string =>
   rules === null || Object.keys(rules).length === 0 ? '' : JSON.stringify(rules);
 
-export const rulesIn = (text: string): SenderRules | null =>
+export const storedRules = (text: string): SenderRules | null =>
   text === '' ? null : (JSON.parse(text) as SenderRules);

@@ -2,8 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import type { Queue, Store } from '../../../infra/ports.ts';
-import { ALERT_LATE_MS, changesAfter, type DecidedChange, projectsWithChanges } from './event-history.ts';
-import type { ConsequenceProgress } from './progress.ts';
+import type { ConsumerProgress } from './consumer-progress.ts';
+import {
+  ALERT_RETRY_MS,
+  changesAfter,
+  projectsWithChanges,
+  type StoredAlertChange,
+} from './event-history.ts';
 import { ProjectJobs, type ProjectTask } from './project-jobs.ts';
 
 /** Something that follows from the events of projects. */
@@ -14,19 +19,19 @@ export interface EventConsumer {
    * Carries out what follows from changes of alerts, which a kill may repeat. The lease is that of the lock of the
    * consumer. Returns false while the alerts of some events are not stored yet.
    */
-  apply(project: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean>;
+  apply(project: number, changes: readonly StoredAlertChange[], lease: Lease): Promise<boolean>;
 }
 
 /** The lock under which a consumer works for a project. */
 export const consumerLock = (name: string, project: number | string): string => `${name}/${project}`;
 
-interface ConsequencesDependencies {
+interface EventConsumersDependencies {
   readonly store: Store;
   readonly queue: Queue;
   readonly locks: Locks;
   readonly pipeline: AlertPipeline;
   readonly projects: { numbers(): Promise<readonly number[]> };
-  readonly progress: ConsequenceProgress;
+  readonly progress: ConsumerProgress;
   readonly consumers: readonly EventConsumer[];
 }
 
@@ -39,11 +44,11 @@ const CATCH_UP_MS_MAX = 10_000;
  * What follows from alert events: each consumer is given the stored events of a project in their order, by one process
  * at a time, and stores how far it is.
  */
-export class Consequences {
-  readonly #deps: ConsequencesDependencies;
+export class EventConsumers {
+  readonly #deps: EventConsumersDependencies;
   readonly #jobs: ProjectJobs;
 
-  constructor(dependencies: ConsequencesDependencies) {
+  constructor(dependencies: EventConsumersDependencies) {
     this.#deps = dependencies;
     const { queue, consumers } = dependencies;
     this.#jobs = new ProjectJobs({
@@ -54,7 +59,7 @@ export class Consequences {
 
   start(onFailure: (error: unknown) => void): void {
     const run = ({ project, name }: ProjectTask) => this.run(project, name);
-    this.#jobs.start({ run, unfinished: () => this.unfinished(), onFailure });
+    this.#jobs.start({ run, pendingTasks: () => this.pendingTasks(), onFailure });
     this.#deps.pipeline.onChanged((projects) => this.#jobs.wake(this.#tasksOf(projects)));
   }
 
@@ -68,7 +73,7 @@ export class Consequences {
   }
 
   /** The position up to which nothing follows from the events of a project any more. */
-  async doneUntil(project: number): Promise<number> {
+  async lowestPosition(project: number): Promise<number> {
     const rows = await this.#deps.progress.list(project);
     const positions = new Map(rows.map(({ target, position }) => [target, position]));
     return Math.min(...this.#deps.consumers.map(({ name }) => positions.get(name) ?? 0));
@@ -91,7 +96,7 @@ export class Consequences {
       const next = await changesAfter(store, project, before.position, EVENTS_PER_ROUND);
       if (next.position === before.position) return undefined;
       const isApplied = next.changes.length === 0 || (await consumer.apply(project, next.changes, lease));
-      if (!isApplied) return ALERT_LATE_MS;
+      if (!isApplied) return ALERT_RETRY_MS;
       await lease.ensure();
       await progress.save(before, { position: next.position });
       return next.isFull ? 0 : undefined;
@@ -109,7 +114,7 @@ export class Consequences {
     }
   }
 
-  async unfinished(): Promise<ProjectTask[]> {
+  async pendingTasks(): Promise<ProjectTask[]> {
     const { store, progress, projects, consumers } = this.#deps;
     const rows = await progress.list();
     const numbers = await projects.numbers();

@@ -11,7 +11,7 @@ export const NOTIFIED_CHANGES = ['created', 'raised', 'acknowledged', 'resolved'
 export type NotifiedChangeName = (typeof NOTIFIED_CHANGES)[number];
 
 /** A change of an alert by the event at a position. */
-export interface DecidedChange {
+export interface StoredAlertChange {
   readonly position: number;
   /** Index in the event; a delivery may change several alerts. */
   readonly item: number;
@@ -24,12 +24,12 @@ export interface DecidedChange {
 }
 
 /** A change that webhooks and on-call tools are notified of. */
-export interface NotifiedChange extends DecidedChange {
+export interface NotifiedChange extends StoredAlertChange {
   readonly name: NotifiedChangeName;
 }
 
-interface DecidedChanges {
-  readonly changes: readonly DecidedChange[];
+interface StoredAlertChanges {
+  readonly changes: readonly StoredAlertChange[];
   /** Every change up to this position is among them, or was before. */
   readonly position: number;
   /** Whether there may be more of them now. */
@@ -37,8 +37,8 @@ interface DecidedChanges {
 }
 
 /** Events are stored before the alerts that they create: how soon a missing alert is looked for again, and how long. */
-export const ALERT_LATE_MS = 250;
-export const ALERT_LATE_MS_MAX = HOUR_MS;
+export const ALERT_RETRY_MS = 250;
+export const ALERT_WAIT_MS_MAX = HOUR_MS;
 
 /** Outcomes of which some are changes that others are told of. */
 const OUTCOMES = ['created', 'raised', 'acknowledged', 'resolved', 'changed'];
@@ -63,7 +63,7 @@ export async function changesAfter(
   project: number,
   position: number,
   eventsMax: number,
-): Promise<DecidedChanges> {
+): Promise<StoredAlertChanges> {
   const [stored] = await store.rows<{ newest: number }>(
     sql`SELECT max(position) AS newest FROM ${alertEvents} WHERE project = ${project} AND position > ${position}`,
   );
@@ -89,13 +89,13 @@ export async function changesAfter(
   };
 }
 
-function changesIn({ position, at, status, reopens, by, outcomes, iids }: EventRow): DecidedChange[] {
-  return outcomes.flatMap((outcome, item): DecidedChange[] => {
+function changesIn({ position, at, status, reopens, by, outcomes, iids }: EventRow): StoredAlertChange[] {
+  return outcomes.flatMap((outcome, item): StoredAlertChange[] => {
     const change = { position, item, at, iid: iids[item] ?? 0, by };
     const name = NOTIFIED_CHANGES.find((one) => one === outcome);
     if (name !== undefined) return [{ ...change, name }];
     if (outcome !== 'changed') return [];
-    const names: DecidedChange['name'][] = reopens ? ['reopened'] : [];
+    const names: StoredAlertChange['name'][] = reopens ? ['reopened'] : [];
     if (status === 'acknowledged' || status === 'ignored') names.push(status);
     else if (status === 'triggered' && !reopens) names.push(status);
     return names.map((name) => ({ ...change, name }));
@@ -128,7 +128,7 @@ export async function projectsWithChanges(
 export async function tracesOf(
   store: Store,
   project: number,
-  changes: readonly Pick<DecidedChange, 'position'>[],
+  changes: readonly Pick<StoredAlertChange, 'position'>[],
 ): Promise<ReadonlyMap<number, Traceparent>> {
   if (!isTracingEnabled() || changes.length === 0) return new Map();
   const positions = [...new Set(changes.map(({ position }) => position))];

@@ -6,9 +6,9 @@ import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { inSpan } from '../../../infra/tracing/spans.ts';
 import type { Records } from '../../stored-records/records.ts';
-import type { ConsequenceMetrics } from '../consequences/consequence-metrics.ts';
-import type { EventConsumer } from '../consequences/consequences.ts';
-import { ALERT_LATE_MS_MAX, type DecidedChange, tracesOf } from '../consequences/event-history.ts';
+import type { ConsumerMetrics } from '../events/consumer-metrics.ts';
+import type { EventConsumer } from '../events/event-consumers.ts';
+import { ALERT_WAIT_MS_MAX, type StoredAlertChange, tracesOf } from '../events/event-history.ts';
 import type { Incident, Project } from '../model/tables.ts';
 import {
   DESCRIPTION_CHARACTERS_MAX,
@@ -19,17 +19,17 @@ import {
 } from './incidents.ts';
 import type { Projects } from './projects.ts';
 
-interface IncidentFollowerDependencies {
+interface IncidentUpdaterDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly records: Records<Incident>;
   readonly projects: Projects;
   readonly pipeline: AlertPipeline;
-  readonly metrics: ConsequenceMetrics;
+  readonly metrics: ConsumerMetrics;
 }
 
 /** Changes of alerts that incidents follow. */
-const INCIDENT_CHANGES: ReadonlySet<DecidedChange['name']> = new Set([
+const INCIDENT_CHANGES: ReadonlySet<StoredAlertChange['name']> = new Set([
   'created',
   'raised',
   'resolved',
@@ -40,15 +40,15 @@ const INCIDENT_CHANGES: ReadonlySet<DecidedChange['name']> = new Set([
  * Creates incidents for new alerts and closes those of resolved alerts, where the project is set up for it. Incidents
  * follow alerts that are reopened or whose severity is raised.
  */
-export class IncidentFollower implements EventConsumer {
+export class IncidentUpdater implements EventConsumer {
   readonly name = INCIDENTS;
-  readonly #deps: IncidentFollowerDependencies;
+  readonly #deps: IncidentUpdaterDependencies;
 
-  constructor(dependencies: IncidentFollowerDependencies) {
+  constructor(dependencies: IncidentUpdaterDependencies) {
     this.#deps = dependencies;
   }
 
-  async apply(number: number, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
+  async apply(number: number, changes: readonly StoredAlertChange[], lease: Lease): Promise<boolean> {
     const { clock, projects, metrics } = this.#deps;
     const project = await projects.find(String(number));
     const relevant = changes.filter(({ name }) => INCIDENT_CHANGES.has(name));
@@ -61,14 +61,18 @@ export class IncidentFollower implements EventConsumer {
   }
 
   /** As a span that follows from the requests that changed the alerts. */
-  async #updateTraced(project: Project, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
+  async #updateTraced(
+    project: Project,
+    changes: readonly StoredAlertChange[],
+    lease: Lease,
+  ): Promise<boolean> {
     const traces = await tracesOf(this.#deps.store, Number(project.id), changes);
     const options = { causes: [...traces.values()] };
     return inSpan('update incidents', options, () => this.#update(project, changes, lease));
   }
 
   /** False when the alerts of some events are not stored yet. */
-  async #update(project: Project, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
+  async #update(project: Project, changes: readonly StoredAlertChange[], lease: Lease): Promise<boolean> {
     const { records } = this.#deps;
     const created = new Map(changes.filter(({ name }) => name === 'created').map((of) => [of.iid, of]));
     const later = Map.groupBy(
@@ -80,17 +84,17 @@ export class IncidentFollower implements EventConsumer {
     if (iids.length === 0) return true;
     const raised = changes.filter(({ name }) => name === 'raised');
     const found = await this.#alertsOf(project, [...wanted, ...raised.map(({ iid }) => iid)]);
-    const isLate = (change: DecidedChange) =>
+    const isLate = (change: StoredAlertChange) =>
       (found.get(change.iid)?.position ?? 0) < change.position && this.#mayCome(change);
-    if ([...wanted.map((iid) => created.get(iid) as DecidedChange), ...raised].some(isLate)) return false;
+    if ([...wanted.map((iid) => created.get(iid) as StoredAlertChange), ...raised].some(isLate)) return false;
     const known = await incidentsOfAlerts(records, project.id, iids);
     const missing = wanted.filter((iid) => found.has(iid) && !known.has(iid));
     let next = missing.length === 0 ? 0 : await newestIncident(this.#deps.store, records, project.id);
     const added = missing.map((iid) => {
-      const { at, position } = created.get(iid) as DecidedChange;
+      const { at, position } = created.get(iid) as StoredAlertChange;
       const alert = found.get(iid) as Alert;
       const incident = incidentOf(alert, ++next, { author: '', at, position });
-      return (later.get(iid) ?? []).reduce((of, change) => followed(of, change, alert), incident);
+      return (later.get(iid) ?? []).reduce((of, change) => withChange(of, change, alert), incident);
     });
     await lease.ensure();
     await Promise.all(added.map((incident) => records.add(incident)));
@@ -103,8 +107,8 @@ export class IncidentFollower implements EventConsumer {
   }
 
   /** Whether the alert of an event that has none may still be written. */
-  #mayCome(change: DecidedChange): boolean {
-    return this.#deps.clock.now() - change.at < ALERT_LATE_MS_MAX;
+  #mayCome(change: StoredAlertChange): boolean {
+    return this.#deps.clock.now() - change.at < ALERT_WAIT_MS_MAX;
   }
 
   async #alertsOf({ id }: Project, iids: readonly number[]): Promise<ReadonlyMap<number, Alert>> {
@@ -118,7 +122,7 @@ export class IncidentFollower implements EventConsumer {
 
   async #follow(
     known: readonly Incident[],
-    later: ReadonlyMap<number, readonly DecidedChange[]>,
+    later: ReadonlyMap<number, readonly StoredAlertChange[]>,
     found: ReadonlyMap<number, Alert>,
   ): Promise<void> {
     const due = known.filter(({ alert_iid }) => later.has(alert_iid));
@@ -126,9 +130,9 @@ export class IncidentFollower implements EventConsumer {
       due.map(({ id, alert_iid }) =>
         this.#deps.records.change(id, (current) => {
           if (current === null) return { result: undefined };
-          // A user may have changed it since it followed these changes, or knew of them.
+          // A user may have changed it since it withChange these changes, or knew of them.
           const changes = (later.get(alert_iid) ?? []).filter(({ position }) => position > current.position);
-          const next = changes.reduce((of, change) => followed(of, change, found.get(alert_iid)), current);
+          const next = changes.reduce((of, change) => withChange(of, change, found.get(alert_iid)), current);
           return next === current ? { result: undefined } : { next, result: undefined };
         }),
       ),
@@ -155,9 +159,9 @@ export class IncidentFollower implements EventConsumer {
 }
 
 /** An incident after a change of its alert; the same where nothing changes. */
-function followed<Row extends Omit<Incident, 'version'>>(
+function withChange<Row extends Omit<Incident, 'version'>>(
   incident: Row,
-  { name, at, position }: DecidedChange,
+  { name, at, position }: StoredAlertChange,
   alert: Alert | undefined,
 ): Row {
   const isClosed = incident.closed_ms > 0;

@@ -1,5 +1,5 @@
-import { networkFault } from '../outgoing/network-fault.ts';
-import { POST_MS_MAX, post, TargetConnections } from '../outgoing/post.ts';
+import { networkFault } from '../http-client/network-fault.ts';
+import { POST_MS_MAX, post, TargetConnections } from '../http-client/post.ts';
 
 /** A sweep runs every 30 seconds. */
 const SWEEP_MS_MAX = 120_000;
@@ -12,7 +12,7 @@ interface PagerState {
 }
 
 /** The reason not to send the heartbeat; '' if there is none. The figures were stored recently. */
-export function faultOf({ sinceSweepMs, oldestDueMs }: PagerState): string {
+export function heartbeatFault({ sinceSweepMs, oldestDueMs }: PagerState): string {
   if (sinceSweepMs > SWEEP_MS_MAX)
     return `no search for due pages has ended for ${Math.round(sinceSweepMs / 1000)} s`;
   if (oldestDueMs > DUE_MS_MAX) return `a page has been due for ${Math.round(oldestDueMs / 1000)} s`;

@@ -4,9 +4,14 @@ import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import type { PageDeliveries } from '../paging/page-deliveries.ts';
 import type { PageSteps } from '../paging/page-steps.ts';
-import { type PageFigures, readPageFigures, SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
+import {
+  OPEN_PAGE_STATES,
+  type PageFigures,
+  readPageFigures,
+  UNEXPIRED_SILENCE_STATES,
+} from './page-figures.ts';
 import type { PagerHealthMetrics } from './pager-health-metrics.ts';
-import { faultOf, postHeartbeat } from './paging-heartbeat.ts';
+import { heartbeatFault, postHeartbeat } from './paging-heartbeat.ts';
 import {
   COVERAGES,
   readScheduleFigures,
@@ -90,8 +95,8 @@ export class PagerHealth {
     const { metrics } = this.#deps;
     const figures = await this.#pages.newest();
     if (figures === null) return;
-    for (const state of UNCLOSED_STATES) metrics.pages.set({ state }, figures.pages[state] ?? 0);
-    for (const state of SILENCE_STATES) metrics.silences.set({ state }, figures.silences[state]);
+    for (const state of OPEN_PAGE_STATES) metrics.pages.set({ state }, figures.pages[state] ?? 0);
+    for (const state of UNEXPIRED_SILENCE_STATES) metrics.silences.set({ state }, figures.silences[state]);
     metrics.oldestDue.set(figures.oldestDueMs / 1000);
     await this.#beat(figures.oldestDueMs);
   }
@@ -112,7 +117,7 @@ export class PagerHealth {
     const url = settings.PAGING_HEARTBEAT_URL;
     if (url === undefined) return;
     const sinceSweepMs = Math.max(pageSteps.sinceSweepMs, pageDeliveries.sinceSweepMs);
-    const fault = faultOf({ sinceSweepMs, oldestDueMs });
+    const fault = heartbeatFault({ sinceSweepMs, oldestDueMs });
     if (fault !== '') throw new Error(`PAGING_HEARTBEAT_URL: heartbeat not sent: ${fault}`);
     const isFirst = await keyValue.set(BEAT, '1', { ttlMs: HEARTBEAT_MS, onlyIfAbsent: true });
     if (!isFirst) return;

@@ -20,7 +20,7 @@ interface ProjectWork {
   /** Carries out what is next of a task; returns after how many milliseconds there is more to do. */
   readonly run: (task: ProjectTask) => Promise<number | undefined>;
   /** All tasks with something to do, from what is stored. */
-  readonly unfinished: () => Promise<readonly ProjectTask[]>;
+  readonly pendingTasks: () => Promise<readonly ProjectTask[]>;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -137,8 +137,8 @@ export class ProjectJobs {
     return isQuick(task) || running.filter((of) => !isQuick(of)).length < Math.max(1, concurrency / 2);
   }
 
-  #sweep({ unfinished, onFailure }: ProjectWork): void {
-    this.#sweeping ??= unfinished()
+  #sweep({ pendingTasks, onFailure }: ProjectWork): void {
+    this.#sweeping ??= pendingTasks()
       .then((tasks) => {
         this.#sweptAt = performance.now();
         this.wake(tasks);

@@ -2,8 +2,8 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
 import { notifications } from '../model/tables.ts';
+import type { ConsumerProgress } from './consumer-progress.ts';
 import type { NotifiedChange } from './event-history.ts';
-import type { ConsequenceProgress } from './progress.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 
 /** A change of an alert that a target is notified of. */
@@ -32,7 +32,7 @@ const ROWS_PER_INSERT = 10_000;
 interface OutboxDependencies {
   readonly store: Store;
   readonly locks: Locks;
-  readonly progress: ConsequenceProgress;
+  readonly progress: ConsumerProgress;
   /** Those that send what is due. */
   readonly jobs: ProjectJobs;
 }
@@ -100,7 +100,7 @@ export class Outbox {
   }
 
   /** Makes what waits for its next attempt due. */
-  async makeDue(project: number, target: string): Promise<void> {
+  async resetWaits(project: number, target: string): Promise<void> {
     const waiting = await this.#deps.store.rows<OpenNotification>(
       sql`SELECT * FROM ${notifications} FINAL
         WHERE project = ${project} AND target = ${target} AND NOT is_done AND next_ms > 0`,
@@ -109,7 +109,7 @@ export class Outbox {
   }
 
   /** Lets a target receive what happens from now on, and nothing else. A round that still sends to it ends first. */
-  async beginNow(project: number, target: string): Promise<void> {
+  async skipHistory(project: number, target: string): Promise<void> {
     const { locks, progress } = this.#deps;
     await locks.run(targetLock(project, target), () => progress.skipHistory(project, target));
   }
@@ -120,7 +120,7 @@ export class Outbox {
     await locks.run(targetLock(project, target), async () => {
       const before = await progress.get(project, target);
       if (before && before.failures > 0) await progress.save(before, { failures: 0, retry_ms: 0 });
-      await this.makeDue(project, target);
+      await this.resetWaits(project, target);
     });
     jobs.wake([{ project, name: target }]);
   }

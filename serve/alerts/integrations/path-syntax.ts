@@ -12,7 +12,7 @@ const EACH_PATH = new RegExp(PATH, 'g');
 const EACH_STEP = new RegExp(`${NAME}|${INDEX}`, 'g');
 
 /** A path as members enter it: `data.hosts[0]."a b"`. */
-export const pathText = (path: Path): string =>
+export const formatPath = (path: Path): string =>
   path
     .map((step, i) => {
       if (typeof step === 'number') return `[${step}]`;
@@ -21,7 +21,7 @@ export const pathText = (path: Path): string =>
     .join('');
 
 /** The paths in a text, separated by commas; null if it is no such list. */
-export function pathsIn(text: string): Path[] | null {
+export function parsePaths(text: string): Path[] | null {
   if (text.trim() === '') return [];
   if (!IS_LIST.test(text)) return null;
   return [...text.matchAll(EACH_PATH)].map(([path]) =>

@@ -9,7 +9,7 @@ const BYTES_MAX = 64 * 2 ** 20;
  * Bodies that are read before authentication, because the key is in the body or the signature covers it. A sender may
  * never finish one, so an address may hold at most four fifths of BYTES_MAX.
  */
-export class UnprovedBodies {
+export class UnauthenticatedBodies {
   readonly #reading = new PendingBytes<string>(BYTES_MAX);
 
   /** Called before a body is read; refuses the request if its address has no room. */

@@ -1,7 +1,7 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import { consequenceProgress } from '../model/tables.ts';
+import { consumerProgress } from '../model/tables.ts';
 import { newestPosition } from './event-history.ts';
 
 /** How far a consumer, or the receiver of a webhook, is with the events of a project. */
@@ -30,7 +30,7 @@ interface ProgressDependencies {
 }
 
 /** The durable positions in the events of projects. */
-export class ConsequenceProgress {
+export class ConsumerProgress {
   readonly #deps: ProgressDependencies;
 
   constructor(dependencies: ProgressDependencies) {
@@ -40,12 +40,12 @@ export class ConsequenceProgress {
   /** Of a project, or of all projects. */
   list(project?: number): Promise<Progress[]> {
     const where = project === undefined ? sql`1` : sql`project = ${project}`;
-    return this.#deps.store.rows<Progress>(sql`SELECT * FROM ${consequenceProgress} FINAL WHERE ${where}`);
+    return this.#deps.store.rows<Progress>(sql`SELECT * FROM ${consumerProgress} FINAL WHERE ${where}`);
   }
 
   async get(project: number, target: string): Promise<Progress | undefined> {
     const [row] = await this.#deps.store.rows<Progress>(
-      sql`SELECT * FROM ${consequenceProgress} FINAL WHERE project = ${project} AND target = ${target}`,
+      sql`SELECT * FROM ${consumerProgress} FINAL WHERE project = ${project} AND target = ${target}`,
     );
     return row;
   }
@@ -55,7 +55,7 @@ export class ConsequenceProgress {
     const now = this.#deps.clock.now();
     const at = changes.status === undefined ? before.at : now;
     const next = { ...before, ...changes, at, version: Math.max(now, before.version + 1) };
-    await this.#deps.store.insert(consequenceProgress, [next]);
+    await this.#deps.store.insert(consumerProgress, [next]);
     return next;
   }
 

@@ -5,9 +5,9 @@ import { alertSilences } from '../model/suppression-tables.ts';
 import { WINDOW_MS_MAX } from '../paging/bundling.ts';
 import { PAGE_STATES } from '../paging/escalation.ts';
 
-export const UNCLOSED_STATES = PAGE_STATES.filter((state) => state !== 'closed');
+export const OPEN_PAGE_STATES = PAGE_STATES.filter((state) => state !== 'closed');
 
-export const SILENCE_STATES = ['active', 'pending'] as const;
+export const UNEXPIRED_SILENCE_STATES = ['active', 'pending'] as const;
 
 export interface PageFigures {
   /** Pages that are not closed, by state. */
@@ -15,7 +15,7 @@ export interface PageFigures {
   /** How long the oldest step or message has been due. */
   readonly oldestDueMs: number;
   /** Silences by state. */
-  readonly silences: Readonly<Record<(typeof SILENCE_STATES)[number], number>>;
+  readonly silences: Readonly<Record<(typeof UNEXPIRED_SILENCE_STATES)[number], number>>;
 }
 
 export async function readPageFigures(store: Pick<Store, 'rows'>, now: number): Promise<PageFigures> {

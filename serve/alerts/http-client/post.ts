@@ -14,7 +14,7 @@ const RESPONSE_BYTES_MAX = 64 * 1024;
 const SHOWN_BYTES_MAX = 4 * 1024;
 
 /** The address leads into a private network, where members must not send requests. */
-export class PrivateAddress extends Error {
+export class PrivateAddressError extends Error {
   constructor() {
     super('the address is private; set ALERT_PRIVATE_TARGETS=true to allow addresses of your own network');
   }
@@ -28,7 +28,7 @@ const publicOnly =
       if (error) return done(error, '', 0);
       const [first] = found;
       if (first === undefined || !found.every(({ address }) => isPublicAddress(address)))
-        return done(new PrivateAddress(), '', 0);
+        return done(new PrivateAddressError(), '', 0);
       if (options.all) return done(null, found);
       done(null, first.address, first.family);
     });
@@ -62,7 +62,7 @@ interface Post {
   readonly body: string;
 }
 
-export interface Posted {
+export interface PostResponse {
   /** Of the response; 0 when it had none. */
   readonly status: number;
   /** How long the receiver asks to wait; 0 when it does not. */
@@ -72,10 +72,10 @@ export interface Posted {
 }
 
 /** Returns what was answered. Redirects are not followed: only the configured URL receives the body. */
-export async function post(connections: TargetConnections, request: Post): Promise<Posted> {
+export async function post(connections: TargetConnections, request: Post): Promise<PostResponse> {
   const { url, allowsPrivate } = connections;
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw new PrivateAddress();
+  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw new PrivateAddressError();
   try {
     return await send(connections, request);
   } catch (error) {
@@ -87,7 +87,7 @@ export async function post(connections: TargetConnections, request: Post): Promi
 
 class UnusedConnectionClosed extends Error {}
 
-function send({ url, agent }: TargetConnections, { headers, body }: Post): Promise<Posted> {
+function send({ url, agent }: TargetConnections, { headers, body }: Post): Promise<PostResponse> {
   const start = url.protocol === 'https:' ? requestSecure : requestPlain;
   return new Promise((done, failed) => {
     const request = start(

@@ -5,14 +5,14 @@ import type { Locks } from '../../../infra/coordination/lock.ts';
 import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { sql } from '../../../infra/sql.ts';
-import type { Consequences } from './consequences.ts';
+import type { EventConsumers } from './event-consumers.ts';
 
 interface EventRetentionDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly locks: Locks;
   readonly pipeline: AlertPipeline;
-  readonly consequences: Consequences;
+  readonly eventConsumers: EventConsumers;
   /** Days that events are kept; 0 for ever. */
   readonly days: number;
 }
@@ -38,13 +38,13 @@ export class EventRetention {
 
   /** Returns how many events were deleted. */
   async deleteOld(): Promise<number> {
-    const { clock, locks, pipeline, consequences, days } = this.#deps;
+    const { clock, locks, pipeline, eventConsumers, days } = this.#deps;
     const before = (Math.floor(clock.now() / DAY_MS) - days) * DAY_MS;
     const deleted = await locks.tryRun('alert-event-retention', async (lease) => {
       let total = 0;
       for (const project of await this.#projectsWithOld(before)) {
         await lease.ensure();
-        const until = await consequences.doneUntil(project);
+        const until = await eventConsumers.lowestPosition(project);
         if (until > 0) total += await pipeline.deleteEvents({ project, before, until });
       }
       return total;

@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client';
-import { SILENCE_STATES, UNCLOSED_STATES } from './page-figures.ts';
+import { OPEN_PAGE_STATES, UNEXPIRED_SILENCE_STATES } from './page-figures.ts';
 import { COVERAGES } from './schedule-figures.ts';
 
 /** Metrics of the pager: stored state of all projects, and the mail server as this process sees it. */
@@ -40,8 +40,8 @@ export const createPagerHealthMetrics = () => {
       registers: [],
     }),
   };
-  for (const state of UNCLOSED_STATES) metrics.pages.set({ state }, 0);
-  for (const state of SILENCE_STATES) metrics.silences.set({ state }, 0);
+  for (const state of OPEN_PAGE_STATES) metrics.pages.set({ state }, 0);
+  for (const state of UNEXPIRED_SILENCE_STATES) metrics.silences.set({ state }, 0);
   for (const coverage of COVERAGES) metrics.oncallSchedules.set({ coverage }, 0);
   metrics.smtpUp.remove();
   metrics.timeZones.set({ version: process.versions.tz ?? 'unknown' }, 1);

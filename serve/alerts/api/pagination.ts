@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { wholeNumber } from '../../../aggregate/metrics/shared/filters.ts';
 
-export const PAGES_DOC =
+export const PAGINATION_DOC =
   'The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages.';
 
 const PER_PAGE = 20;
@@ -11,17 +11,17 @@ export const pageQuery = {
   per_page: wholeNumber(1, 100).default(PER_PAGE),
 };
 
-export const WHOLE_DOC = `Returns the whole list, or one page of it if the request has \`page\` or \`per_page\`. ${PAGES_DOC}`;
+export const WHOLE_LIST_DOC = `Returns the whole list, or one page of it if the request has \`page\` or \`per_page\`. ${PAGINATION_DOC}`;
 
 /** Query of a list that is returned as a whole by default. */
-export const wholeQuery = z.object({
+export const wholeListQuery = z.object({
   page: pageQuery.page.unwrap().optional(),
   per_page: pageQuery.per_page.unwrap().optional(),
 });
 
-export function askedPage(
+export function pageOfList(
   rows: readonly unknown[],
-  { page, per_page }: z.output<typeof wholeQuery>,
+  { page, per_page }: z.output<typeof wholeListQuery>,
   reply: FastifyReply,
   url: string,
 ): readonly unknown[] {

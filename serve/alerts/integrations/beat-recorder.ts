@@ -37,11 +37,11 @@ function beatOf({ fingerprint, labels, title }: AlertItem): Beat {
   return { beat: fingerprint || sha256(shown.join('\n')), labels: shown };
 }
 
-interface BeatsDependencies {
+interface BeatRecorderDependencies {
   readonly clock: Clock;
   readonly store: HeartbeatStore;
   /** Called for each beat that is set aside. */
-  readonly onSetAside: (integration: string) => void;
+  readonly onReject: (integration: string) => void;
 }
 
 /** What this process knows of the beats of an integration. */
@@ -59,13 +59,13 @@ function rowsOf(key: HeartbeatKey, now: number): HeartbeatRow[] {
 }
 
 /** Takes the beats of requests and stores their times. Integrations without a heartbeat cost nothing. */
-export class Beats {
-  readonly #deps: BeatsDependencies;
+export class BeatRecorder {
+  readonly #deps: BeatRecorderDependencies;
   readonly #stored = new Map<string, StoredBeats>();
   readonly #pending = new Map<string, Promise<undefined>>();
   readonly #batcher: Batcher<HeartbeatKey, undefined>;
 
-  constructor(dependencies: BeatsDependencies) {
+  constructor(dependencies: BeatRecorderDependencies) {
     this.#deps = dependencies;
     this.#batcher = new Batcher(async (keys) => {
       await this.#store(keys);
@@ -74,13 +74,13 @@ export class Beats {
   }
 
   /** The beats of a delivery, which does not wait for the store: its sender must not repeat alerts that were accepted. */
-  heard(entry: CachedIntegration, watchdogs: readonly Beat[]): void {
+  record(entry: CachedIntegration, watchdogs: readonly Beat[]): void {
     const beats = [{ beat: EVERY_REQUEST, labels: [] }, ...watchdogs];
     this.#add(entry, beats).catch(ignore('heartbeats.heard'));
   }
 
   /** The beat of a request that is nothing else. It is durable when this returns. */
-  async post(entry: CachedIntegration): Promise<void> {
+  async recordPosted(entry: CachedIntegration): Promise<void> {
     await this.#add(
       entry,
       [EVERY_REQUEST, POSTED].map((beat) => ({ beat, labels: [] })),
@@ -109,13 +109,13 @@ export class Beats {
 
   /** One batch at a time: two at once could both find the last room. */
   async #store(keys: readonly HeartbeatKey[]): Promise<void> {
-    const { clock, onSetAside, store } = this.#deps;
+    const { clock, onReject, store } = this.#deps;
     const now = clock.now();
     await this.#read(keys, now);
     const taken: HeartbeatKey[] = [];
     for (const key of keys) {
       if (this.#takes(key)) taken.push(key);
-      else onSetAside(key.integration);
+      else onReject(key.integration);
     }
     await store.merge(taken.flatMap((key) => rowsOf(key, now)));
     for (const { integration, beat } of taken) this.#stored.get(integration)?.storedMs.set(beat, now);

@@ -9,10 +9,10 @@ import type { User } from '../../../serve/accounts/tables.ts';
 import { createUser } from '../../../serve/accounts/users.ts';
 import { createAlertMetrics } from '../../../serve/alerts/composition/alert-metrics.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/composition/domain.ts';
-import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';
-import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
+import type { Progress } from '../../../serve/alerts/events/consumer-progress.ts';
+import { EventRetention } from '../../../serve/alerts/events/event-retention.ts';
 import type { Project } from '../../../serve/alerts/model/tables.ts';
-import { consequenceProgress } from '../../../serve/alerts/model/tables.ts';
+import { consumerProgress } from '../../../serve/alerts/model/tables.ts';
 import { PAGING } from '../../../serve/alerts/paging/page-steps.ts';
 import { INCIDENTS } from '../../../serve/alerts/projects/incidents.ts';
 import { openPipeline, type Pipeline } from '../../../serve/application/compose/compose.ts';
@@ -21,7 +21,7 @@ import { testConfig } from '../../support/test-config.ts';
 import { firing, prometheusBody } from './made.ts';
 import { Receiver } from './receiver.ts';
 
-// Rounds of consequences one by one: nothing runs by itself here.
+// Runs the consumers one by one: nothing runs by itself here.
 
 const NOTIFICATIONS = 'notifications';
 
@@ -72,7 +72,7 @@ async function deliver(items: readonly object[], { id } = project): Promise<void
 }
 
 const followEvents = async (number: number, name: string) => {
-  while ((await domain.consequences.run(number, name)) !== undefined);
+  while ((await domain.eventConsumers.run(number, name)) !== undefined);
 };
 describe('rounds', () => {
   test('of a webhook continue past events that it is not told of', async () => {
@@ -109,7 +109,7 @@ describe('rounds', () => {
     const number = Number(failing.id);
     await followEvents(number, NOTIFICATIONS);
     const isFound = async () =>
-      (await domain.webhookDeliveries.unfinished()).some(({ name }) => name === webhook.id);
+      (await domain.webhookDeliveries.pendingTasks()).some(({ name }) => name === webhook.id);
     const run = () => domain.webhookDeliveries.run(number, webhook.id);
     expect(await isFound()).toBe(true);
     expect(await run()).toBeGreaterThan(0);
@@ -151,7 +151,7 @@ describe('rounds', () => {
 
   test('of incidents miss no event while a sweep finds the projects of an older version', async () => {
     const number = Number(project.id);
-    const { name } = consequenceProgress;
+    const { name } = consumerProgress;
     await pipeline.runtime.store.run(
       `ALTER TABLE chain_metrics.${name} DELETE WHERE project = ${number} SETTINGS mutations_sync = 1`,
     );
@@ -159,11 +159,11 @@ describe('rounds', () => {
     const numbers = projects.numbers.bind(projects);
     projects.numbers = async () => {
       // An event arrives while the sweep is under way, and the round of an earlier one has begun.
-      await domain.consequences.run(number, INCIDENTS);
+      await domain.eventConsumers.run(number, INCIDENTS);
       await deliver([firing({ fingerprint: 'new' })]);
       return numbers();
     };
-    await domain.consequences.unfinished();
+    await domain.eventConsumers.pendingTasks();
     projects.numbers = numbers;
     await followEvents(number, INCIDENTS);
     const { position } = (await domain.progress.get(number, INCIDENTS)) ?? { position: 0 };

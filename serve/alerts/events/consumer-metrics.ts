@@ -1,7 +1,7 @@
 import { Gauge, Histogram } from 'prom-client';
 
 /** Metrics of incidents, webhooks and on-call links. */
-export const createConsequenceMetrics = () => {
+export const createConsumerMetrics = () => {
   const metrics = {
     lateness: new Histogram({
       name: 'chain_metrics_alert_consequence_lateness_seconds',
@@ -36,4 +36,4 @@ export const createConsequenceMetrics = () => {
   return metrics;
 };
 
-export type ConsequenceMetrics = ReturnType<typeof createConsequenceMetrics>;
+export type ConsumerMetrics = ReturnType<typeof createConsumerMetrics>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requireRules } from '../../../serve/alerts/integrations/entered-rules.ts';
+import { requireRules } from '../../../serve/alerts/integrations/rules-schema.ts';
 
 const status = { path: ['a'], resolved: ['ok'], acknowledged: [], ignored: [] };
 const severity = { path: ['a'], words: { p1: 'high' }, otherwise: 'low' };
